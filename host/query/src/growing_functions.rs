@@ -167,7 +167,7 @@ fn greatest(array: &ArrayRef) -> Result<u64> {
 /// Wraps a growing function; returns any other unchanged.
 pub fn bounded(function: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
     match GROWING.iter().find(|(name, _)| *name == function.name()) {
-        Some((name, _)) => Arc::new(ScalarUDF::from(Bounded {
+        Some((name, _)) => Arc::new(ScalarUDF::from(BoundedFunction {
             name: (*name).to_owned(),
             inner: function,
         })),
@@ -177,12 +177,12 @@ pub fn bounded(function: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
 
 /// A function that checks the size of its result first.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Bounded {
+struct BoundedFunction {
     name: String,
     inner: Arc<ScalarUDF>,
 }
 
-impl ScalarUDFImpl for Bounded {
+impl ScalarUDFImpl for BoundedFunction {
     fn name(&self) -> &str {
         &self.name
     }
@@ -246,9 +246,9 @@ const NOT_IN_WINDOWS: [&str; 7] = [
 
 /// Plans `a || b` as a checked function, and refuses windows that are more than linear.
 #[derive(Debug)]
-pub struct Joining;
+pub struct ConcatPlanner;
 
-impl ExprPlanner for Joining {
+impl ExprPlanner for ConcatPlanner {
     fn plan_binary_op(
         &self,
         expr: RawBinaryExpr,
@@ -262,7 +262,7 @@ impl ExprPlanner for Joining {
         {
             return Ok(PlannerResult::Original(expr));
         }
-        let join = Arc::new(ScalarUDF::from(Join {
+        let join = Arc::new(ScalarUDF::from(Concat {
             signature: Signature::user_defined(Volatility::Immutable),
         }));
         let call = ScalarFunction::new_udf(join, vec![expr.left, expr.right]);
@@ -283,11 +283,11 @@ impl ExprPlanner for Joining {
 
 /// `||`: NULL when one side is.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Join {
+struct Concat {
     signature: Signature,
 }
 
-impl ScalarUDFImpl for Join {
+impl ScalarUDFImpl for Concat {
     fn name(&self) -> &str {
         "||"
     }

@@ -12,6 +12,7 @@ mod connection;
 mod decode;
 mod encode;
 mod errors;
+mod execution;
 mod federated_connection;
 pub mod federation;
 mod filters;
@@ -24,7 +25,6 @@ mod plan;
 mod plan_rules;
 mod plan_size;
 mod reader;
-mod running;
 mod scans;
 mod scheduler;
 mod slow_functions;
@@ -121,14 +121,14 @@ impl QueryEngine {
         }
     }
 
-    /// A connection to several datasources, which tells `report` what it does.
+    /// A connection to several datasources, which tells `recorder` what it does.
     pub fn federated(
         self: &Arc<Self>,
         sources: Vec<Arc<dyn federation::SqlSource>>,
-        report: Arc<federation::Report>,
+        recorder: Arc<federation::Recorder>,
         keys: federation::Keys,
     ) -> Box<dyn Connection> {
-        Box::new(FederatedConnection::new(self, sources, report, keys))
+        Box::new(FederatedConnection::new(self, sources, recorder, keys))
     }
 
     fn handle(&self) -> Result<&Handle> {

@@ -43,7 +43,7 @@ pub type Exchange = (
 
 /// The granted origins of one target, with the client that pools their connections.
 pub struct HttpGrant {
-    granted: Vec<Granted>,
+    granted: Vec<GrantedOrigin>,
     forbidden: Arc<[HeaderName]>,
     rules: Arc<Rules>,
     client: Client,
@@ -53,7 +53,7 @@ pub struct HttpGrant {
 }
 
 /// An origin and its credentials.
-struct Granted {
+struct GrantedOrigin {
     origin: Origin,
     /// The port of the plugin's default URL.
     own_port: Option<u16>,
@@ -86,7 +86,7 @@ impl HttpGrant {
             if !url.is_empty() {
                 let origin = Origin::configured(&rule.url, &url)?;
                 let gives_tokens = |one: &CredentialRule| one.token_url.as_ref() == Some(&rule.url);
-                granted.push(Granted {
+                granted.push(GrantedOrigin {
                     is_token_endpoint: manifest.credentials.iter().any(gives_tokens),
                     origin,
                     own_port: rule.default.as_deref().and_then(Origin::port_of),
@@ -99,9 +99,9 @@ impl HttpGrant {
         let rules = Arc::new(Rules {
             egress,
             reserved,
-            destinations: granted.iter().map(Granted::destination).collect(),
+            destinations: granted.iter().map(GrantedOrigin::destination).collect(),
         });
-        for Granted { origin, .. } in &granted {
+        for GrantedOrigin { origin, .. } in &granted {
             if let Some(ip) = origin.literal() {
                 rules.check(ip, origin).map_err(not_allowed)?;
             }
@@ -218,7 +218,7 @@ impl HttpGrant {
     }
 }
 
-impl Granted {
+impl GrantedOrigin {
     fn destination(&self) -> Destination {
         Destination {
             origin: self.origin.clone(),

@@ -16,13 +16,13 @@ use super::{
     grants::Grants,
     guest_log::GuestLog,
     host_errors::{cancelled, overloaded, timed_out},
-    limits::{Exceeded, Limiter, Scope},
+    limits::{ExceededLimit, Limiter, Scope},
     permits::{ConnectionPermit, InstancePermit},
     refusals::Refusals,
     state::State,
     world::{GuestFuture, World},
 };
-use crate::meter::{Alive, Figure, Series};
+use crate::meter::{AliveGuard, Figure, Series};
 use mindhost_base::{
     config::PluginSettings,
     detached_task::DetachOnDrop,
@@ -37,7 +37,7 @@ pub struct Instance<G> {
     runtime: Arc<Runtime>,
     max_call_time: Duration,
     _permit: InstancePermit,
-    _alive: Alive,
+    _alive: AliveGuard,
 }
 
 /// The parameters of a new instance.
@@ -77,7 +77,7 @@ pub struct OnStop {
 }
 
 /// The end of a call: its result, and the instance if it can be used again.
-pub type Ended<R, G> = (Result<R>, Option<Box<Instance<G>>>);
+pub type CallOutcome<R, G> = (Result<R>, Option<Box<Instance<G>>>);
 
 impl<G: Send + Sync + 'static> Instance<G> {
     /// Instantiates a component within the bounds of a call.
@@ -145,7 +145,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
         call: &Call,
         on_stop: Option<OnStop>,
         f: F,
-    ) -> Ended<R, G>
+    ) -> CallOutcome<R, G>
     where
         R: Send + 'static,
         F: for<'a> FnOnce(&'a mut Store<State>, &'a G) -> GuestFuture<'a, R> + Send + 'static,
@@ -196,7 +196,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
         stop: CancellationToken,
         on_stop: Option<OnStop>,
         f: F,
-    ) -> Ended<R, G>
+    ) -> CallOutcome<R, G>
     where
         F: for<'a> FnOnce(&'a mut Store<State>, &'a G) -> GuestFuture<'a, R>,
     {
@@ -298,9 +298,9 @@ fn out_of_memory(scope: &Scope) -> &'static str {
 fn fault(store: &Store<State>, error: &wasmtime::Error) -> Error {
     let state = store.data();
     let why = match state.limiter.exceeded() {
-        Some(Exceeded::Instance) => "it ran out of memory (plugins.max_memory_bytes)",
-        Some(Exceeded::Shared(scope)) => return overloaded(out_of_memory(scope)),
-        Some(Exceeded::Table) => "it asked for too large a table",
+        Some(ExceededLimit::Instance) => "it ran out of memory (plugins.max_memory_bytes)",
+        Some(ExceededLimit::Shared(scope)) => return overloaded(out_of_memory(scope)),
+        Some(ExceededLimit::Table) => "it asked for too large a table",
         None => match error.downcast_ref::<Trap>() {
             Some(Trap::StackOverflow) => "its stack overflowed",
             // The stack of most languages lies in linear memory and runs out of its bounds.

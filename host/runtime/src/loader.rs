@@ -42,14 +42,14 @@ const MAX_FIRST_COMPILES: usize = 2;
 
 /// A plugin that serves, with its own pools.
 #[derive(Clone)]
-pub enum Loaded {
-    /// A connector.
+pub enum LoadedPlugin {
+    /// Of SQL: a scanner has the query engine on top.
     Connector(Arc<dyn Connector>),
     /// A model.
     Model(Arc<dyn Model>),
 }
 
-impl Loaded {
+impl LoadedPlugin {
     /// The plugin, whatever its kind.
     pub fn plugin(&self) -> &dyn Plugin {
         match self {
@@ -64,13 +64,13 @@ impl Loaded {
 pub struct Ready {
     runtime: Arc<Runtime>,
     queries: Arc<QueryEngine>,
-    code: Linked,
+    code: WorldCode,
     manifest: Manifest,
     digest: String,
 }
 
 /// The code of a plugin, by the world that it exports.
-enum Linked {
+enum WorldCode {
     Sql(Arc<VersionCode<SqlConnectorPre<State>>>),
     Scanner(Arc<VersionCode<ScannerConnectorPre<State>>>),
     Model(Arc<VersionCode<ModelProviderPre<State>>>),
@@ -93,24 +93,24 @@ impl Ready {
     /// Why there is none.
     pub async fn made(&self) -> Result<(), Refusal> {
         match &self.code {
-            Linked::Sql(code) => code.made().await,
-            Linked::Scanner(code) => code.made().await,
-            Linked::Model(code) => code.made().await,
+            WorldCode::Sql(code) => code.made().await,
+            WorldCode::Scanner(code) => code.made().await,
+            WorldCode::Model(code) => code.made().await,
         }
     }
 
     /// Whether the first compilation has ended.
     pub fn is_made(&self) -> bool {
         match &self.code {
-            Linked::Sql(code) => code.is_made(),
-            Linked::Scanner(code) => code.is_made(),
-            Linked::Model(code) => code.is_made(),
+            WorldCode::Sql(code) => code.is_made(),
+            WorldCode::Scanner(code) => code.is_made(),
+            WorldCode::Model(code) => code.is_made(),
         }
     }
 
     /// A new scanner without the SQL on top; none for another world.
     pub fn scanner(&self) -> Option<Arc<dyn Scanner>> {
-        let Linked::Scanner(code) = &self.code else {
+        let WorldCode::Scanner(code) = &self.code else {
             return None;
         };
         let (manifest, digest) = (self.manifest.clone(), self.digest.clone());
@@ -123,32 +123,32 @@ impl Ready {
     }
 
     /// A new plugin, which shares only the code with other plugins of this version.
-    pub fn serve(&self) -> Loaded {
+    pub fn serve(&self) -> LoadedPlugin {
         let (runtime, manifest) = (&self.runtime, self.manifest.clone());
         let digest = self.digest.clone();
         let metering = Metering(runtime.version(&manifest, &digest));
         match &self.code {
-            Linked::Sql(code) => {
+            WorldCode::Sql(code) => {
                 let code = Arc::clone(code);
                 let connector = WasmConnector::new(runtime, code, manifest, digest);
-                Loaded::Connector(Intercepted::<dyn Connector, _>::new(
+                LoadedPlugin::Connector(Intercepted::<dyn Connector, _>::new(
                     Arc::new(connector),
                     metering,
                 ))
             }
-            Linked::Scanner(code) => {
+            WorldCode::Scanner(code) => {
                 let code = Arc::clone(code);
                 let scanner = WasmScanner::new(runtime, code, manifest, digest);
                 let connector = self.queries.connector(Arc::new(scanner));
-                Loaded::Connector(Intercepted::<dyn Connector, _>::new(
+                LoadedPlugin::Connector(Intercepted::<dyn Connector, _>::new(
                     Arc::new(connector),
                     metering,
                 ))
             }
-            Linked::Model(code) => {
+            WorldCode::Model(code) => {
                 let code = Arc::clone(code);
                 let model = WasmModel::new(runtime, code, manifest, digest);
-                Loaded::Model(Intercepted::<dyn Model, _>::new(Arc::new(model), metering))
+                LoadedPlugin::Model(Intercepted::<dyn Model, _>::new(Arc::new(model), metering))
             }
         }
     }
@@ -222,12 +222,14 @@ impl Loader {
         let (manifest, digest) = (package.manifest.clone(), package.digest.clone());
         let code = match manifest.kind {
             PluginKind::Connector if manifest.world == SCANNER_WORLD => {
-                Linked::Scanner(self.compile_in_background(package, baseline_first))
+                WorldCode::Scanner(self.compile_in_background(package, baseline_first))
             }
             PluginKind::Connector => {
-                Linked::Sql(self.compile_in_background(package, baseline_first))
+                WorldCode::Sql(self.compile_in_background(package, baseline_first))
             }
-            PluginKind::Model => Linked::Model(self.compile_in_background(package, baseline_first)),
+            PluginKind::Model => {
+                WorldCode::Model(self.compile_in_background(package, baseline_first))
+            }
         };
         Ready {
             runtime: Arc::clone(&self.runtime),

@@ -139,10 +139,10 @@ impl Control {
     }
 }
 
-struct Stopped(CancellationToken);
+struct StopSignal(CancellationToken);
 
 #[wasmtime_wasi::async_trait]
-impl Pollable for Stopped {
+impl Pollable for StopSignal {
     async fn ready(&mut self) {
         self.0.cancelled().await;
     }
@@ -158,7 +158,7 @@ impl control::Host for State {
     }
 
     fn cancelled(&mut self) -> wasmtime::Result<Resource<DynPollable>> {
-        let stopped = self.table.push(Stopped(self.control.stop.clone()))?;
+        let stopped = self.table.push(StopSignal(self.control.stop.clone()))?;
         subscribe(&mut self.table, stopped)
     }
 }

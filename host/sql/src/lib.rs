@@ -35,5 +35,5 @@ mod tests;
 #[cfg(test)]
 mod weight_tests;
 
-pub use guard::{Guarded, Paged, ReadTable, Reads, guard};
+pub use guard::{GuardedStatement, PageStatement, ReadTable, Reads, guard};
 pub use scope::{Scope, ScopeDatasource, ScopeTable};

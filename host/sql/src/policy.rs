@@ -36,7 +36,7 @@ impl TablePolicy {
     /// attribute that the filter names sees no rows.
     pub fn new(dialect: Dialect, table: &ScopeTable, rule: &Rule, attributes: &Attributes) -> Self {
         let made = stacker::maybe_grow(STACK_BYTES, STACK_BYTES, || {
-            Made::of(dialect, table, rule, &Callers::Known(attributes))
+            CompiledRule::of(dialect, table, rule, &Callers::Known(attributes))
         });
         Self(match made {
             Ok(made) => made.into_state(),
@@ -51,7 +51,7 @@ impl TablePolicy {
 /// `invalid_policy`; its parameter is the part of the rule, such as `filter` or `masked.email`.
 pub fn check(dialect: Dialect, table: &ScopeTable, rule: &Rule) -> Result<()> {
     let made = stacker::maybe_grow(STACK_BYTES, STACK_BYTES, || {
-        Made::of(dialect, table, rule, &Callers::Unknown)
+        CompiledRule::of(dialect, table, rule, &Callers::Unknown)
     });
     let refused = match made {
         Ok(made) => match made.passes_the_guard(dialect, table) {
@@ -61,7 +61,7 @@ pub fn check(dialect: Dialect, table: &ScopeTable, rule: &Rule) -> Result<()> {
                     "the guard refuses the SQL of this policy: {}",
                     error.message()
                 );
-                Refused::of("", reason)
+                RuleRefusal::of("", reason)
             }
         },
         Err(refused) => refused,
@@ -75,12 +75,12 @@ pub fn check(dialect: Dialect, table: &ScopeTable, rule: &Rule) -> Result<()> {
 
 /// Why a rule does not fit, and the part of it.
 #[derive(Debug)]
-struct Refused {
+struct RuleRefusal {
     param: String,
     reason: String,
 }
 
-impl Refused {
+impl RuleRefusal {
     fn of(param: impl Into<String>, reason: impl Into<String>) -> Self {
         Self {
             param: param.into(),
@@ -90,26 +90,26 @@ impl Refused {
 }
 
 /// A rule that fits its table.
-struct Made {
+struct CompiledRule {
     relation: Query,
     visible: Vec<String>,
 }
 
-impl Made {
+impl CompiledRule {
     fn of(
         dialect: Dialect,
         table: &ScopeTable,
         rule: &Rule,
         callers: &Callers<'_>,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, RuleRefusal> {
         let rules = Rules::of(dialect);
         if !relation::has_barrier(dialect) {
             let reason = format!("policies are not supported for {}", rules.title());
-            return Err(Refused::of("", reason));
+            return Err(RuleRefusal::of("", reason));
         }
         if table.columns.is_empty() {
             let reason = "the columns of the table are not known yet; load the catalog of the datasource first";
-            return Err(Refused::of("table", reason));
+            return Err(RuleRefusal::of("table", reason));
         }
         let visible = visible(table, rule)?;
         let columns = Columns {
@@ -163,7 +163,7 @@ impl Made {
 }
 
 /// The columns that are not hidden.
-fn visible(table: &ScopeTable, rule: &Rule) -> Result<Vec<String>, Refused> {
+fn visible(table: &ScopeTable, rule: &Rule) -> Result<Vec<String>, RuleRefusal> {
     let all: HashSet<&String> = table.columns.iter().collect();
     let unknown = |column: &String| {
         format!(
@@ -173,17 +173,17 @@ fn visible(table: &ScopeTable, rule: &Rule) -> Result<Vec<String>, Refused> {
     };
     for (index, column) in rule.hidden.iter().enumerate() {
         if !all.contains(column) {
-            return Err(Refused::of(format!("hidden[{index}]"), unknown(column)));
+            return Err(RuleRefusal::of(format!("hidden[{index}]"), unknown(column)));
         }
     }
     for column in rule.masked.keys() {
         let param = format!("masked.{column}");
         if !all.contains(column) {
-            return Err(Refused::of(param, unknown(column)));
+            return Err(RuleRefusal::of(param, unknown(column)));
         }
         if rule.hidden.contains(column) {
             let reason = format!("`{column}` is hidden, so it cannot be masked as well");
-            return Err(Refused::of(param, reason));
+            return Err(RuleRefusal::of(param, reason));
         }
     }
     let visible = table.columns.iter();
@@ -192,7 +192,7 @@ fn visible(table: &ScopeTable, rule: &Rule) -> Result<Vec<String>, Refused> {
         .cloned()
         .collect();
     match visible.is_empty() {
-        true => Err(Refused::of(
+        true => Err(RuleRefusal::of(
             "hidden",
             "all columns are hidden; leave one, or take the table out of the Mind",
         )),

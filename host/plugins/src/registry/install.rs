@@ -23,7 +23,7 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::Manifest;
 use mindhost_runtime::{
-    Loaded, Ready,
+    LoadedPlugin, Ready,
     package::{Package, Refusal, check_origins},
 };
 
@@ -264,7 +264,7 @@ impl Registry {
     ///
     /// # Errors
     /// As [`Self::ready`].
-    pub async fn serve(&self, digest: &str) -> Result<Loaded> {
+    pub async fn serve(&self, digest: &str) -> Result<LoadedPlugin> {
         let loaded = self.ready(digest).await?.serve();
         let meters = self.meters();
         if let Some(version) = meters.and_then(|meters| meters.of_digest(digest)) {

@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use super::{
-    Budget, Report, SqlSource,
+    Budget, Recorder, SqlSource,
     dialects::{Kind, rules},
     expressions::{Scope, Value},
     select::{Names, Select},
@@ -38,14 +38,14 @@ const FRESH: Duration = Duration::from_secs(60);
 const MAX_KEPT: usize = 4_096;
 
 /// The columns of a table, and when they were asked for.
-type Asked = (Instant, Arc<[Column]>);
+type CachedColumns = (Instant, Arc<[Column]>);
 
 /// Datasource, table, and the fingerprint of what the caller sees of it.
 type Key = (String, TableRef, u64);
 
 /// The types of the columns of tables.
 #[derive(Debug, Default)]
-pub struct ColumnTypes(Mutex<HashMap<Key, Asked>>);
+pub struct ColumnTypes(Mutex<HashMap<Key, CachedColumns>>);
 
 impl ColumnTypes {
     fn get(&self, key: &Key) -> Option<Arc<[Column]>> {
@@ -80,7 +80,7 @@ pub struct Sources {
     pub(super) call: Call,
     /// Id that the statements have that are sent for this one.
     pub(super) id: String,
-    pub(super) report: Arc<Report>,
+    pub(super) recorder: Arc<Recorder>,
     pub(super) keys: Keys,
     pub(super) budget: Arc<Budget>,
     pub(super) column_types: Arc<ColumnTypes>,
@@ -108,7 +108,7 @@ impl Sources {
     pub(crate) fn new(
         all: Vec<Arc<dyn SqlSource>>,
         call: &Call,
-        report: Arc<Report>,
+        recorder: Arc<Recorder>,
         keys: Keys,
         budget: Arc<Budget>,
         column_types: Arc<ColumnTypes>,
@@ -120,7 +120,7 @@ impl Sources {
             tasks,
             call: call.clone(),
             id: Uuid::now_v7().to_string(),
-            report,
+            recorder,
             keys,
             budget,
             column_types,

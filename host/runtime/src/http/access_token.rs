@@ -87,7 +87,7 @@ struct Token {
 
 /// A successful answer.
 #[derive(Deserialize)]
-struct Granted {
+struct TokenResponse {
     access_token: String,
     token_type: String,
     expires_in: Option<Seconds>,
@@ -103,7 +103,7 @@ enum Seconds {
 
 /// A refusal.
 #[derive(Deserialize)]
-struct Refused {
+struct ErrorResponse {
     error: String,
 }
 
@@ -155,7 +155,7 @@ impl AccessTokens {
         &self,
         http: &HttpClient,
         in_body: bool,
-    ) -> Result<Result<Granted, Refusal>, Failure> {
+    ) -> Result<Result<TokenResponse, Refusal>, Failure> {
         let request = self.request(in_body)?;
         let response = http.request(request).await;
         let response = response.map_err(|error| client::failure(&error))?;
@@ -171,7 +171,7 @@ impl AccessTokens {
                 .map(Ok)
                 .map_err(|_| self.failure("gave no access token"));
         }
-        let code = serde_json::from_slice::<Refused>(&body).ok();
+        let code = serde_json::from_slice::<ErrorResponse>(&body).ok();
         Ok(Err(Refusal {
             status,
             code: code.and_then(|refused| known(&refused.error)),
@@ -218,7 +218,7 @@ impl AccessTokens {
         Ok(value)
     }
 
-    fn token(&self, granted: Granted, asked: Instant) -> Result<Token, Failure> {
+    fn token(&self, granted: TokenResponse, asked: Instant) -> Result<Token, Failure> {
         if !granted.token_type.eq_ignore_ascii_case("bearer") {
             return Err(self.failure("gave a token that is no bearer token"));
         }

@@ -117,11 +117,11 @@ impl Sandbox for TestSandbox {
             Error::new(Code::PluginRefused, refusal.to_string()).blamed(Blame::Plugin)
         })?;
         Ok(match (&alone.loaded, &alone.scanner) {
-            (standalone::Loaded::Model(model), _) => Loaded::Model(Arc::clone(model)),
-            (standalone::Loaded::Connector(connector), None) => {
+            (standalone::LoadedPlugin::Model(model), _) => Loaded::Model(Arc::clone(model)),
+            (standalone::LoadedPlugin::Connector(connector), None) => {
                 Loaded::Connector(Arc::clone(connector))
             }
-            (standalone::Loaded::Connector(connector), Some(scanner)) => {
+            (standalone::LoadedPlugin::Connector(connector), Some(scanner)) => {
                 Loaded::Scanner(Arc::clone(scanner), Arc::clone(connector))
             }
         })
