@@ -144,7 +144,7 @@ async fn serve(
     source
 }
 
-/// One table of a source.
+/// What a scan reads from, which DataFusion holds in its plan.
 struct SourceTable {
     reader: Reader,
     table: TableRef,

@@ -14,11 +14,11 @@ const MAX_PATH: usize = 4;
 pub struct Guess {
     /// The table that refers.
     pub from: u32,
-    /// Its column.
+    /// Its column that refers, by its number in the table.
     pub column: u32,
     /// The table with the key.
     pub to: u32,
-    /// The key.
+    /// The column of that key, by its number in `to`.
     pub key: u32,
 }
 

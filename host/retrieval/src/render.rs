@@ -22,9 +22,9 @@ const VALUES: usize = 5;
 pub enum Detail {
     /// Everything.
     All = 0,
-    /// No values.
+    /// Types, keys and descriptions.
     NoValues = 1,
-    /// Neither values nor descriptions.
+    /// Types and keys.
     NoDescriptions = 2,
 }
 

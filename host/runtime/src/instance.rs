@@ -46,7 +46,7 @@ pub struct StartOptions<'a> {
     pub grants: &'a Arc<Grants>,
     /// The log of its lines.
     pub log: &'a Arc<GuestLog>,
-    /// Its permit.
+    /// Held until the instance is dropped.
     pub permit: InstancePermit,
     /// Its meter series.
     pub series: Series,

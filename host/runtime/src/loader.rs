@@ -45,7 +45,7 @@ const MAX_FIRST_COMPILES: usize = 2;
 pub enum LoadedPlugin {
     /// Of SQL: a scanner has the query engine on top.
     Connector(Arc<dyn Connector>),
-    /// A model.
+    /// Of a vendor of models.
     Model(Arc<dyn Model>),
 }
 
@@ -77,7 +77,7 @@ enum WorldCode {
 }
 
 impl Ready {
-    /// Its manifest.
+    /// As the file has it.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }

@@ -105,7 +105,7 @@ impl Meters {
 pub struct UsageDelta {
     /// What was used.
     pub version: VersionId,
-    /// The target.
+    /// What it was used for.
     pub target: TargetId,
     /// The use in the period.
     pub figures: Figures,

@@ -13,7 +13,7 @@ const MAX_QUOTE: usize = 200;
 /// Why the host did not do what the guest wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is not allowed.
+    /// The grants do not allow it, for this reason.
     NotAllowed(String),
     /// The host got no access token for the request.
     NoToken(String),

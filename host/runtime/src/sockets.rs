@@ -45,7 +45,7 @@ impl HasData for Sockets {
 
 /// The state behind the socket calls of one guest.
 pub struct SocketView<'a> {
-    /// The grants.
+    /// Which names resolve and which addresses may be reached.
     pub grants: Arc<Grants>,
     /// The record of refusals.
     pub refusals: Arc<Refusals>,

@@ -35,7 +35,7 @@ pub struct StandalonePlugin {
     pub loaded: LoadedPlugin,
     /// The scanner without the SQL on top, if it is a scanner.
     pub scanner: Option<Arc<dyn Scanner>>,
-    /// Its manifest.
+    /// As the file has it.
     pub manifest: Manifest,
     /// SHA-256 of the file, in hex.
     pub digest: String,

@@ -15,7 +15,7 @@ use mindhost_plugin_api::Dialect;
 /// The rules of one dialect.
 #[derive(Debug)]
 pub(super) struct Rules {
-    /// The dialect.
+    /// Whose syntax and functions these are.
     pub dialect: Dialect,
     /// Allowed functions.
     pub functions: HashSet<&'static str>,

@@ -258,7 +258,7 @@ impl Select {
         open.limited(rows)
     }
 
-    /// Grouped.
+    /// With the groups and aggregates of a plan; `None` if the dialect computes one of them otherwise.
     pub fn grouped(self, aggregate: &Aggregate, names: &mut Names) -> Option<Self> {
         let schema = aggregate.input.schema();
         let mut open = self.open(names);

@@ -70,7 +70,7 @@ pub struct Rules {
 
 /// A granted origin.
 pub struct Destination {
-    /// The origin.
+    /// In canonical form, so that it can be compared.
     pub origin: Origin,
     /// The default port of the plugin.
     pub own_port: Option<u16>,
