@@ -52,8 +52,8 @@ use mindhost_plugin_api::{
 /// Stack of the threads that plan and run. Trees of statements are deep, and are walked by recursion; the pages are
 /// touched only when they are needed.
 const STACK_BYTES: usize = 64 << 20;
-/// Statements that may be planned at once, or paused within a join. Both wait and do not compute, so these are many more
-/// than the threads that run.
+/// Statements that may be planned at once, or paused within a join. Both wait and do not compute, so these are many
+/// more than the threads that run.
 const MAX_WAITING: usize = 256;
 /// More threads than this share too little work.
 const MAX_THREADS: usize = 8;

@@ -4,8 +4,8 @@
 //! slice goes to the target that has used the least time, and within it to the statement that has. So neither a long
 //! statement nor many of them starve another target.
 //!
-//! A join may compare for minutes before it has a batch. It calls [`Share::pause`] in between, which leaves the thread to
-//! others and blocks until it is the statement's turn.
+//! A join may compare for minutes before it has a batch. It calls [`Share::pause`] in between, which leaves the thread
+//! to others and blocks until it is the statement's turn.
 
 use std::{
     cell::RefCell,

@@ -1,5 +1,5 @@
-//! The exports that both worlds of connectors have: a connection to a source, and cursors that read from it. A scanner's
-//! source counts as a connection.
+//! The exports that both worlds of connectors have: a connection to a source, and cursors that read from it. A
+//! scanner's source counts as a connection.
 
 use wasmtime::{Store, component::ResourceAny};
 

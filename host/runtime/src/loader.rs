@@ -36,8 +36,8 @@ use mindhost_query::QueryEngine;
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Components that compile concurrently in the background, so that a slow one does not block another.
 const MAX_BACKGROUND_COMPILES: usize = 2;
-/// Components whose first code is compiled concurrently while no call has asked for them. Those that a call waits for do
-/// not count: on a small machine, nine at once would keep a first user waiting for those not needed yet.
+/// Components whose first code is compiled concurrently while no call has asked for them. Those that a call waits for
+/// do not count: on a small machine, nine at once would keep a first user waiting for those not needed yet.
 const MAX_FIRST_COMPILES: usize = 2;
 
 /// A plugin that serves, with its own pools.

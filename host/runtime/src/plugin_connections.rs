@@ -367,8 +367,8 @@ impl<W: World<Guest: ConnectionExports>> PooledConnection<W> {
         }))
     }
 
-    /// Calls the guest, again on a new connection if the pooled one is dead, and again after a pause if the source limits
-    /// the rate. For calls without a partial result.
+    /// Calls the guest, again on a new connection if the pooled one is dead, and again after a pause if the source
+    /// limits the rate. For calls without a partial result.
     pub async fn call<R, F>(&mut self, call: &Call, f: F) -> Result<R>
     where
         R: Send + 'static,

@@ -41,8 +41,8 @@ impl Retries {
         }
     }
 
-    /// Waits before a repetition. Gives the error back if it is another one, if the call was repeated often enough, or if
-    /// the pause would take the time that is left.
+    /// Waits before a repetition. Gives the error back if it is another one, if the call was repeated often enough, or
+    /// if the pause would take the time that is left.
     ///
     /// # Errors
     /// The error itself; that the caller cancelled.

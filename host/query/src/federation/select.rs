@@ -1,8 +1,8 @@
 //! The statement for a part of a plan, as it grows from a table upwards.
 //!
 //! Its columns are values over the tables in its FROM, so that a filter, a projection or an inner join above adds to
-//! the same SELECT. Only what stands above groups or limits wraps it into a subquery: engines and the guard bound the depth
-//! of those.
+//! the same SELECT. Only what stands above groups or limits wraps it into a subquery: engines and the guard bound the
+//! depth of those.
 
 use datafusion::logical_expr::{
     Aggregate, Expr, JoinType, Operator,

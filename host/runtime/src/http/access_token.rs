@@ -1,5 +1,5 @@
-//! Access tokens by OAuth 2.0 client credentials (RFC 6749, section 4.4). The host asks for them and renews them, so the
-//! guest sees neither the client's secret nor a token.
+//! Access tokens by OAuth 2.0 client credentials (RFC 6749, section 4.4). The host asks for them and renews them, so
+//! the guest sees neither the client's secret nor a token.
 
 use std::{
     collections::HashMap,

@@ -145,8 +145,8 @@ fn signed(digits: String, is_negative: bool) -> Expr {
     }
 }
 
-/// A text as the parser would have read it. For MySQL and ClickHouse it keeps a text as it is written, so the quotes are
-/// escaped here; for the others, the walk finds the form.
+/// A text as the parser would have read it. For MySQL and ClickHouse it keeps a text as it is written, so the quotes
+/// are escaped here; for the others, the walk finds the form.
 pub(super) fn text(value: &str, dialect: Dialect) -> Expr {
     let value = match dialect {
         // What a backslash means is up to the session.
