@@ -27,7 +27,7 @@ use datafusion::{
     },
 };
 
-use super::{errors::carried, slow_functions::check_deadline};
+use super::{errors::external, slow_functions::check_deadline};
 use mindhost_base::error::Error;
 
 /// Replaces arithmetic operators by checked ones.
@@ -136,7 +136,7 @@ impl ScalarUDFImpl for Operation {
                 return Ok(ColumnarValue::Array(Arc::clone(values)));
             }
             (None, [ColumnarValue::Array(values)]) => ColumnarValue::Array(neg(values)?),
-            _ => return Err(carried(Error::internal("an operator without its values"))),
+            _ => return Err(external(Error::internal("an operator without its values"))),
         };
         check_precision(&computed)?;
         Ok(computed)

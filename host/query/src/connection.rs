@@ -20,7 +20,7 @@ use mindhost_plugin_api::{
 };
 
 /// How long the scans of a statement may take to end before they are cancelled.
-const FAREWELL: Duration = Duration::from_millis(500);
+const SCAN_END_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A connection over a source.
 pub struct QueryConnection {
@@ -163,7 +163,7 @@ impl Connection for QueryConnection {
 impl QueryConnection {
     /// Takes the source back, unless its scans take too long to end.
     async fn wait_for_source(&mut self, returned: SourceReceiver, call: &Call) {
-        let wait = FAREWELL.min(call.remaining());
+        let wait = SCAN_END_TIMEOUT.min(call.remaining());
         self.source = timeout(wait, returned).await.ok().and_then(Result::ok);
     }
 }

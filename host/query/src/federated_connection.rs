@@ -70,7 +70,7 @@ impl FederatedConnection {
     }
 }
 
-fn not_here() -> Error {
+fn no_catalog() -> Error {
     Error::internal("several datasources together have no catalog")
 }
 
@@ -82,15 +82,15 @@ impl Connection for FederatedConnection {
     }
 
     async fn check(&mut self, _: &Call) -> Result<ServerInfo> {
-        Err(not_here())
+        Err(no_catalog())
     }
 
     async fn tables(&mut self, _: &Call) -> Result<Vec<TableRef>> {
-        Err(not_here())
+        Err(no_catalog())
     }
 
     async fn describe_tables(&mut self, _: &[TableRef], _: &Call) -> Result<Vec<TableInfo>> {
-        Err(not_here())
+        Err(no_catalog())
     }
 
     async fn statistics(
@@ -99,7 +99,7 @@ impl Connection for FederatedConnection {
         _: &StatisticsOptions,
         _: &Call,
     ) -> Result<Option<Vec<ColumnStatistics>>> {
-        Err(not_here())
+        Err(no_catalog())
     }
 
     /// False: each statement that is sent sees a state of its own datasource.

@@ -22,7 +22,7 @@ use datafusion::{
 };
 use sqlparser::ast::BinaryOperator;
 
-use super::errors::carried;
+use super::errors::external;
 use mindhost_base::error::{Code, Error};
 
 /// Bytes that one function may produce for one batch.
@@ -111,7 +111,7 @@ fn check(args: &[ColumnarValue], rows: usize, estimate: Estimate) -> Result<()> 
         (_, MAX_TEXT..) => MAX_TEXT,
         _ => return Ok(()),
     };
-    Err(carried(Error::new(
+    Err(external(Error::new(
         Code::ResultTooLarge,
         format!(
             "a function would make texts of more than {} MiB out of a few rows; make them shorter",
@@ -273,7 +273,7 @@ impl ExprPlanner for ConcatPlanner {
         let name = expr.func_def.name();
         match NOT_IN_WINDOWS.contains(&name) {
             false => Ok(PlannerResult::Original(expr)),
-            true => Err(carried(Error::new(
+            true => Err(external(Error::new(
                 Code::SqlNotSupported,
                 format!("`{name}` cannot be used with OVER here; group in a subquery and join it"),
             ))),
@@ -322,7 +322,7 @@ impl ScalarUDFImpl for Concat {
             .all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let [left, right] = arrays.as_slice() else {
-            return Err(carried(Error::internal("`||` without two sides")));
+            return Err(external(Error::internal("`||` without two sides")));
         };
         let (left, right) = (cast(left, &DataType::Utf8)?, cast(right, &DataType::Utf8)?);
         let joined = concat_elements_utf8(left.as_string::<i32>(), right.as_string::<i32>())?;

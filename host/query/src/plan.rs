@@ -120,7 +120,7 @@ async fn plan(
     let mut statement = state.sql_to_statement(text, &Dialect::Generic)?;
     match &mut statement {
         Statement::Statement(query) if matches!(**query, ast::Statement::Query(_)) => {
-            plan_size::check(query).map_err(errors::carried)?;
+            plan_size::check(query).map_err(errors::external)?;
             timestamps::to_microseconds(query);
         }
         // The guard allows only queries. The options below refuse other statements too, except EXPLAIN.

@@ -73,7 +73,7 @@ impl GuestLog {
     }
 
     /// Whether anybody listens to the lines of [`Self::exchange`].
-    pub fn hears_exchanges(&self) -> bool {
+    pub fn logs_exchanges(&self) -> bool {
         tracing::enabled!(tracing::Level::DEBUG)
     }
 
@@ -107,7 +107,7 @@ impl GuestLog {
     fn admit(&self) -> bool {
         let mut window = lock(&self.window);
         if window.start.elapsed() >= Duration::from_secs(1) {
-            self.tell_dropped(window.lines);
+            self.log_dropped(window.lines);
             *window = Window {
                 start: Instant::now(),
                 lines: 0,
@@ -117,7 +117,7 @@ impl GuestLog {
         window.lines <= self.max_lines
     }
 
-    fn tell_dropped(&self, lines: u32) {
+    fn log_dropped(&self, lines: u32) {
         let dropped = lines.saturating_sub(self.max_lines);
         if dropped > 0 {
             let (plugin, target) = (self.plugin.as_str(), self.target.as_str());
@@ -130,7 +130,7 @@ impl Drop for GuestLog {
     /// Logs the lines that were dropped in the last second of the instance.
     fn drop(&mut self) {
         let lines = lock(&self.window).lines;
-        self.tell_dropped(lines);
+        self.log_dropped(lines);
     }
 }
 

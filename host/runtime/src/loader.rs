@@ -91,20 +91,20 @@ impl Ready {
     ///
     /// # Errors
     /// Why there is none.
-    pub async fn made(&self) -> Result<(), Refusal> {
+    pub async fn wait_until_compiled(&self) -> Result<(), Refusal> {
         match &self.code {
-            WorldCode::Sql(code) => code.made().await,
-            WorldCode::Scanner(code) => code.made().await,
-            WorldCode::Model(code) => code.made().await,
+            WorldCode::Sql(code) => code.wait_until_compiled().await,
+            WorldCode::Scanner(code) => code.wait_until_compiled().await,
+            WorldCode::Model(code) => code.wait_until_compiled().await,
         }
     }
 
     /// Whether the first compilation has ended.
-    pub fn is_made(&self) -> bool {
+    pub fn is_compiled(&self) -> bool {
         match &self.code {
-            WorldCode::Sql(code) => code.is_made(),
-            WorldCode::Scanner(code) => code.is_made(),
-            WorldCode::Model(code) => code.is_made(),
+            WorldCode::Sql(code) => code.is_compiled(),
+            WorldCode::Scanner(code) => code.is_compiled(),
+            WorldCode::Model(code) => code.is_compiled(),
         }
     }
 
@@ -209,7 +209,7 @@ impl Loader {
     /// Loads a package with optimized code. The description of new code must match its manifest.
     pub async fn load(self: &Arc<Self>, package: Arc<Package>) -> Result<Ready, Refusal> {
         let ready = self.begin(package, false);
-        ready.made().await?;
+        ready.wait_until_compiled().await?;
         Ok(ready)
     }
 
@@ -289,7 +289,7 @@ impl Loader {
                 }
             }
         }
-        if !code.is_made() {
+        if !code.is_compiled() {
             return code.put(self.compiled(package, &self.runtime.optimized, best).await);
         }
         drop(turn);
@@ -413,7 +413,7 @@ struct CompileGuard<W: World>(Arc<VersionCode<W>>);
 
 impl<W: World> Drop for CompileGuard<W> {
     fn drop(&mut self) {
-        if !self.0.is_made() {
+        if !self.0.is_compiled() {
             self.0.put(Err(Refusal::new("could not be compiled")));
         }
     }

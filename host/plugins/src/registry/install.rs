@@ -228,7 +228,7 @@ impl Registry {
     /// `plugin_refused`, `plugin_not_found`
     pub async fn ready(&self, digest: &str) -> Result<Arc<Ready>> {
         if let Some(ready) = self.at_hand(digest) {
-            let made = ready.made().await;
+            let made = ready.wait_until_compiled().await;
             made.map_err(|refusal| self.refuse(digest, &refusal))?;
             return Ok(ready);
         }

@@ -29,7 +29,7 @@ use super::{
     select::Select,
     sources::Sources,
 };
-use crate::errors::carried;
+use crate::errors::external;
 use mindhost_base::{
     error::{Error, Result as HostResult},
     locks::lock,
@@ -81,8 +81,8 @@ impl RemoteExec {
 
     fn job(&self) -> Result<Job> {
         let source = self.sources.all.get(self.select.source).cloned();
-        let source =
-            source.ok_or_else(|| carried(Error::internal("a statement without its datasource")))?;
+        let source = source
+            .ok_or_else(|| external(Error::internal("a statement without its datasource")))?;
         Ok(Job {
             sources: Arc::clone(&self.sources),
             source,
@@ -244,7 +244,7 @@ async fn next(reading: ReadStage) -> Option<(Result<RecordBatch>, ReadStage)> {
         Ok(batch) => (Ok(batch), ReadStage::Open(open)),
         Err(error) => {
             open.sources.column_types.forget(&open.id);
-            (Err(carried(error)), ReadStage::End)
+            (Err(external(error)), ReadStage::End)
         }
     })
 }
@@ -300,11 +300,11 @@ impl Job {
             tracing::error!(%error, sql, "the guard refuses a statement that the host made");
             error
         })?;
-        let told = match self.source.is_policed() {
+        let visible_sql = match self.source.is_policed() {
             true => sql,
             false => &text,
         };
-        self.sources.recorder.sent(self.index, told);
+        self.sources.recorder.sent(self.index, visible_sql);
         let mut connection = self.source.open(call).await?;
         let statement = Statement {
             text,

@@ -24,7 +24,7 @@ use super::{
     expressions::{Scope, Value},
     select::{Names, Select},
 };
-use crate::{decode, errors::carried, names::NO_SCHEMA};
+use crate::{decode, errors::external, names::NO_SCHEMA};
 use mindhost_base::{
     error::{Code, Error, Result as HostResult},
     locks::lock,
@@ -135,7 +135,7 @@ impl Sources {
 
     fn source(&self, index: usize) -> Result<&Arc<dyn SqlSource>> {
         let source = self.all.get(index);
-        source.ok_or_else(|| carried(Error::internal("a part of a plan without its datasource")))
+        source.ok_or_else(|| external(Error::internal("a part of a plan without its datasource")))
     }
 
     /// The columns of a table with their types, which only a result has.
@@ -257,7 +257,7 @@ impl SchemaProvider for Schema {
             .sources
             .columns(self.index, &table)
             .await
-            .map_err(carried)?;
+            .map_err(external)?;
         Ok(Some(Arc::new(RemoteTable {
             sources: Arc::clone(&self.sources),
             index: self.index,
@@ -361,7 +361,7 @@ impl TableProvider for RemoteTable {
         _: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let name = TableReference::bare(self.table.name.clone());
-        Err(carried(Error::new(
+        Err(external(Error::new(
             Code::Internal,
             format!("the table {name} was left in a plan over several datasources"),
         )))

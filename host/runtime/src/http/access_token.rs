@@ -127,11 +127,11 @@ impl AccessTokens {
             Err(refusal) if refusal.is_of_client() => {
                 let other = self.ask(http, !in_body).await?;
                 // The first refusal is the one that counts if neither way works.
-                let granted = other.map_err(|_| self.failure(&refusal.told()))?;
+                let granted = other.map_err(|_| self.failure(&refusal.message()))?;
                 current.in_body = !in_body;
                 granted
             }
-            other => other.map_err(|refusal| self.failure(&refusal.told()))?,
+            other => other.map_err(|refusal| self.failure(&refusal.message()))?,
         };
         let token = self.token(granted, asked)?;
         let header = token.header.clone();
@@ -174,7 +174,7 @@ impl AccessTokens {
         let code = serde_json::from_slice::<ErrorResponse>(&body).ok();
         Ok(Err(Refusal {
             status,
-            code: code.and_then(|refused| known(&refused.error)),
+            code: code.and_then(|refused| error_code(&refused.error)),
         }))
     }
 
@@ -261,7 +261,7 @@ impl Refusal {
             || (self.code.is_none() && self.status == StatusCode::UNAUTHORIZED)
     }
 
-    fn told(&self) -> String {
+    fn message(&self) -> String {
         let status = self.status.as_u16();
         let advice = match self.code {
             _ if self.is_of_client() => "check the client's id and secret",
@@ -279,7 +279,7 @@ impl Refusal {
 }
 
 /// The codes of RFC 6749, section 5.2. Other text of the endpoint is not passed on.
-fn known(code: &str) -> Option<&'static str> {
+fn error_code(code: &str) -> Option<&'static str> {
     const CODES: [&str; 6] = [
         "invalid_request",
         "invalid_client",

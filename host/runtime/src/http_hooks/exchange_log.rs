@@ -43,7 +43,7 @@ pub struct ExchangeLog {
 impl ExchangeLog {
     /// Begins one if anybody listens. The request is that of the guest: the host has not added credentials yet.
     pub fn begin<B>(log: &Arc<GuestLog>, request: &Request<B>) -> Option<Arc<Self>> {
-        log.hears_exchanges().then(|| {
+        log.logs_exchanges().then(|| {
             Arc::new(Self {
                 request: format!("{} {}", request.method(), url(log, request)),
                 log: Arc::clone(log),
