@@ -36,7 +36,7 @@ use mindhost_catalog::Catalog;
 use mindhost_core::{datasources::Datasources, minds::Mind, usage::Tally};
 use mindhost_plugin_api::{Call, Connection};
 use mindhost_plugins::{registry::Registry, serving_versions};
-use mindhost_sql::guard::Guarded;
+use mindhost_sql::guard::GuardedStatement;
 use mindhost_store::{ReadCache, Store};
 
 /// Runs statements over the datasources of Minds.
@@ -57,7 +57,7 @@ pub struct Results {
 /// A statement that passed the guard, with the access that it passed with.
 pub struct AcceptedStatement {
     access: Arc<Access>,
-    guarded: Arc<Guarded>,
+    guarded: Arc<GuardedStatement>,
     /// Who wrote it.
     origin: SqlOrigin,
 }
@@ -221,8 +221,8 @@ impl Results {
         let page =
             page.inspect(|_| comparison::start(&self.registry, source, guarded, &self.tasks))?;
         let name = accepted.datasources().concat();
-        let story = page::story_of_one(&page, &name, guarded, connection.plan());
-        Ok(Page { story, ..page })
+        let report = page::report_of_one(&page, &name, guarded, connection.plan());
+        Ok(Page { report, ..page })
     }
 
     /// The page of a statement over several datasources.
@@ -244,7 +244,7 @@ impl Results {
         let page = read.await?;
         Ok(Page {
             digest: federated::listed(&federated.digests),
-            story: federated.report.story(),
+            report: federated.recorder.report(),
             is_per_source: true,
             ..page
         })

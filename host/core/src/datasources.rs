@@ -26,7 +26,7 @@ use mindhost_base::{
 use mindhost_plugin_api::{Connector, TableRef, Target};
 use mindhost_plugins::{
     active::ActivePlugins,
-    registry::{Hold, Loaded, Registry},
+    registry::{Hold, LoadedPlugin, Registry},
 };
 use mindhost_store::{AnyRow, ResourceKind, Row, Store, json, new_id, now, timestamp, to_json};
 
@@ -340,7 +340,7 @@ impl Datasources {
         };
         let hold = self.registry.hold(digest).map_err(refused)?;
         let ready = self.registry.ready(digest).await.map_err(refused)?;
-        let Loaded::Connector(connector) = ready.serve() else {
+        let LoadedPlugin::Connector(connector) = ready.serve() else {
             return Err(Error::invalid(
                 "plugin_digest",
                 "`plugin_digest` must be that of a connector",

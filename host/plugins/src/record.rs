@@ -16,17 +16,19 @@ pub use self::{
     written::{to_request, values},
 };
 use mindhost_plugin_api::{Connector, Model, intercept::Intercepted};
-use mindhost_runtime::Loaded;
+use mindhost_runtime::LoadedPlugin;
 
 /// Wraps a plugin so that every call is written to a tape.
-pub fn recorded(loaded: &Loaded, tape: &Arc<Tape>) -> Loaded {
+pub fn recorded(loaded: &LoadedPlugin, tape: &Arc<Tape>) -> LoadedPlugin {
     let recording = Recording(Arc::clone(tape));
     match loaded {
-        Loaded::Connector(connector) => Loaded::Connector(Intercepted::<dyn Connector, _>::new(
-            Arc::clone(connector),
-            recording,
-        )),
-        Loaded::Model(model) => Loaded::Model(Intercepted::<dyn Model, _>::new(
+        LoadedPlugin::Connector(connector) => {
+            LoadedPlugin::Connector(Intercepted::<dyn Connector, _>::new(
+                Arc::clone(connector),
+                recording,
+            ))
+        }
+        LoadedPlugin::Model(model) => LoadedPlugin::Model(Intercepted::<dyn Model, _>::new(
             Arc::clone(model),
             recording,
         )),

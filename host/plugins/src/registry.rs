@@ -44,7 +44,7 @@ pub use super::{
     artifacts::Hold,
     slot::{Active, Slot},
 };
-pub use mindhost_runtime::{Compilers, Loaded, compile};
+pub use mindhost_runtime::{Compilers, LoadedPlugin, compile};
 
 /// Why one of two files of one plugin does not serve.
 const SAME: &str = "another file has this plugin in a higher or the same version";
@@ -195,8 +195,8 @@ impl Registry {
     /// A registry of loaded plugins, for tests and tools.
     pub fn of(connectors: Vec<Arc<dyn Connector>>, models: Vec<Arc<dyn Model>>) -> Self {
         let mut table = Table::default();
-        let connectors = connectors.into_iter().map(Loaded::Connector);
-        for one in connectors.chain(models.into_iter().map(Loaded::Model)) {
+        let connectors = connectors.into_iter().map(LoadedPlugin::Connector);
+        for one in connectors.chain(models.into_iter().map(LoadedPlugin::Model)) {
             table.claim(&one, |_| true);
         }
         Self {

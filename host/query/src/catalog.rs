@@ -12,7 +12,7 @@ use datafusion::{
 use url::Url;
 
 use super::{
-    errors::carried,
+    errors::external,
     names::{CATALOG, NO_SCHEMA},
     reader::Reader,
     table::ScannedTable,
@@ -91,7 +91,7 @@ impl SchemaProvider for Schema {
                 self.reader.table(table),
             )))),
             Err(error) if error.kind() == Kind::NotFound => Ok(None),
-            Err(error) => Err(carried(error)),
+            Err(error) => Err(external(error)),
         }
     }
 

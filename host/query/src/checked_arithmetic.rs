@@ -27,7 +27,7 @@ use datafusion::{
     },
 };
 
-use super::{errors::carried, slow_functions::check_deadline};
+use super::{errors::external, slow_functions::check_deadline};
 use mindhost_base::error::Error;
 
 /// Replaces arithmetic operators by checked ones.
@@ -136,7 +136,7 @@ impl ScalarUDFImpl for Operation {
                 return Ok(ColumnarValue::Array(Arc::clone(values)));
             }
             (None, [ColumnarValue::Array(values)]) => ColumnarValue::Array(neg(values)?),
-            _ => return Err(carried(Error::internal("an operator without its values"))),
+            _ => return Err(external(Error::internal("an operator without its values"))),
         };
         check_precision(&computed)?;
         Ok(computed)
@@ -249,7 +249,7 @@ impl CheckedSum {
             return make(&self.inner, args);
         };
         let inner = self.with(args, &wide, make)?;
-        Ok(Box::new(Widened {
+        Ok(Box::new(WideAccumulator {
             inner,
             wide,
             narrow,
@@ -304,7 +304,7 @@ impl AggregateUDFImpl for CheckedSum {
         let inner = self.with(args, &wide, |inner, args| {
             inner.create_groups_accumulator(args)
         })?;
-        Ok(Box::new(Widened {
+        Ok(Box::new(WideAccumulator {
             inner,
             wide,
             narrow,
@@ -321,19 +321,19 @@ impl AggregateUDFImpl for CheckedSum {
 }
 
 /// Sums in the wide type. The input and the result are narrow; the state is wide.
-struct Widened<T: ?Sized> {
+struct WideAccumulator<T: ?Sized> {
     wide: DataType,
     narrow: DataType,
     inner: Box<T>,
 }
 
-impl<T: ?Sized> std::fmt::Debug for Widened<T> {
+impl<T: ?Sized> std::fmt::Debug for WideAccumulator<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Widened({})", self.wide)
+        write!(f, "WideAccumulator({})", self.wide)
     }
 }
 
-impl<T: ?Sized> Widened<T> {
+impl<T: ?Sized> WideAccumulator<T> {
     fn widened(&self, values: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
         let widened = values.iter().map(|values| cast(values, &self.wide));
         Ok(widened.collect::<Result<_, _>>()?)
@@ -349,7 +349,7 @@ impl<T: ?Sized> Widened<T> {
     }
 }
 
-impl Accumulator for Widened<dyn Accumulator> {
+impl Accumulator for WideAccumulator<dyn Accumulator> {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let values = self.widened(values)?;
         self.inner.update_batch(&values)
@@ -382,7 +382,7 @@ impl Accumulator for Widened<dyn Accumulator> {
     }
 }
 
-impl GroupsAccumulator for Widened<dyn GroupsAccumulator> {
+impl GroupsAccumulator for WideAccumulator<dyn GroupsAccumulator> {
     fn update_batch(
         &mut self,
         values: &[ArrayRef],

@@ -8,9 +8,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     QueryEngine,
+    execution::{self, Execution},
     plan::{Bounds, Tables},
-    reader::{Reader, Returned},
-    running::{self, Running},
+    reader::{Reader, SourceReceiver},
     scans::Scans,
 };
 use mindhost_base::error::{Error, Result};
@@ -20,7 +20,7 @@ use mindhost_plugin_api::{
 };
 
 /// How long the scans of a statement may take to end before they are cancelled.
-const FAREWELL: Duration = Duration::from_millis(500);
+const SCAN_END_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A connection over a source.
 pub struct QueryConnection {
@@ -37,8 +37,8 @@ pub struct QueryConnection {
 
 /// A running statement over the source.
 struct Query {
-    running: Running,
-    returned: Returned,
+    execution: Execution,
+    returned: SourceReceiver,
     /// Cancels the calls of the source.
     stop: DropGuard,
 }
@@ -119,7 +119,7 @@ impl Connection for QueryConnection {
         let bounds = Bounds::of(&engine, &self.target, whole);
         let scans = reader.scans().clone();
         let tables = Tables::Reader(reader);
-        let planned = match running::plan(&engine, &statement.text, tables, bounds, call).await {
+        let planned = match execution::plan(&engine, &statement.text, tables, bounds, call).await {
             Ok(planned) => planned,
             Err(error) if call.cancel.is_cancelled() => return Err(error),
             Err(error) => {
@@ -131,7 +131,7 @@ impl Connection for QueryConnection {
         self.explained
             .get_or_insert_with(|| (planned.shown(), scans));
         self.query = Some(Query {
-            running: Running::start(&engine, planned)?,
+            execution: Execution::start(&engine, planned)?,
             returned,
             stop,
         });
@@ -140,7 +140,7 @@ impl Connection for QueryConnection {
 
     async fn next(&mut self, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
         let query = self.query.as_mut().ok_or_else(gone)?;
-        let next = query.running.next(max_rows, call).await;
+        let next = query.execution.next(max_rows, call).await;
         if next.is_err() {
             self.close(call).await?;
         }
@@ -153,7 +153,7 @@ impl Connection for QueryConnection {
         };
         // The scans end with the task, and the source is returned when the last one closes. If one is in a long call,
         // it is cancelled and the source is dropped.
-        drop(query.running);
+        drop(query.execution);
         self.wait_for_source(query.returned, call).await;
         drop(query.stop);
         Ok(())
@@ -162,8 +162,8 @@ impl Connection for QueryConnection {
 
 impl QueryConnection {
     /// Takes the source back, unless its scans take too long to end.
-    async fn wait_for_source(&mut self, returned: Returned, call: &Call) {
-        let wait = FAREWELL.min(call.remaining());
+    async fn wait_for_source(&mut self, returned: SourceReceiver, call: &Call) {
+        let wait = SCAN_END_TIMEOUT.min(call.remaining());
         self.source = timeout(wait, returned).await.ok().and_then(Result::ok);
     }
 }

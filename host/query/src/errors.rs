@@ -71,6 +71,6 @@ fn shown(message: &str) -> String {
 }
 
 /// Wraps an error of the host, to pass it through DataFusion.
-pub fn carried(error: Error) -> DataFusionError {
+pub fn external(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }

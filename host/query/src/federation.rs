@@ -4,13 +4,12 @@
 //! The plan is optimised first, then cut ([`cut`]): the largest parts that lie within one datasource, and whose
 //! expressions mean the same there ([`dialects`]), become one statement each ([`select`]). Such a statement is guarded
 //! like a caller's before it is sent ([`SqlSource::guard`]). Sources are read at the same time ([`remote`]); what one
-//! side of a join has become known by then is sent to the other as a filter ([`known`]).
+//! side of a join has become known by then is sent to the other as a filter ([`dynamic_filters`]).
 
-mod connection;
 mod cut;
 mod dialects;
+mod dynamic_filters;
 mod expressions;
-mod known;
 mod literals;
 mod planner;
 mod receive;
@@ -24,10 +23,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde::Serialize;
 
-pub use connection::FederatedConnection;
 pub(crate) use planner::{cut_plan, planner};
 pub use sources::Keys;
-pub(crate) use sources::{Catalogs, KnownColumns, Sources};
+pub(crate) use sources::{Catalogs, ColumnTypes, Sources};
 
 use mindhost_base::{error::Result, locks::lock};
 use mindhost_plugin_api::{Call, Connection, Dialect, TableRef};
@@ -68,16 +66,16 @@ pub trait SqlSource: Send + Sync {
 
 /// What a statement over several datasources did: its plan, and what went to which of them.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Story {
+pub struct ExecutionReport {
     /// The plan of the host, a line an operator.
     pub plan: String,
     /// The statements that were sent, in the order of the plan.
-    pub sources: Vec<Sent>,
+    pub sources: Vec<SourceStatement>,
 }
 
 /// One statement that was sent to a datasource.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Sent {
+pub struct SourceStatement {
     /// Name of the datasource.
     pub datasource: String,
     /// The statement as its engine got it; as it was planned if it was not sent, or if a table of it has a policy.
@@ -90,40 +88,40 @@ pub struct Sent {
     pub bytes: u64,
 }
 
-/// The story of a statement while it runs.
+/// Collects the report of a statement while it runs.
 #[derive(Debug, Default)]
-pub struct Report(Mutex<Story>);
+pub struct Recorder(Mutex<ExecutionReport>);
 
-impl Report {
+impl Recorder {
     /// What is known now.
-    pub fn story(&self) -> Story {
+    pub fn report(&self) -> ExecutionReport {
         lock(&self.0).clone()
     }
 
-    fn set_plan(&self, plan: String) {
+    pub(crate) fn set_plan(&self, plan: String) {
         lock(&self.0).plan = plan;
     }
 
-    /// Adds a statement that may be sent. Returns its place.
+    /// Adds a statement that may be sent. Returns its index.
     fn add(&self, datasource: &str, sql: &str) -> usize {
-        let mut story = lock(&self.0);
-        story.sources.push(Sent {
+        let mut report = lock(&self.0);
+        report.sources.push(SourceStatement {
             datasource: datasource.to_owned(),
             executed_query: sql.to_owned(),
-            ..Sent::default()
+            ..SourceStatement::default()
         });
-        story.sources.len() - 1
+        report.sources.len() - 1
     }
 
-    fn sent(&self, place: usize, sql: &str) {
-        if let Some(sent) = lock(&self.0).sources.get_mut(place) {
+    fn sent(&self, index: usize, sql: &str) {
+        if let Some(sent) = lock(&self.0).sources.get_mut(index) {
             sql.clone_into(&mut sent.executed_query);
             sent.sent = true;
         }
     }
 
-    fn received(&self, place: usize, rows: u64, bytes: u64) {
-        if let Some(sent) = lock(&self.0).sources.get_mut(place) {
+    fn received(&self, index: usize, rows: u64, bytes: u64) {
+        if let Some(sent) = lock(&self.0).sources.get_mut(index) {
             sent.rows += rows;
             sent.bytes += bytes;
         }
@@ -132,14 +130,14 @@ impl Report {
 
 /// What a statement may move into the host.
 #[derive(Debug)]
-struct Budget {
+pub(crate) struct Budget {
     rows: u64,
     bytes: u64,
     moved: Mutex<(u64, u64)>,
 }
 
 impl Budget {
-    fn new(rows: u64, bytes: u64) -> Arc<Self> {
+    pub(crate) fn new(rows: u64, bytes: u64) -> Arc<Self> {
         Arc::new(Self {
             rows,
             bytes,

@@ -31,7 +31,7 @@ pub fn allowed() -> &'static Functions {
         let functions = section("functions");
         let rows = section("rows");
         let mut planners = SessionStateDefaults::default_expr_planners();
-        planners.insert(0, Arc::new(growing_functions::Joining));
+        planners.insert(0, Arc::new(growing_functions::ConcatPlanner));
         Functions {
             planners,
             scalar: SessionStateDefaults::default_scalar_functions()

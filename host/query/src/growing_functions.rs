@@ -22,7 +22,7 @@ use datafusion::{
 };
 use sqlparser::ast::BinaryOperator;
 
-use super::errors::carried;
+use super::errors::external;
 use mindhost_base::error::{Code, Error};
 
 /// Bytes that one function may produce for one batch.
@@ -111,7 +111,7 @@ fn check(args: &[ColumnarValue], rows: usize, estimate: Estimate) -> Result<()> 
         (_, MAX_TEXT..) => MAX_TEXT,
         _ => return Ok(()),
     };
-    Err(carried(Error::new(
+    Err(external(Error::new(
         Code::ResultTooLarge,
         format!(
             "a function would make texts of more than {} MiB out of a few rows; make them shorter",
@@ -167,7 +167,7 @@ fn greatest(array: &ArrayRef) -> Result<u64> {
 /// Wraps a growing function; returns any other unchanged.
 pub fn bounded(function: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
     match GROWING.iter().find(|(name, _)| *name == function.name()) {
-        Some((name, _)) => Arc::new(ScalarUDF::from(Bounded {
+        Some((name, _)) => Arc::new(ScalarUDF::from(BoundedFunction {
             name: (*name).to_owned(),
             inner: function,
         })),
@@ -177,12 +177,12 @@ pub fn bounded(function: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
 
 /// A function that checks the size of its result first.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Bounded {
+struct BoundedFunction {
     name: String,
     inner: Arc<ScalarUDF>,
 }
 
-impl ScalarUDFImpl for Bounded {
+impl ScalarUDFImpl for BoundedFunction {
     fn name(&self) -> &str {
         &self.name
     }
@@ -246,9 +246,9 @@ const NOT_IN_WINDOWS: [&str; 7] = [
 
 /// Plans `a || b` as a checked function, and refuses windows that are more than linear.
 #[derive(Debug)]
-pub struct Joining;
+pub struct ConcatPlanner;
 
-impl ExprPlanner for Joining {
+impl ExprPlanner for ConcatPlanner {
     fn plan_binary_op(
         &self,
         expr: RawBinaryExpr,
@@ -262,7 +262,7 @@ impl ExprPlanner for Joining {
         {
             return Ok(PlannerResult::Original(expr));
         }
-        let join = Arc::new(ScalarUDF::from(Join {
+        let join = Arc::new(ScalarUDF::from(Concat {
             signature: Signature::user_defined(Volatility::Immutable),
         }));
         let call = ScalarFunction::new_udf(join, vec![expr.left, expr.right]);
@@ -273,7 +273,7 @@ impl ExprPlanner for Joining {
         let name = expr.func_def.name();
         match NOT_IN_WINDOWS.contains(&name) {
             false => Ok(PlannerResult::Original(expr)),
-            true => Err(carried(Error::new(
+            true => Err(external(Error::new(
                 Code::SqlNotSupported,
                 format!("`{name}` cannot be used with OVER here; group in a subquery and join it"),
             ))),
@@ -283,11 +283,11 @@ impl ExprPlanner for Joining {
 
 /// `||`: NULL when one side is.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Join {
+struct Concat {
     signature: Signature,
 }
 
-impl ScalarUDFImpl for Join {
+impl ScalarUDFImpl for Concat {
     fn name(&self) -> &str {
         "||"
     }
@@ -322,7 +322,7 @@ impl ScalarUDFImpl for Join {
             .all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let [left, right] = arrays.as_slice() else {
-            return Err(carried(Error::internal("`||` without two sides")));
+            return Err(external(Error::internal("`||` without two sides")));
         };
         let (left, right) = (cast(left, &DataType::Utf8)?, cast(right, &DataType::Utf8)?);
         let joined = concat_elements_utf8(left.as_string::<i32>(), right.as_string::<i32>())?;

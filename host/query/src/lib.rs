@@ -12,6 +12,8 @@ mod connection;
 mod decode;
 mod encode;
 mod errors;
+mod execution;
+mod federated_connection;
 pub mod federation;
 mod filters;
 mod functions;
@@ -23,7 +25,6 @@ mod plan;
 mod plan_rules;
 mod plan_size;
 mod reader;
-mod running;
 mod scans;
 mod scheduler;
 mod slow_functions;
@@ -39,7 +40,10 @@ use async_trait::async_trait;
 use tokio::runtime::{Builder, Handle};
 use tokio_util::task::TaskTracker;
 
-use self::{connection::QueryConnection, memory::HostMemory, scheduler::Scheduler};
+use self::{
+    connection::QueryConnection, federated_connection::FederatedConnection, memory::HostMemory,
+    scheduler::Scheduler,
+};
 use mindhost_base::{config::PluginSettings, error::Result};
 use mindhost_plugin_api::{
     Call, Connection, Connector, Dialect, Manifest, Plugin, Retirement, Target, scanner::Scanner,
@@ -48,8 +52,8 @@ use mindhost_plugin_api::{
 /// Stack of the threads that plan and run. Trees of statements are deep, and are walked by recursion; the pages are
 /// touched only when they are needed.
 const STACK_BYTES: usize = 64 << 20;
-/// Statements that may be planned at once, or paused within a join. Both wait and do not compute, so these are many more
-/// than the threads that run.
+/// Statements that may be planned at once, or paused within a join. Both wait and do not compute, so these are many
+/// more than the threads that run.
 const MAX_WAITING: usize = 256;
 /// More threads than this share too little work.
 const MAX_THREADS: usize = 8;
@@ -65,7 +69,7 @@ pub struct QueryEngine {
     /// What one statement over several datasources may move.
     moved_rows: u64,
     moved_bytes: u64,
-    known_columns: Arc<federation::KnownColumns>,
+    column_types: Arc<federation::ColumnTypes>,
     tasks: TaskTracker,
 }
 
@@ -101,7 +105,7 @@ impl QueryEngine {
             memory_of_one: bytes(settings.query_memory_bytes),
             moved_rows: settings.query_moved_rows,
             moved_bytes: settings.query_moved_bytes,
-            known_columns: Arc::default(),
+            column_types: Arc::default(),
             tasks,
         })
     }
@@ -117,16 +121,14 @@ impl QueryEngine {
         }
     }
 
-    /// A connection to several datasources, which tells `report` what it does.
+    /// A connection to several datasources, which tells `recorder` what it does.
     pub fn federated(
         self: &Arc<Self>,
         sources: Vec<Arc<dyn federation::SqlSource>>,
-        report: Arc<federation::Report>,
+        recorder: Arc<federation::Recorder>,
         keys: federation::Keys,
     ) -> Box<dyn Connection> {
-        Box::new(federation::FederatedConnection::new(
-            self, sources, report, keys,
-        ))
+        Box::new(FederatedConnection::new(self, sources, recorder, keys))
     }
 
     fn handle(&self) -> Result<&Handle> {

@@ -79,7 +79,7 @@ impl Bounds {
 }
 
 /// A planned statement.
-pub struct Planned {
+pub struct StatementPlan {
     plan: Arc<dyn ExecutionPlan>,
     state: SessionState,
     form: ResultEncoder,
@@ -89,7 +89,7 @@ pub struct Planned {
 }
 
 /// Plans a statement. Reads only the columns of its tables.
-pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<Planned> {
+pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<StatementPlan> {
     let planned = plan(text, &tables, bounds).await;
     let (plan, state) = planned.map_err(|error| errors::convert(&error, &bounds.memory))?;
     let form = ResultEncoder::of(&plan.schema());
@@ -99,7 +99,7 @@ pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<Pla
             "the statement gives no columns; select at least one",
         ));
     }
-    Ok(Planned {
+    Ok(StatementPlan {
         plan,
         state,
         form,
@@ -120,7 +120,7 @@ async fn plan(
     let mut statement = state.sql_to_statement(text, &Dialect::Generic)?;
     match &mut statement {
         Statement::Statement(query) if matches!(**query, ast::Statement::Query(_)) => {
-            plan_size::check(query).map_err(errors::carried)?;
+            plan_size::check(query).map_err(errors::external)?;
             timestamps::to_microseconds(query);
         }
         // The guard allows only queries. The options below refuse other statements too, except EXPLAIN.
@@ -232,7 +232,7 @@ const FEDERATED: [(&str, &str); 5] = [
     ),
 ];
 
-impl Planned {
+impl StatementPlan {
     /// The plan, a line an operator.
     pub fn shown(&self) -> String {
         displayable(self.plan.as_ref()).indent(false).to_string()

@@ -27,13 +27,13 @@ type Physical = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
 /// The analyzer rules, which resolve names and types.
 pub fn analyzer(rules: Vec<Analysis>) -> Vec<Analysis> {
-    let bounded = |rule: Analysis| -> Analysis { Arc::new(Bounded(rule)) };
+    let bounded = |rule: Analysis| -> Analysis { Arc::new(DeadlineRule(rule)) };
     rules.into_iter().map(bounded).collect()
 }
 
 /// The rules of the logical plan.
 pub fn logical(rules: Vec<Logical>) -> Vec<Logical> {
-    let bounded = |rule: Logical| -> Logical { Arc::new(Bounded(rule)) };
+    let bounded = |rule: Logical| -> Logical { Arc::new(DeadlineRule(rule)) };
     rules.into_iter().map(bounded).collect()
 }
 
@@ -41,7 +41,7 @@ pub fn logical(rules: Vec<Logical>) -> Vec<Logical> {
 /// pushdown: the logical rules push the other filters already.
 pub fn physical(rules: Vec<Physical>, share: &Arc<Share>, learns: bool) -> Vec<Physical> {
     let is_needed = |rule: &Physical| learns || !rule.name().starts_with("FilterPushdown");
-    let bounded = |rule: Physical| -> Physical { Arc::new(Bounded(rule)) };
+    let bounded = |rule: Physical| -> Physical { Arc::new(DeadlineRule(rule)) };
     let mut rules: Vec<_> = rules.into_iter().filter(is_needed).map(bounded).collect();
     rules.push(Arc::new(YieldRule(Arc::clone(share))));
     rules
@@ -49,9 +49,9 @@ pub fn physical(rules: Vec<Physical>, share: &Arc<Share>, learns: bool) -> Vec<P
 
 /// A rule that checks the deadline first. Planning cannot be interrupted in between.
 #[derive(Debug)]
-struct Bounded<R>(R);
+struct DeadlineRule<R>(R);
 
-impl AnalyzerRule for Bounded<Analysis> {
+impl AnalyzerRule for DeadlineRule<Analysis> {
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -63,7 +63,7 @@ impl AnalyzerRule for Bounded<Analysis> {
 }
 
 /// Runs for each node of the plan. Skips the pushdown of filters that would become too large.
-impl OptimizerRule for Bounded<Logical> {
+impl OptimizerRule for DeadlineRule<Logical> {
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -85,7 +85,7 @@ impl OptimizerRule for Bounded<Logical> {
     }
 }
 
-impl PhysicalOptimizerRule for Bounded<Physical> {
+impl PhysicalOptimizerRule for DeadlineRule<Physical> {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,

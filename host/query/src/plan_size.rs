@@ -20,12 +20,12 @@ const MAX_DEPTH: usize = 200;
 
 /// Refuses a statement that becomes too large with every WITH inlined.
 pub fn check(statement: &Statement) -> Result<()> {
-    let mut weigh = Weigh {
+    let mut counter = TableCounter {
         names: HashMap::new(),
         weight: 0,
     };
-    let _ = statement.visit(&mut weigh);
-    match weigh.weight <= MAX_TABLES {
+    let _ = statement.visit(&mut counter);
+    match counter.weight <= MAX_TABLES {
         true => Ok(()),
         false => Err(Error::new(
             Code::SqlNotSupported,
@@ -37,17 +37,17 @@ pub fn check(statement: &Statement) -> Result<()> {
 }
 
 /// Counts tables. Ignores scopes: of several WITHs of one name, the largest counts.
-struct Weigh {
+struct TableCounter {
     names: HashMap<String, u64>,
     weight: u64,
 }
 
-impl Visitor for Weigh {
+impl Visitor for TableCounter {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
         for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
-            let mut body = Weigh {
+            let mut body = TableCounter {
                 names: self.names.clone(),
                 weight: 0,
             };

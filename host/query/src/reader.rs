@@ -53,7 +53,7 @@ pub struct Reader {
 }
 
 /// Returns the source when every [`Reader`] is dropped.
-pub type Returned = oneshot::Receiver<Box<dyn Source>>;
+pub type SourceReceiver = oneshot::Receiver<Box<dyn Source>>;
 
 impl Reader {
     /// Starts the task, which ends with the last handle. `call` cancels its waits.
@@ -62,7 +62,7 @@ impl Reader {
         id: &str,
         call: Call,
         tasks: &TaskTracker,
-    ) -> (Self, Returned) {
+    ) -> (Self, SourceReceiver) {
         let (commands, waiting) = mpsc::channel(MAX_WAITING);
         let (release, returned) = oneshot::channel();
         let reader = Self {
@@ -144,7 +144,7 @@ async fn serve(
     source
 }
 
-/// One table of a source.
+/// What a scan reads from, which DataFusion holds in its plan.
 struct SourceTable {
     reader: Reader,
     table: TableRef,
@@ -195,12 +195,12 @@ async fn next(reading: Reading) -> Option<(Result<Batch>, Reading)> {
         Reading::End => return None,
         Reading::Open(open) => open,
         Reading::Start(reader, scan) => {
-            let place = reader.scans.begin(&scan);
+            let index = reader.scans.begin(&scan);
             match reader.ask(|reply| Command::Scan(*scan, reply)).await {
                 Ok(scan) => Open {
                     reader,
                     scan,
-                    place,
+                    index,
                 },
                 Err(error) => return Some((Err(error), Reading::End)),
             }
@@ -209,7 +209,7 @@ async fn next(reading: Reading) -> Option<(Result<Batch>, Reading)> {
     let scan = open.scan;
     match open.reader.ask(|reply| Command::Next(scan, reply)).await {
         Ok(Some(batch)) => {
-            open.reader.scans.received(open.place, &batch);
+            open.reader.scans.received(open.index, &batch);
             Some((Ok(batch), Reading::Open(open)))
         }
         Ok(None) => None,
@@ -221,8 +221,8 @@ async fn next(reading: Reading) -> Option<(Result<Batch>, Reading)> {
 struct Open {
     reader: Reader,
     scan: ScanId,
-    /// Its place in [`Reader::scans`].
-    place: usize,
+    /// Its index in [`Reader::scans`].
+    index: usize,
 }
 
 impl Drop for Open {

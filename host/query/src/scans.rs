@@ -19,19 +19,19 @@ const SHOWN_VALUES: usize = 10;
 
 /// The scans of one statement, in the order in which they began.
 #[derive(Clone, Default)]
-pub struct Scans(Arc<Mutex<Vec<Noted>>>);
+pub struct Scans(Arc<Mutex<Vec<ScanRecord>>>);
 
-struct Noted {
+struct ScanRecord {
     scan: Scan,
     rows: u64,
     bytes: u64,
 }
 
 impl Scans {
-    /// Notes a scan that begins. Returns its place.
+    /// Notes a scan that begins. Returns its index.
     pub fn begin(&self, scan: &Scan) -> usize {
         let mut scans = lock(&self.0);
-        scans.push(Noted {
+        scans.push(ScanRecord {
             scan: scan.clone(),
             rows: 0,
             bytes: 0,
@@ -40,21 +40,21 @@ impl Scans {
     }
 
     /// Counts rows that came back.
-    pub fn received(&self, place: usize, batch: &Batch) {
-        if let Some(noted) = lock(&self.0).get_mut(place) {
-            noted.rows += batch.rows() as u64;
-            noted.bytes += batch.bytes() as u64;
+    pub fn received(&self, index: usize, batch: &Batch) {
+        if let Some(record) = lock(&self.0).get_mut(index) {
+            record.rows += batch.rows() as u64;
+            record.bytes += batch.bytes() as u64;
         }
     }
 
     /// A line for each scan.
     pub fn lines(&self) -> String {
         let scans = lock(&self.0);
-        scans.iter().map(|noted| format!("{noted}\n")).collect()
+        scans.iter().map(|record| format!("{record}\n")).collect()
     }
 }
 
-impl fmt::Display for Noted {
+impl fmt::Display for ScanRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Scan {
             table,

@@ -4,8 +4,8 @@
 //! slice goes to the target that has used the least time, and within it to the statement that has. So neither a long
 //! statement nor many of them starve another target.
 //!
-//! A join may compare for minutes before it has a batch. It calls [`Share::pause`] in between, which leaves the thread to
-//! others and blocks until it is the statement's turn.
+//! A join may compare for minutes before it has a batch. It calls [`Share::pause`] in between, which leaves the thread
+//! to others and blocks until it is the statement's turn.
 
 use std::{
     cell::RefCell,
@@ -50,7 +50,7 @@ pub struct Scheduler {
 
 #[derive(Debug, Default)]
 struct State {
-    targets: HashMap<Arc<str>, Used>,
+    targets: HashMap<Arc<str>, TargetUsage>,
     waiting: Vec<Waiter>,
     tickets: u64,
     /// Slices that run now.
@@ -61,7 +61,7 @@ struct State {
 
 /// The time used by a target that has statements.
 #[derive(Debug)]
-struct Used {
+struct TargetUsage {
     time: Duration,
     statements: usize,
 }
@@ -104,10 +104,13 @@ impl Scheduler {
         let target: Arc<str> = target.into();
         let mut state = lock(&self.state);
         let least = state.targets.values().map(|used| used.time).min();
-        let used = state.targets.entry(Arc::clone(&target)).or_insert(Used {
-            time: least.unwrap_or_default(),
-            statements: 0,
-        });
+        let used = state
+            .targets
+            .entry(Arc::clone(&target))
+            .or_insert(TargetUsage {
+                time: least.unwrap_or_default(),
+                statements: 0,
+            });
         used.statements += 1;
         Arc::new(Share {
             scheduler: Arc::clone(self),
@@ -277,11 +280,11 @@ thread_local! {
 }
 
 /// Ends the slice of this thread on drop, so also on a panic.
-struct Running<'a> {
+struct SliceGuard<'a> {
     share: &'a Arc<Share>,
 }
 
-impl<'a> Running<'a> {
+impl<'a> SliceGuard<'a> {
     fn start(share: &'a Arc<Share>) -> Self {
         lock(&share.scheduler.state).running += 1;
         CURRENT.set(Some(Slice {
@@ -302,7 +305,7 @@ impl<'a> Running<'a> {
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for SliceGuard<'_> {
     fn drop(&mut self) {
         let ran = CURRENT.take().map(|slice| slice.since.elapsed());
         let mut state = lock(&self.share.scheduler.state);
@@ -383,10 +386,10 @@ impl Stream for SlicedStream {
         if this.must_wait(cx) {
             return Poll::Pending;
         }
-        let running = Running::start(&this.share);
+        let slice = SliceGuard::start(&this.share);
         let polled = Pin::new(&mut this.inner).poll_next(cx);
-        let stopped = running.stopped();
-        drop(running);
+        let stopped = slice.stopped();
+        drop(slice);
         let mut state = lock(&this.share.scheduler.state);
         let waits = polled.is_pending() && !stopped.is_empty();
         if waits {

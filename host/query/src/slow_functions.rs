@@ -29,7 +29,7 @@ use regex::{Regex, RegexBuilder};
 use tokio::time::Instant;
 
 use super::{
-    errors::carried,
+    errors::external,
     growing_functions::{Size, sizes},
 };
 use mindhost_base::error::{Blame, Code, Error};
@@ -66,7 +66,9 @@ impl ExtensionOptions for StatementCall {
     }
 
     fn set(&mut self, _: &str, _: &str) -> Result<()> {
-        Err(carried(Error::internal("the bounds of a call are not set")))
+        Err(external(Error::internal(
+            "the bounds of a call are not set",
+        )))
     }
 
     fn entries(&self) -> Vec<ConfigEntry> {
@@ -80,14 +82,14 @@ pub fn check_deadline(options: &ConfigOptions) -> Result<()> {
         return Ok(());
     };
     if call.cancel.is_cancelled() {
-        return Err(carried(Error::new(
+        return Err(external(Error::new(
             Code::Cancelled,
             "the call was cancelled",
         )));
     }
     match Instant::now() < call.deadline {
         true => Ok(()),
-        false => Err(carried(Error::new(
+        false => Err(external(Error::new(
             Code::Timeout,
             "the time limit ran out; simplify the statement or raise the time limit",
         ))),
@@ -139,7 +141,7 @@ fn searched(args: &[ColumnarValue], sizes: &[Size]) -> Result<()> {
 }
 
 fn too_long(what: &str) -> datafusion::error::DataFusionError {
-    carried(Error::new(
+    external(Error::new(
         Code::ResultTooLarge,
         format!("{what}; make it shorter"),
     ))
@@ -154,7 +156,7 @@ fn compiled(pattern: &str) -> Result<Regex> {
             Code::SqlInvalid,
             format!("the pattern cannot be used: {error}"),
         );
-        carried(error.blamed(Blame::Upstream))
+        external(error.blamed(Blame::Upstream))
     })
 }
 

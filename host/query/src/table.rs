@@ -17,7 +17,7 @@ use datafusion::{
 };
 use futures_util::{StreamExt as _, stream::BoxStream};
 
-use super::{decode, errors::carried, filters};
+use super::{decode, errors::external, filters};
 use mindhost_base::error::Result as HostResult;
 use mindhost_plugin_api::{
     Batch, Column, DataType,
@@ -78,7 +78,7 @@ impl TableProvider for ScannedTable {
         let asked: Vec<_> = translated.iter().flatten().cloned().collect();
         let answers = match asked.is_empty() {
             true => Vec::new(),
-            false => self.rows.filter_support(&asked).map_err(carried)?,
+            false => self.rows.filter_support(&asked).map_err(external)?,
         };
         let mut answers = answers.into_iter();
         let support = |filter: Option<Filter>| match filter.and_then(|_| answers.next()) {
@@ -163,7 +163,7 @@ impl PartitionStream for ScanPartition {
         let converted = batches.map(move |batch| {
             batch
                 .and_then(|batch| decode::batch(batch, &columns, &schema))
-                .map_err(carried)
+                .map_err(external)
         });
         Box::pin(RecordBatchStreamAdapter::new(
             Arc::clone(&self.schema),

@@ -74,7 +74,7 @@ impl Vocabulary {
     /// The terms for a lower-case word, with their worth from 0 to 1; the very word first.
     pub fn expand(&self, word: &str, stems: &mut Stems) -> Vec<(Term, f32)> {
         let stem = stems.of(word);
-        let mut found = Found::default();
+        let mut found = Expansion::default();
         self.exact(&stem, 1.0, &mut found);
         for other in words::similar(&stem) {
             self.exact(other, worth::SIMILAR, &mut found);
@@ -88,14 +88,14 @@ impl Vocabulary {
         found.terms
     }
 
-    fn exact(&self, stem: &str, worth: f32, found: &mut Found) {
+    fn exact(&self, stem: &str, worth: f32, found: &mut Expansion) {
         if let Some(term) = self.terms.get(stem) {
             found.add(*term, worth);
         }
     }
 
     /// `dept` and `dep` for `department`.
-    fn abbreviations(&self, word: &str, found: &mut Found) {
+    fn abbreviations(&self, word: &str, found: &mut Expansion) {
         let Some(first) = word.as_bytes().first().filter(|_| word.len() > MAX_SHORT) else {
             return;
         };
@@ -110,7 +110,7 @@ impl Vocabulary {
     }
 
     /// `airportname` for `airport`, and `birth` for `birthplace`.
-    fn compounds(&self, stem: &str, found: &mut Found) {
+    fn compounds(&self, stem: &str, found: &mut Expansion) {
         let bytes = stem.as_bytes();
         let runs = bytes.windows(WINDOW).enumerate();
         for (at, run) in runs {
@@ -147,11 +147,11 @@ fn is_skeleton(short: &str, word: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Found {
+struct Expansion {
     terms: Vec<(Term, f32)>,
 }
 
-impl Found {
+impl Expansion {
     fn add(&mut self, term: Term, worth: f32) {
         let is_full = self.terms.len() >= MAX_TERMS * 4;
         match self.terms.iter_mut().find(|(known, _)| *known == term) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::{
     expand::{Term, Vocabulary},
     joins::Joins,
-    render::{self, Detail},
+    render::{Detail, Renderer},
     schema::{Document, Knowledge, Numbers, Table, number, numbers},
     tokens::tokens,
     words::{self, Stems},
@@ -92,10 +92,18 @@ impl Index {
         &self.tables
     }
 
+    pub(crate) fn renderer(&self) -> Renderer<'_> {
+        Renderer {
+            tables: &self.tables,
+            joins: &self.joins,
+            has_several_datasources: self.has_several_datasources,
+        }
+    }
+
     fn costs_of(&self, table: usize) -> [u32; 3] {
         let all: Vec<usize> = (0..self.tables[table].columns.len()).collect();
         [Detail::All, Detail::NoValues, Detail::NoDescriptions].map(|detail| {
-            let line = render::table(self, table, &all, detail);
+            let line = self.renderer().table(table, &all, detail);
             u32::try_from(tokens(&line)).unwrap_or(u32::MAX)
         })
     }

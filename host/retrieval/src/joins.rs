@@ -14,11 +14,11 @@ const MAX_PATH: usize = 4;
 pub struct Guess {
     /// The table that refers.
     pub from: u32,
-    /// Its column.
+    /// Its column that refers, by its number in the table.
     pub column: u32,
     /// The table with the key.
     pub to: u32,
-    /// The key.
+    /// The column of that key, by its number in `to`.
     pub key: u32,
 }
 
@@ -150,9 +150,9 @@ impl Joins {
                 continue;
             }
             for (column, of) in table.columns.iter().enumerate() {
-                let place = (&*table.datasource, &*table.schema, plain(&of.name));
+                let qualified = (&*table.datasource, &*table.schema, plain(&of.name));
                 let Some(found) = targets
-                    .get(&place)
+                    .get(&qualified)
                     .filter(|found| found.len() <= MOST_TARGETS)
                 else {
                     continue;
@@ -183,11 +183,11 @@ fn link(neighbours: &mut [Vec<u32>], one: usize, other: usize) {
     }
 }
 
-type Place<'a> = (&'a str, &'a str, String);
+type QualifiedName<'a> = (&'a str, &'a str, String);
 
 /// By the name that a referring column may have: tables and their single key column.
-fn targets(tables: &[Table]) -> HashMap<Place<'_>, Vec<(usize, usize)>> {
-    let mut targets: HashMap<Place<'_>, Vec<(usize, usize)>> = HashMap::new();
+fn targets(tables: &[Table]) -> HashMap<QualifiedName<'_>, Vec<(usize, usize)>> {
+    let mut targets: HashMap<QualifiedName<'_>, Vec<(usize, usize)>> = HashMap::new();
     for (number, table) in tables.iter().enumerate() {
         let Some(key) = key_column(table) else {
             continue;
@@ -202,8 +202,8 @@ fn targets(tables: &[Table]) -> HashMap<Place<'_>, Vec<(usize, usize)>> {
         names.sort_unstable();
         names.dedup();
         for name in names {
-            let place = (&*table.datasource, &*table.schema, name);
-            targets.entry(place).or_default().push((number, key));
+            let qualified = (&*table.datasource, &*table.schema, name);
+            targets.entry(qualified).or_default().push((number, key));
         }
     }
     targets

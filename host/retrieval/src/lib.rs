@@ -23,8 +23,8 @@ mod tokens;
 mod words;
 
 pub use index::Index;
-pub use pack::{Packed, PackedTable};
-pub use rank::Said;
+pub use pack::{PackedCatalog, PackedTable};
+pub use rank::WeightedText;
 pub use schema::{Column, Document, ForeignKey, Knowledge, Table, TableName};
 pub use text::{plain, shown_name};
 pub use tokens::tokens;

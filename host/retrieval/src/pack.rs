@@ -2,24 +2,24 @@
 
 use crate::{
     index::Index,
-    rank::{Ranking, Said},
-    render::{self, Detail},
+    rank::{Ranking, WeightedText},
+    render::Detail,
     tokens::tokens,
 };
 
 /// What is left out, in this order, until the rest fits; of each the tables that fit the question worst come first, and
 /// so many of the best are spared. `host/docs/retrieval.md` states it for users.
-const STEPS: [(What, usize); 10] = [
-    (What::Unrelated, 0),
-    (What::Values, 10),
-    (What::Descriptions, 10),
-    (What::Tables, 150),
-    (What::Columns, 40),
-    (What::Tables, 10),
-    (What::Values, 0),
-    (What::Descriptions, 0),
-    (What::Columns, 0),
-    (What::Tables, 0),
+const STEPS: [(Reduction, usize); 10] = [
+    (Reduction::Unrelated, 0),
+    (Reduction::Values, 10),
+    (Reduction::Descriptions, 10),
+    (Reduction::Tables, 150),
+    (Reduction::Columns, 40),
+    (Reduction::Tables, 10),
+    (Reduction::Values, 0),
+    (Reduction::Descriptions, 0),
+    (Reduction::Columns, 0),
+    (Reduction::Tables, 0),
 ];
 /// Columns of a table that is cut to those that a word names and its keys.
 const MOST_COLUMNS: usize = 40;
@@ -27,7 +27,7 @@ const MOST_COLUMNS: usize = 40;
 const LARGE: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum Reduction {
     /// Tables that no word, key or schema leads to.
     Unrelated,
     Values,
@@ -39,7 +39,7 @@ enum What {
 
 /// The part of a catalog for one question.
 #[derive(Clone, Debug, Default)]
-pub struct Packed {
+pub struct PackedCatalog {
     /// One table a line; nothing of it begins a line of its own or has angle brackets.
     pub text: String,
     /// The tables in it, in the same order.
@@ -50,7 +50,7 @@ pub struct Packed {
     pub tokens: usize,
 }
 
-/// A table in a [`Packed`].
+/// A table in a [`PackedCatalog`].
 #[derive(Clone, Debug)]
 pub struct PackedTable {
     /// Its number in [`Index::tables`].
@@ -75,13 +75,13 @@ struct Candidate {
 impl Index {
     /// The tables and columns that the texts need, in at most `budget` tokens. A catalog that fits is packed whole, in
     /// its own order, so that the prompt is the same for each question.
-    pub fn pack(&self, said: &[Said<'_>], budget: usize) -> Packed {
+    pub fn pack(&self, texts: &[WeightedText<'_>], budget: usize) -> PackedCatalog {
         let full = self.costs.iter().map(|costs| costs[0] as usize);
         if full.sum::<usize>() <= budget {
             let all = (0..self.tables.len()).map(|table| self.candidate(table));
             return self.write(all.collect(), budget, true);
         }
-        let ranking = self.rank(said);
+        let ranking = self.rank(texts);
         let chosen = self.choose(&ranking, budget);
         self.write(chosen, budget, false)
     }
@@ -106,9 +106,9 @@ impl Index {
                 total += one.cost;
             }
         }
-        for (what, spared) in STEPS {
-            if what == What::Unrelated || what == What::Tables {
-                let spared = if what == What::Unrelated {
+        for (reduction, spared) in STEPS {
+            if reduction == Reduction::Unrelated || reduction == Reduction::Tables {
+                let spared = if reduction == Reduction::Unrelated {
                     ranking.related
                 } else {
                     spared
@@ -123,17 +123,17 @@ impl Index {
                     break;
                 }
                 total -= one.cost;
-                self.reduce(one, what, ranking);
+                self.reduce(one, reduction, ranking);
                 total += one.cost;
             }
         }
         chosen
     }
 
-    fn reduce(&self, one: &mut Candidate, what: What, ranking: &Ranking) {
-        let least = match what {
-            What::Values => Detail::NoValues,
-            What::Columns => return self.drop_columns(one, ranking),
+    fn reduce(&self, one: &mut Candidate, reduction: Reduction, ranking: &Ranking) {
+        let least = match reduction {
+            Reduction::Values => Detail::NoValues,
+            Reduction::Columns => return self.drop_columns(one, ranking),
             _ => Detail::NoDescriptions,
         };
         one.detail = one.detail.max(least);
@@ -143,7 +143,7 @@ impl Index {
     fn cost(&self, one: &Candidate) -> usize {
         match &one.columns {
             None => self.costs[one.table][one.detail as usize] as usize,
-            Some(columns) => tokens(&render::table(self, one.table, columns, one.detail)),
+            Some(columns) => tokens(&self.renderer().table(one.table, columns, one.detail)),
         }
     }
 
@@ -176,15 +176,15 @@ impl Index {
     }
 
     /// Writes what was chosen. The budget holds even if the costs were wrong.
-    fn write(&self, chosen: Vec<Candidate>, budget: usize, is_whole: bool) -> Packed {
-        let mut packed = Packed {
+    fn write(&self, chosen: Vec<Candidate>, budget: usize, is_whole: bool) -> PackedCatalog {
+        let mut packed = PackedCatalog {
             is_whole,
-            ..Packed::default()
+            ..PackedCatalog::default()
         };
         for one in chosen {
             let all = || (0..self.tables[one.table].columns.len()).collect();
             let columns = one.columns.unwrap_or_else(all);
-            let line = render::table(self, one.table, &columns, one.detail);
+            let line = self.renderer().table(one.table, &columns, one.detail);
             let cost = tokens(&line);
             if packed.tokens + cost > budget {
                 packed.is_whole = false;

@@ -27,7 +27,7 @@ const NAMES: f32 = 0.3;
 
 /// A text that tells which tables are wanted.
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
+pub struct WeightedText<'a> {
     /// The question, an earlier one, an earlier statement.
     pub text: &'a str,
     /// From 0 to 1: what its words are worth.
@@ -48,7 +48,7 @@ pub struct Ranking {
 impl Index {
     /// The numbers of the tables that have one of the words, best first.
     pub fn search(&self, words: &str) -> Vec<usize> {
-        let hits = self.hits(&[Said {
+        let hits = self.hits(&[WeightedText {
             text: words,
             weight: 1.0,
         }]);
@@ -60,8 +60,8 @@ impl Index {
     }
 
     /// Ranks all tables.
-    pub fn rank(&self, said: &[Said<'_>]) -> Ranking {
-        let hits = self.hits(said);
+    pub fn rank(&self, texts: &[WeightedText<'_>]) -> Ranking {
+        let hits = self.hits(texts);
         let mut scores: Vec<f32> = (0..self.tables.len())
             .map(|table| self.score(table, &hits))
             .collect();
@@ -88,7 +88,7 @@ impl Index {
 
     /// All columns as numbers of table and column: those first that the words name, then those of tables that fit.
     pub fn columns(&self, words: &str) -> Vec<(usize, usize)> {
-        let ranking = self.rank(&[Said {
+        let ranking = self.rank(&[WeightedText {
             text: words,
             weight: 1.0,
         }]);
@@ -144,7 +144,7 @@ impl Index {
         lifted
     }
 
-    fn hits(&self, said: &[Said<'_>]) -> Hits {
+    fn hits(&self, texts: &[WeightedText<'_>]) -> Hits {
         let mut hits = Hits {
             own: vec![0.0; self.tables.len()],
             of_groups: vec![0.0; self.group_count],
@@ -152,7 +152,7 @@ impl Index {
         };
         let mut stems = Stems::new();
         let mut best = vec![0.0; self.tables.len()];
-        for (word, weight) in words_said(said) {
+        for (word, weight) in weighted_words(texts) {
             let terms = self.vocabulary.expand(&word, &mut stems);
             self.add_word(&terms, weight, &mut best, &mut hits);
         }
@@ -212,8 +212,8 @@ impl Index {
     #[allow(clippy::cast_precision_loss, reason = "a share")]
     fn coverage(&self, table: usize, terms: &HashMap<Term, f32>) -> f32 {
         let name = &self.name_terms[table];
-        let said: f32 = name.iter().filter_map(|term| terms.get(term)).sum();
-        said / (name.len().max(1) as f32)
+        let covered: f32 = name.iter().filter_map(|term| terms.get(term)).sum();
+        covered / (name.len().max(1) as f32)
     }
 
     /// What the question makes a column worth: 0 when it names neither the column nor one of its values.
@@ -236,7 +236,7 @@ struct Hits {
 }
 
 /// The words of texts with their weights, each once, and pairs of neighbours as one word.
-fn words_said(said: &[Said<'_>]) -> Vec<(String, f32)> {
+fn weighted_words(texts: &[WeightedText<'_>]) -> Vec<(String, f32)> {
     let mut words: Vec<(String, f32)> = Vec::new();
     let mut add = |word: String, weight: f32| {
         let is_full = words.len() >= MOST_WORDS;
@@ -246,7 +246,7 @@ fn words_said(said: &[Said<'_>]) -> Vec<(String, f32)> {
             None => words.push((word, weight)),
         }
     };
-    for one in said {
+    for one in texts {
         let split = words::split(one.text);
         let mut last: Option<&String> = None;
         for word in split.iter().filter(|word| !words::is_stop_word(word)) {

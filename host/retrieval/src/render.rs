@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::{
-    index::Index,
+    joins::Joins,
     schema::{Column, ForeignKey, Table},
     text::{plain, shown_name, shown_value},
 };
@@ -22,51 +22,78 @@ const VALUES: usize = 5;
 pub enum Detail {
     /// Everything.
     All = 0,
-    /// No values.
+    /// Types, keys and descriptions.
     NoValues = 1,
-    /// Neither values nor descriptions.
+    /// Types and keys.
     NoDescriptions = 2,
 }
 
-/// One table on one line: `main.orders "what it is" (id integer key, customer_id integer -> customers.id, …)`.
-pub fn table(index: &Index, number: usize, columns: &[usize], detail: Detail) -> String {
-    let table = &index.tables[number];
-    let mut line = full_name(index, table);
-    if let Some(text) = described(&table.description, detail) {
-        let _ = write!(line, " \"{text}\"");
-    }
-    line.push_str(" (");
-    for (at, column) in columns.iter().enumerate() {
-        if at > 0 {
-            line.push_str(", ");
+/// The lines of the tables of one index.
+pub struct Renderer<'a> {
+    pub tables: &'a [Table],
+    pub joins: &'a Joins,
+    /// Whether the name of a table begins with its datasource.
+    pub has_several_datasources: bool,
+}
+
+impl Renderer<'_> {
+    /// One table on one line: `main.orders "what it is" (id integer key, customer_id integer -> customers.id, …)`.
+    pub fn table(&self, number: usize, columns: &[usize], detail: Detail) -> String {
+        let table = &self.tables[number];
+        let mut line = self.full_name(table);
+        if let Some(text) = described(&table.description, detail) {
+            let _ = write!(line, " \"{text}\"");
         }
-        self::column(table, &table.columns[*column], detail, &mut line);
+        line.push_str(" (");
+        for (at, column) in columns.iter().enumerate() {
+            if at > 0 {
+                line.push_str(", ");
+            }
+            column_text(table, &table.columns[*column], detail, &mut line);
+        }
+        let left_out = table.columns.len() - columns.len();
+        if left_out > 0 {
+            let comma = if columns.is_empty() { "" } else { ", " };
+            let _ = write!(line, "{comma}… {left_out} more");
+        }
+        line.push(')');
+        self.guesses(number, &mut line);
+        line.push('\n');
+        line
     }
-    let left_out = table.columns.len() - columns.len();
-    if left_out > 0 {
-        let comma = if columns.is_empty() { "" } else { ", " };
-        let _ = write!(line, "{comma}… {left_out} more");
+
+    /// The name that a statement uses, with the datasource where there are several.
+    fn full_name(&self, table: &Table) -> String {
+        let mut name = String::new();
+        if self.has_several_datasources {
+            let _ = write!(name, "{}.", shown_name(&table.datasource));
+        }
+        if !table.schema.is_empty() {
+            let _ = write!(name, "{}.", shown_name(&table.schema));
+        }
+        name.push_str(&shown_name(&table.name));
+        name
     }
-    line.push(')');
-    guesses(index, number, &mut line);
-    line.push('\n');
-    line
+
+    /// Joins that no key declares.
+    fn guesses(&self, number: usize, line: &mut String) {
+        let guesses = self
+            .joins
+            .guesses(u32::try_from(number).unwrap_or(u32::MAX));
+        for (at, guess) in guesses.iter().enumerate() {
+            let (from, to) = (&self.tables[number], &self.tables[guess.to as usize]);
+            let (column, key) = (
+                &from.columns[guess.column as usize],
+                &to.columns[guess.key as usize],
+            );
+            line.push_str(if at == 0 { " perhaps " } else { ", " });
+            let (column, key) = (shown_name(&column.name), shown_name(&key.name));
+            let _ = write!(line, "{column} = {}.{key}", shown_name(&to.name));
+        }
+    }
 }
 
-/// The name that a statement uses, with the datasource where there are several.
-fn full_name(index: &Index, table: &Table) -> String {
-    let mut name = String::new();
-    if index.has_several_datasources {
-        let _ = write!(name, "{}.", shown_name(&table.datasource));
-    }
-    if !table.schema.is_empty() {
-        let _ = write!(name, "{}.", shown_name(&table.schema));
-    }
-    name.push_str(&shown_name(&table.name));
-    name
-}
-
-fn column(table: &Table, column: &Column, detail: Detail, line: &mut String) {
+fn column_text(table: &Table, column: &Column, detail: Detail, line: &mut String) {
     line.push_str(&shown_name(&column.name));
     let data_type = plain(&column.data_type, TYPE);
     if !data_type.is_empty() {
@@ -98,23 +125,6 @@ fn reference(table: &Table, key: &ForeignKey, at: usize, line: &mut String) {
     }
     let column = key.referenced.get(at).map_or("", String::as_str);
     let _ = write!(line, "{}.{}", shown_name(&key.table), shown_name(column));
-}
-
-/// Joins that no key declares.
-fn guesses(index: &Index, number: usize, line: &mut String) {
-    let guesses = index
-        .joins
-        .guesses(u32::try_from(number).unwrap_or(u32::MAX));
-    for (at, guess) in guesses.iter().enumerate() {
-        let (from, to) = (&index.tables[number], &index.tables[guess.to as usize]);
-        let (column, key) = (
-            &from.columns[guess.column as usize],
-            &to.columns[guess.key as usize],
-        );
-        line.push_str(if at == 0 { " perhaps " } else { ", " });
-        let (column, key) = (shown_name(&column.name), shown_name(&key.name));
-        let _ = write!(line, "{column} = {}.{key}", shown_name(&to.name));
-    }
 }
 
 fn described(text: &Option<String>, detail: Detail) -> Option<String> {

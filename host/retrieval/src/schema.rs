@@ -13,7 +13,7 @@ pub struct Table {
     pub name: String,
     /// `TABLE`, `VIEW`, …
     pub kind: String,
-    /// Its description.
+    /// In words, as its engine or an editor has it.
     pub description: Option<String>,
     /// Rows; `None` when unknown.
     pub row_count: Option<u64>,
@@ -25,14 +25,14 @@ pub struct Table {
     pub foreign_keys: Vec<ForeignKey>,
 }
 
-/// A column.
+/// A column of a [`Table`].
 #[derive(Clone, Debug, Default)]
 pub struct Column {
-    /// Name.
+    /// As the engine spells it.
     pub name: String,
     /// The engine's own type.
     pub data_type: String,
-    /// Its description.
+    /// In words, as its engine or an editor has it.
     pub description: Option<String>,
     /// Common values, most common first; empty where the model may not see them.
     pub values: Vec<String>,

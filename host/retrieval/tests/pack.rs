@@ -1,7 +1,8 @@
 //! What a question gets of a catalog.
 
 use mindhost_retrieval::{
-    Column, Document, ForeignKey, Index, Knowledge, Packed, Said, Table, TableName, tokens,
+    Column, Document, ForeignKey, Index, Knowledge, PackedCatalog, Table, TableName, WeightedText,
+    tokens,
 };
 use proptest::prelude::*;
 
@@ -66,9 +67,9 @@ fn shop() -> Vec<Table> {
     tables
 }
 
-fn ask(index: &Index, question: &str, budget: usize) -> Packed {
+fn ask(index: &Index, question: &str, budget: usize) -> PackedCatalog {
     let packed = index.pack(
-        &[Said {
+        &[WeightedText {
             text: question,
             weight: 1.0,
         }],
@@ -82,7 +83,7 @@ fn ask(index: &Index, question: &str, budget: usize) -> Packed {
     packed
 }
 
-fn names(index: &Index, packed: &Packed) -> Vec<String> {
+fn names(index: &Index, packed: &PackedCatalog) -> Vec<String> {
     packed
         .tables
         .iter()
@@ -299,7 +300,7 @@ proptest! {
         budget in 0_usize..3_000,
     ) {
         let index = Index::new(tables, &Knowledge::default());
-        let packed = index.pack(&[Said { text: &question, weight: 1.0 }], budget);
+        let packed = index.pack(&[WeightedText { text: &question, weight: 1.0 }], budget);
         prop_assert_eq!(tokens(&packed.text), packed.tokens);
         prop_assert!(packed.tokens <= budget);
         prop_assert_eq!(packed.text.lines().count(), packed.tables.len());

@@ -33,7 +33,7 @@ pub struct Cache {
 }
 
 /// Compiled code with the seal of this host.
-pub struct Sealed {
+pub struct SealedCode {
     name: String,
     seal: [u8; SEAL],
     code: Vec<u8>,
@@ -66,10 +66,10 @@ impl Cache {
     }
 
     /// Seals code that this program compiled.
-    pub fn seal(&self, engine: &Engine, digest: &str, code: Vec<u8>) -> Option<Sealed> {
+    pub fn seal(&self, engine: &Engine, digest: &str, code: Vec<u8>) -> Option<SealedCode> {
         let name = name(engine, digest);
         let seal = self.mac(&name, &code)?.finalize().into_bytes().into();
-        Some(Sealed { name, seal, code })
+        Some(SealedCode { name, seal, code })
     }
 
     /// The cached code of a component, if its seal is valid.
@@ -88,7 +88,7 @@ impl Cache {
     ///
     /// # Errors
     /// When the engine cannot take it: for example a memory that begins larger than an instance may have.
-    pub fn open(&self, engine: &Engine, sealed: &Sealed) -> wasmtime::Result<Component> {
+    pub fn open(&self, engine: &Engine, sealed: &SealedCode) -> wasmtime::Result<Component> {
         self.load(engine, &sealed.name, &sealed.seal, &sealed.code)
     }
 
@@ -123,7 +123,7 @@ impl Cache {
     ///
     /// # Errors
     /// When the directory cannot be written. Then the next start compiles again.
-    pub fn store(&self, sealed: &Sealed) -> io::Result<()> {
+    pub fn store(&self, sealed: &SealedCode) -> io::Result<()> {
         let Some(dir) = &self.dir else {
             return Ok(());
         };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::instance::cancelled;
+use super::host_errors::cancelled;
 use crate::package::Refusal;
 use mindhost_base::error::{Blame, Code, Error, Result};
 use mindhost_plugin_api::Call;
@@ -55,7 +55,7 @@ impl<W: Clone> VersionCode<W> {
     }
 
     /// Whether the first compilation has ended.
-    pub fn is_made(&self) -> bool {
+    pub fn is_compiled(&self) -> bool {
         self.current.borrow().code.is_some()
     }
 
@@ -63,7 +63,7 @@ impl<W: Clone> VersionCode<W> {
     ///
     /// # Errors
     /// Why there is none.
-    pub async fn made(&self) -> Result<(), Refusal> {
+    pub async fn wait_until_compiled(&self) -> Result<(), Refusal> {
         self.first().await.map(drop)
     }
 
@@ -90,7 +90,7 @@ impl<W: Clone> VersionCode<W> {
     /// # Errors
     /// `no_plugin` if compilation failed; `overloaded` if it takes longer than the call may; `cancelled`.
     pub async fn get(&self, call: &Call) -> Result<(W, u64)> {
-        if !self.is_made() {
+        if !self.is_compiled() {
             self.wanted.send_replace(true);
         }
         tokio::select! {

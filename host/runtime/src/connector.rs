@@ -5,7 +5,7 @@ mod connection;
 use async_trait::async_trait;
 
 use self::connection::WasmConnection;
-use super::{bindings::sql::SqlConnectorPre, shared::WasmPlugin, state::State};
+use super::{bindings::sql::SqlConnectorPre, plugin_connections::WasmPlugin, state::State};
 use mindhost_base::error::Result;
 use mindhost_plugin_api::{Call, Connection, Connector, Target};
 
@@ -15,8 +15,8 @@ pub type WasmConnector = WasmPlugin<SqlConnectorPre<State>>;
 #[async_trait]
 impl Connector for WasmConnector {
     async fn connect(&self, target: &Target, call: &Call) -> Result<Box<dyn Connection>> {
-        let held = self.0.hold(target, call).await?;
-        Ok(Box::new(WasmConnection::new(held)))
+        let pooled = self.0.acquire(target, call).await?;
+        Ok(Box::new(WasmConnection::new(pooled)))
     }
 
     async fn forget(&self, target_id: &str) {

@@ -9,7 +9,7 @@ pub use catalog::{statistics, table_refs, tables, to_table_ref};
 pub use filters::{pushdown, to_filter};
 pub use rows::Schema;
 
-use super::{bindings::types, errors, grants::Grants, instance::violation, state::cut};
+use super::{bindings::types, errors, grants::Grants, host_errors::violation, text::truncated};
 use mindhost_base::{config::PluginSettings, error::Result};
 use mindhost_plugin_api::{Batch, ServerInfo};
 
@@ -37,7 +37,7 @@ fn name(name: String) -> Result<String> {
 
 /// Truncates a comment.
 fn shortened(text: Option<String>) -> Option<String> {
-    text.map(|text| cut(&text, MAX_TEXT).to_owned())
+    text.map(|text| truncated(&text, MAX_TEXT).to_owned())
 }
 
 /// The engine behind a connection.

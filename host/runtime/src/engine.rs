@@ -14,14 +14,15 @@ use wasmtime::{
 };
 
 use super::{
-    connects::Connects,
-    files, http,
+    files,
     http::access_token::TokenStore,
+    http_handler,
+    idle_connections::IdleConnections,
     limits::Scope,
-    permits::{InstancePermit, InstancePermits, InstanceUsage, PluginQuota},
-    pool::{Idle, Pools},
+    permits::{InstancePermit, InstancePermits, InstanceUsage, PluginQuota, RESERVED_INSTANCES},
     sockets,
     state::State,
+    tcp,
 };
 use crate::{
     ids::VersionId,
@@ -48,9 +49,6 @@ const TABLES: u32 = 8;
 const TABLE_ELEMENTS: usize = 100_000;
 /// The baseline compiler, which is fast and makes slower code.
 pub(super) const BASELINE: Compiler = Compiler::Winch;
-/// Instances above the configured number, for `cancel` and for checks of new plugins.
-pub(super) const RESERVED_INSTANCES: u32 = 32;
-
 /// An engine with the linker of the guests' imports. It runs the code of one compiler only.
 pub(super) struct CodeEngine {
     pub engine: Engine,
@@ -86,7 +84,7 @@ pub struct Runtime {
     /// Ends waits for database engines when the host shuts down.
     pub(super) shutdown: CancellationToken,
     /// Pools whose idle connections can be evicted.
-    pools: Mutex<Vec<Weak<dyn Idle>>>,
+    pools: Mutex<Vec<Weak<dyn IdleConnections>>>,
 }
 
 impl Runtime {
@@ -171,22 +169,19 @@ impl Runtime {
     }
 
     /// The pools with the oldest idle connection of a scope.
-    fn idle_longest(&self, scope: &Scope) -> Option<Arc<dyn Idle>> {
+    fn idle_longest(&self, scope: &Scope) -> Option<Arc<dyn IdleConnections>> {
         let idle = self.idle_pools().into_iter();
         idle.filter_map(|pools| Some((pools.oldest(scope)?, pools)))
             .min_by_key(|(oldest, _)| *oldest)
             .map(|(_, pools)| pools)
     }
 
-    /// Creates the pools of a plugin. Their idle connections are closed at the idle timeout or at a limit.
-    pub(super) fn pools<G: Connects>(&self, plugin: &str) -> Arc<Pools<G>> {
-        let pools = Arc::new(Pools::new(plugin, self.permits.waiters()));
-        let idle: Arc<dyn Idle> = pools.clone();
-        lock(&self.pools).push(Arc::downgrade(&idle));
-        pools
+    /// Evicts idle connections of a plugin from now on.
+    pub(super) fn evict_from(&self, pools: Weak<dyn IdleConnections>) {
+        lock(&self.pools).push(pools);
     }
 
-    fn idle_pools(&self) -> Vec<Arc<dyn Idle>> {
+    fn idle_pools(&self) -> Vec<Arc<dyn IdleConnections>> {
         let mut pools = lock(&self.pools);
         pools.retain(|pools| pools.strong_count() > 0);
         pools.iter().filter_map(Weak::upgrade).collect()
@@ -292,8 +287,8 @@ fn start_epoch_ticker(engine: &Engine) -> std::io::Result<()> {
         .map(drop)
 }
 
-/// The same imports for every world. What reaches the network or files goes through `sockets`, `files` and
-/// `http`, which ask the grants; the rest of WASI cannot reach anything.
+/// The same imports for every world. What reaches the network or files goes through `sockets`, `tcp`, `files` and
+/// `http_hooks`, which ask the grants; the rest of WASI cannot reach anything.
 fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
@@ -302,7 +297,8 @@ fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
     linker.allow_shadowing(true);
     files::add_to_linker(&mut linker)?;
     sockets::add_to_linker(&mut linker)?;
-    http::add_to_linker(&mut linker)?;
+    tcp::add_to_linker(&mut linker)?;
+    http_handler::add_to_linker(&mut linker)?;
     linker.allow_shadowing(false);
     Ok(linker)
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::{
     bindings::types::{self, ErrorKind},
-    grants::{Grants, not_allowed},
-    instance::violation,
+    grants::Grants,
+    host_errors::{not_allowed, violation},
     refusals::Refusal,
 };
 use mindhost_base::error::{Blame, Code, Error};

@@ -8,9 +8,7 @@ use std::{collections::VecDeque, sync::Arc};
 use bytes::Bytes;
 use wasmtime::component::{HasData, Linker, Resource};
 use wasmtime_wasi::{
-    filesystem::{
-        Descriptor, Dir, File, FsPerms, OpenMode, WasiFilesystemCtxView, WasiFilesystemView,
-    },
+    filesystem::{Descriptor, WasiFilesystemCtxView, WasiFilesystemView},
     p2::{
         DynInputStream, DynOutputStream, FsError, FsResult, InputStream, Pollable, ReaddirIterator,
         StreamResult,
@@ -26,10 +24,10 @@ use wasmtime_wasi::{
 };
 
 use super::{
+    file_grant::FileGrant,
     grants::Grants,
     limits::{HandlePermit, Handles},
     refusals::Refusals,
-    roots::{self, Identity},
     state::State,
 };
 
@@ -46,51 +44,6 @@ fn view(state: &mut State) -> FileView<'_> {
         handles: Arc::clone(&state.handles),
         inner: state.filesystem(),
     }
-}
-
-/// One directory that a guest sees.
-pub struct FileGrant {
-    /// Its path in the guest: `/data`.
-    pub mount: String,
-    /// The open directory, which is never looked up again.
-    pub dir: Dir,
-    /// The granted names in it, first that of the file; if absent, everything below it.
-    pub names: Option<Vec<String>>,
-    /// The identity of the file at the time of the grant.
-    pub identity: Option<Identity>,
-}
-
-impl FileGrant {
-    /// Whether the name still refers to the granted file.
-    pub fn is_current(&self) -> bool {
-        let name = self.names.as_ref().and_then(|names| names.first());
-        name.is_none_or(|name| roots::identity(&self.dir.dir, name) == self.identity)
-    }
-
-    fn allows(&self, path: &str) -> bool {
-        let path = plain(path);
-        self.names
-            .as_ref()
-            .is_none_or(|names| names.iter().any(|name| name == path))
-    }
-
-    /// Opens a file that is granted by name, if it is a regular file. Another user of the directory could put a pipe
-    /// there, which would block the guest.
-    fn open(&self, path: &str, how: OpenFlags, flags: DescriptorFlags) -> FsResult<File> {
-        let writes = DescriptorFlags::WRITE | DescriptorFlags::MUTATE_DIRECTORY;
-        if how.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE) || flags.intersects(writes) {
-            return read_only();
-        }
-        if how.contains(OpenFlags::DIRECTORY) {
-            return Err(ErrorCode::NotDirectory.into());
-        }
-        let file = roots::open_regular(&self.dir.dir, plain(path))?;
-        Ok(File::new(file, FsPerms::ReadOnly, OpenMode::READ, true))
-    }
-}
-
-fn plain(path: &str) -> &str {
-    path.strip_prefix("./").unwrap_or(path)
 }
 
 struct Files;

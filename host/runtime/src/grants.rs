@@ -1,28 +1,30 @@
 //! Derives the grants of an instance: what it may reach. No other module grants anything.
 //!
 //! The input is the manifest (the meaning of each property), the datasource's configuration (its values) and the
-//! operator's rules. The output is [`Grants`], which `state`, `sockets`, `files` and `http` check and never widen.
+//! operator's rules. The output is [`Grants`], which `state`, `sockets`, `tcp`, `files` and
+//! `http_hooks` check and never widen.
 
 use std::{
     net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
 use serde_json::{Map, Value};
 use wasmtime_wasi::filesystem::{Dir, FsPerms, OpenMode};
 
 use super::{
-    files::FileGrant,
+    connection_data::{configured, port, text},
+    file_grant::FileGrant,
+    host_errors::not_allowed,
+    host_names::{addresses, plain_name, unresolved},
     http::{HttpGrant, access_token::TokenStore},
     refusals::Refusals,
     roots,
-    state::cut,
 };
 use crate::policy::{EgressRules, Policy};
 use mindhost_base::{
     config::PluginSettings,
-    error::{Blame, Code, Error, Result},
+    error::{Error, Result},
     locks::lock,
 };
 use mindhost_plugin_api::{
@@ -31,9 +33,6 @@ use mindhost_plugin_api::{
     redact::Redactor,
     schema::Rules,
 };
-
-/// Timeout of a name lookup.
-const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The grants of one connection or provider.
 pub struct Grants {
@@ -222,40 +221,6 @@ impl Grants {
     }
 }
 
-/// The configuration of a target for its grants: with the defaults of the schema, except those of properties that name
-/// a destination.
-///
-/// # Errors
-/// When the data do not match the schema. They did when they were stored, but the plugin may be another version now.
-fn configured(manifest: &Manifest, stored: &Map<String, Value>) -> Result<Map<String, Value>> {
-    let rules = Rules::new(&manifest.connection_data);
-    rules.check_stored(stored).map_err(|error| {
-        misconfigured(format!(
-            "the connection data do not fit {} {}: {}",
-            manifest.name,
-            manifest.version,
-            error.message()
-        ))
-    })?;
-    let mut data = rules.filled(stored);
-    for place in manifest.places() {
-        if !stored.contains_key(place) {
-            data.remove(place);
-        }
-    }
-    Ok(data)
-}
-
-/// The error for a destination that the rules forbid.
-pub fn not_allowed(why: impl std::fmt::Display) -> Error {
-    misconfigured(format!("not allowed by the server's egress rules: {why}"))
-}
-
-/// The error for an unusable configuration. It is an invalid request only for a caller who tests the connection.
-pub fn misconfigured(message: impl Into<String>) -> Error {
-    Error::new(Code::UpstreamUnreachable, message).blamed(Blame::Host)
-}
-
 async fn resolve(
     name: &str,
     port: u16,
@@ -282,77 +247,6 @@ async fn resolve(
             addresses,
         }),
     }
-}
-
-/// The addresses of a name or literal, in the order of the resolver and in canonical form.
-pub async fn addresses(name: &str, port: u16) -> Result<Vec<IpAddr>> {
-    if let Some(ip) = literal(name) {
-        return Ok(vec![ip]);
-    }
-    if name.starts_with('/') {
-        return Err(misconfigured(
-            "a Unix socket cannot be used; give a host name or an address",
-        ));
-    }
-    let lookup = tokio::net::lookup_host((plain_name(name), port));
-    match tokio::time::timeout(LOOKUP_TIMEOUT, lookup).await {
-        Ok(Ok(found)) => {
-            let mut addresses = Vec::new();
-            for ip in found.map(|address| address.ip().to_canonical()) {
-                if !addresses.contains(&ip) {
-                    addresses.push(ip);
-                }
-            }
-            Ok(addresses)
-        }
-        Ok(Err(error)) => Err(unresolved(name).with_source(error)),
-        Err(_) => Err(unresolved(name)),
-    }
-}
-
-/// The address of a literal host, with or without brackets.
-pub fn literal(name: &str) -> Option<IpAddr> {
-    let bare = name
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
-    let ip: IpAddr = bare.unwrap_or(name).parse().ok()?;
-    Some(ip.to_canonical())
-}
-
-fn unresolved(name: &str) -> Error {
-    Error::new(
-        Code::UpstreamUnreachable,
-        format!(
-            "the host name `{}` cannot be resolved; check its spelling and the server's name service",
-            cut(name, 255).escape_debug()
-        ),
-    )
-    .blamed(Blame::Upstream)
-}
-
-/// A host name in lower case without the trailing dot, for comparison.
-pub fn plain_name(name: &str) -> String {
-    name.trim_end_matches('.').to_ascii_lowercase()
-}
-
-/// A property as text. Numbers too, because ports can be either.
-pub fn text(data: &Map<String, Value>, property: &str) -> String {
-    match data.get(property) {
-        Some(Value::String(text)) => text.trim().to_owned(),
-        Some(Value::Number(number)) => number.to_string(),
-        _ => String::new(),
-    }
-}
-
-fn port(data: &Map<String, Value>, property: &str, default: u16) -> Result<u16> {
-    let text = text(data, property);
-    if text.is_empty() {
-        return Ok(default);
-    }
-    text.parse()
-        .ok()
-        .filter(|port| *port != 0)
-        .ok_or_else(|| misconfigured(format!("`{property}` must be a number from 1 to 65535")))
 }
 
 async fn open_files(
@@ -411,7 +305,7 @@ fn open_file(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::GuestLog;
+    use crate::guest_log::GuestLog;
 
     #[test]
     fn name_that_resolves_elsewhere_later_keeps_its_granted_addresses() {

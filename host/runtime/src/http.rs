@@ -3,10 +3,7 @@
 pub mod access_token;
 mod client;
 mod credentials;
-mod exchange;
-mod handler;
 mod idle_timeout;
-mod metered_body;
 mod origin;
 #[cfg(test)]
 mod tests;
@@ -16,27 +13,18 @@ use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::{Map, Value};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use wasmtime_wasi_http::{
-    DEFAULT_FORBIDDEN_HEADERS, Error as HttpError, ForbiddenHeaderFilter, RequestOptions, WasiBody,
-    WasiHttpHooks,
-};
+use tokio::sync::OwnedSemaphorePermit;
+use wasmtime_wasi_http::{Error as HttpError, RequestOptions, WasiBody};
 
-pub use self::handler::add_to_linker;
+pub use self::client::Failure;
 use self::{
     access_token::{AccessTokens, TokenStore},
-    client::{Client, Destination, Failure, Resolver, Rules},
+    client::{Client, Destination, Resolver, Rules},
     credentials::Credential,
-    exchange::{Direction, Exchange as Logged},
     idle_timeout::IdleTimeoutBody,
-    metered_body::MeteredBody,
     origin::Origin,
 };
-use super::{
-    call_time::Traffic,
-    grants::{Grants, not_allowed, text},
-    refusals::Refusals,
-};
+use super::{connection_data::text, host_errors::not_allowed};
 use crate::policy::EgressRules;
 use mindhost_base::{config::PluginSettings, error::Result};
 use mindhost_plugin_api::{
@@ -45,18 +33,17 @@ use mindhost_plugin_api::{
     redact::Redactor,
 };
 
-/// Concurrent exchanges of one instance. Each may hold a connection.
-const MAX_EXCHANGES: usize = 8;
-
-type HttpResult<T> = std::result::Result<T, HttpError>;
-type Exchange = (
+/// The result of a request, with WASI's error.
+pub type HttpResult<T> = std::result::Result<T, HttpError>;
+/// A response, and what ends when its connection does.
+pub type Exchange = (
     Response<WasiBody>,
     Box<dyn Future<Output = HttpResult<()>> + Send>,
 );
 
 /// The granted origins of one target, with the client that pools their connections.
 pub struct HttpGrant {
-    granted: Vec<Granted>,
+    granted: Vec<GrantedOrigin>,
     forbidden: Arc<[HeaderName]>,
     rules: Arc<Rules>,
     client: Client,
@@ -66,7 +53,7 @@ pub struct HttpGrant {
 }
 
 /// An origin and its credentials.
-struct Granted {
+struct GrantedOrigin {
     origin: Origin,
     /// The port of the plugin's default URL.
     own_port: Option<u16>,
@@ -99,7 +86,7 @@ impl HttpGrant {
             if !url.is_empty() {
                 let origin = Origin::configured(&rule.url, &url)?;
                 let gives_tokens = |one: &CredentialRule| one.token_url.as_ref() == Some(&rule.url);
-                granted.push(Granted {
+                granted.push(GrantedOrigin {
                     is_token_endpoint: manifest.credentials.iter().any(gives_tokens),
                     origin,
                     own_port: rule.default.as_deref().and_then(Origin::port_of),
@@ -112,9 +99,9 @@ impl HttpGrant {
         let rules = Arc::new(Rules {
             egress,
             reserved,
-            destinations: granted.iter().map(Granted::destination).collect(),
+            destinations: granted.iter().map(GrantedOrigin::destination).collect(),
         });
-        for Granted { origin, .. } in &granted {
+        for GrantedOrigin { origin, .. } in &granted {
             if let Some(ip) = origin.literal() {
                 rules.check(ip, origin).map_err(not_allowed)?;
             }
@@ -192,7 +179,13 @@ impl HttpGrant {
         Ok(Some((tokens, header)))
     }
 
-    async fn send(
+    /// The headers that a guest may not set.
+    pub fn forbidden_headers(&self) -> Arc<[HeaderName]> {
+        Arc::clone(&self.forbidden)
+    }
+
+    /// Sends an admitted request with the credentials of its origin. The response body holds `slot`.
+    pub async fn send(
         &self,
         request: Request<WasiBody>,
         options: Option<RequestOptions>,
@@ -225,113 +218,12 @@ impl HttpGrant {
     }
 }
 
-impl Granted {
+impl GrantedOrigin {
     fn destination(&self) -> Destination {
         Destination {
             origin: self.origin.clone(),
             own_port: self.own_port,
             confidential: self.is_token_endpoint || !self.credentials.is_empty(),
-        }
-    }
-}
-
-/// The hooks of one store.
-pub struct Sender {
-    grants: Arc<Grants>,
-    refusals: Arc<Refusals>,
-    /// Permits for concurrent exchanges.
-    slots: Arc<Semaphore>,
-    traffic: Arc<Traffic>,
-}
-
-impl Sender {
-    /// The hooks for these grants.
-    pub fn new(grants: Arc<Grants>, refusals: Arc<Refusals>, traffic: Arc<Traffic>) -> Self {
-        Self {
-            grants,
-            refusals,
-            slots: Arc::new(Semaphore::new(MAX_EXCHANGES)),
-            traffic,
-        }
-    }
-}
-
-fn note(logged: &Option<Arc<Logged>>, how: impl std::fmt::Display) {
-    if let Some(logged) = logged {
-        logged.answered(how);
-    }
-}
-
-impl WasiHttpHooks for Sender {
-    fn forbidden_header_filter(&mut self) -> ForbiddenHeaderFilter {
-        match self.grants.http() {
-            Some(http) => {
-                let forbidden = Arc::clone(&http.forbidden);
-                Arc::new(move |name| forbidden.contains(name))
-            }
-            None => Arc::new(|name| DEFAULT_FORBIDDEN_HEADERS.contains(name)),
-        }
-    }
-
-    fn set_host_header(&mut self) -> bool {
-        // The client derives it from the checked URL.
-        false
-    }
-
-    fn send_request(
-        &mut self,
-        request: Request<WasiBody>,
-        options: Option<RequestOptions>,
-        _sent: Box<dyn Future<Output = HttpResult<()>> + Send>,
-    ) -> Box<dyn Future<Output = HttpResult<Exchange>> + Send> {
-        let grants = Arc::clone(&self.grants);
-        let refusals = Arc::clone(&self.refusals);
-        let slots = Arc::clone(&self.slots);
-        let traffic = Arc::clone(&self.traffic);
-        let logged = Logged::begin(self.refusals.log(), &request);
-        Box::new(async move {
-            let Some(http) = grants.http() else {
-                refusals.note("the plugin sent an HTTP request, which its manifest does not name");
-                return Err(HttpError::HttpRequestDenied);
-            };
-            // The wait ends with the call: the instance owns the future.
-            let slot = slots.acquire_owned().await;
-            let slot = slot.map_err(|_| HttpError::ConnectionLimitReached)?;
-            let watched = |body, direction| {
-                MeteredBody::new(body, direction, &traffic, logged.as_ref()).boxed_unsync()
-            };
-            let request = request.map(|body| watched(body, Direction::Out));
-            match traffic.waited(http.send(request, options, slot)).await {
-                Ok((response, sent)) => {
-                    note(&logged, response.status().as_u16());
-                    Ok((response.map(|body| watched(body, Direction::In)), sent))
-                }
-                Err(Failure::Http(error)) => {
-                    note(&logged, format_args!("failed ({error})"));
-                    Err(error)
-                }
-                Err(Failure::NoToken(why)) => {
-                    note(&logged, "no access token");
-                    refusals.note_no_token(&why);
-                    Err(HttpError::HttpRequestDenied)
-                }
-                Err(Failure::Refused(why)) => {
-                    note(&logged, "refused");
-                    refusals.note(&why);
-                    Err(HttpError::HttpRequestDenied)
-                }
-            }
-        })
-    }
-
-    fn p2_error_from_hyper(
-        &mut self,
-        error: &hyper::Error,
-    ) -> wasmtime_wasi_http::p2::bindings::http::types::ErrorCode {
-        use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
-        match error.is_incomplete_message() {
-            true => ErrorCode::HttpResponseIncomplete,
-            false => ErrorCode::HttpProtocolError,
         }
     }
 }

@@ -16,9 +16,9 @@ pub struct VersionId {
 /// A datasource or provider, for metrics.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TargetId {
-    /// Its id.
+    /// What meters and breakers are kept by.
     pub id: String,
-    /// Its name.
+    /// As its workspace calls it, for people.
     pub name: String,
     /// Name of its workspace.
     pub workspace: String,

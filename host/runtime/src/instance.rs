@@ -5,95 +5,30 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::future::BoxFuture;
-use tokio::{
-    runtime::Handle,
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::Instant,
-};
+use tokio::{runtime::Handle, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use wasmtime::{Engine, Store, Trap, UpdateDeadline, component::InstancePre};
+use wasmtime::{Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
 
 use super::{
-    bindings::{
-        model::{ModelProvider, ModelProviderPre},
-        scan::{ScannerConnector, ScannerConnectorPre},
-        sql::{SqlConnector, SqlConnectorPre},
-    },
     call_time::Timed,
     engine::Runtime,
     grants::Grants,
-    limits::{Exceeded, Limiter, Scope},
-    permits::InstancePermit,
-    pool::Slot,
+    guest_log::GuestLog,
+    host_errors::{cancelled, overloaded, timed_out},
+    limits::{ExceededLimit, Limiter, Scope},
+    permits::{ConnectionPermit, InstancePermit},
     refusals::Refusals,
-    state::{GuestLog, State},
+    state::State,
+    world::{GuestFuture, World},
 };
-use crate::meter::{Alive, Figure, Series};
+use crate::meter::{AliveGuard, Figure, Series};
 use mindhost_base::{
     config::PluginSettings,
     detached_task::DetachOnDrop,
     error::{Blame, Code, Error, Result},
 };
 use mindhost_plugin_api::Call;
-
-/// The future of one call into a guest.
-pub type GuestFuture<'a, R> = BoxFuture<'a, wasmtime::Result<R>>;
-
-/// The pre-linked component of one world, which can be instantiated.
-pub trait World: Clone + Send + Sync + 'static {
-    /// The typed exports.
-    type Guest: Send + Sync + 'static;
-    /// The typed exports of a linked component.
-    ///
-    /// # Errors
-    /// When it lacks one.
-    fn of(linked: InstancePre<State>) -> wasmtime::Result<Self>;
-    /// The engine of its instances.
-    fn engine(&self) -> &Engine;
-    /// Calls the export `describe`.
-    fn describe<'a>(store: &'a mut Store<State>, guest: &'a Self::Guest)
-    -> GuestFuture<'a, String>;
-    /// Instantiates it in a store.
-    fn instantiate<'a>(&'a self, store: &'a mut Store<State>) -> GuestFuture<'a, Self::Guest>;
-}
-
-macro_rules! world {
-    ($linked:ident, $guest:ident, $interface:ident) => {
-        impl World for $linked<State> {
-            type Guest = $guest;
-
-            fn of(linked: InstancePre<State>) -> wasmtime::Result<Self> {
-                Self::new(linked)
-            }
-
-            fn engine(&self) -> &Engine {
-                self.engine()
-            }
-
-            fn describe<'a>(
-                store: &'a mut Store<State>,
-                guest: &'a $guest,
-            ) -> GuestFuture<'a, String> {
-                let exports = guest.$interface();
-                Box::pin(async move { exports.call_describe(store).await })
-            }
-
-            fn instantiate<'a>(&'a self, store: &'a mut Store<State>) -> GuestFuture<'a, $guest> {
-                Box::pin(self.instantiate_async(store))
-            }
-        }
-    };
-}
-
-world!(SqlConnectorPre, SqlConnector, mindhost_plugin_connector);
-world!(
-    ScannerConnectorPre,
-    ScannerConnector,
-    mindhost_plugin_scanner
-);
-world!(ModelProviderPre, ModelProvider, mindhost_plugin_model);
 
 /// An instance with its store.
 pub struct Instance<G> {
@@ -102,7 +37,7 @@ pub struct Instance<G> {
     runtime: Arc<Runtime>,
     max_call_time: Duration,
     _permit: InstancePermit,
-    _alive: Alive,
+    _alive: AliveGuard,
 }
 
 /// The parameters of a new instance.
@@ -111,7 +46,7 @@ pub struct StartOptions<'a> {
     pub grants: &'a Arc<Grants>,
     /// The log of its lines.
     pub log: &'a Arc<GuestLog>,
-    /// Its permit.
+    /// Held until the instance is dropped.
     pub permit: InstancePermit,
     /// Its meter series.
     pub series: Series,
@@ -136,13 +71,13 @@ pub struct OnStop {
     /// Cancels the statement in the engine, after the guest is asked.
     pub cancel_engine: Option<Box<dyn FnOnce() + Send>>,
     /// Held until the call ends, which may be long after its caller got an error.
-    pub slot: Slot,
+    pub permit: Arc<ConnectionPermit>,
     /// Whether the guest may wait for its engine to confirm the end.
     pub waits: bool,
 }
 
 /// The end of a call: its result, and the instance if it can be used again.
-pub type Ended<R, G> = (Result<R>, Option<Box<Instance<G>>>);
+pub type CallOutcome<R, G> = (Result<R>, Option<Box<Instance<G>>>);
 
 impl<G: Send + Sync + 'static> Instance<G> {
     /// Instantiates a component within the bounds of a call.
@@ -210,7 +145,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
         call: &Call,
         on_stop: Option<OnStop>,
         f: F,
-    ) -> Ended<R, G>
+    ) -> CallOutcome<R, G>
     where
         R: Send + 'static,
         F: for<'a> FnOnce(&'a mut Store<State>, &'a G) -> GuestFuture<'a, R> + Send + 'static,
@@ -261,7 +196,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
         stop: CancellationToken,
         on_stop: Option<OnStop>,
         f: F,
-    ) -> Ended<R, G>
+    ) -> CallOutcome<R, G>
     where
         F: for<'a> FnOnce(&'a mut Store<State>, &'a G) -> GuestFuture<'a, R>,
     {
@@ -301,8 +236,8 @@ impl<G: Send + Sync + 'static> Instance<G> {
         control.stop();
         let first = grace / GUEST_SHARE;
         let mut returned = tokio::time::timeout(first, &mut running).await.is_ok();
-        let (cancel_engine, waits, _slot) = on_stop.map_or((None, false, None), |on_stop| {
-            (on_stop.cancel_engine, on_stop.waits, Some(on_stop.slot))
+        let (cancel_engine, waits, _permit) = on_stop.map_or((None, false, None), |on_stop| {
+            (on_stop.cancel_engine, on_stop.waits, Some(on_stop.permit))
         });
         if let Some(cancel_engine) = cancel_engine {
             cancel_engine();
@@ -344,65 +279,6 @@ impl Runtime {
     }
 }
 
-/// Acquires a permit for an instance. The wait ends with the call.
-pub async fn permit(permits: &Arc<Semaphore>, call: &Call) -> Result<OwnedSemaphorePermit> {
-    let wait = Arc::clone(permits).acquire_owned();
-    tokio::select! {
-        permit = wait => permit.map_err(Error::internal),
-        () = call.cancel.cancelled() => Err(cancelled()),
-        () = tokio::time::sleep_until(call.deadline) => Err(overloaded(
-            "all plugin instances of this server are busy; try again, or let the operator raise plugins.max_instances",
-        )),
-    }
-}
-
-/// The error of a server at a limit.
-pub fn overloaded(message: impl Into<String>) -> Error {
-    Error::new(Code::Overloaded, message)
-        .blamed(Blame::Host)
-        .with_retry_after(Duration::from_secs(1))
-}
-
-/// The error of a cancelled call.
-pub fn cancelled() -> Error {
-    Error::new(Code::Cancelled, "the call was cancelled")
-}
-
-/// The error of a call on a replaced version that exceeds `plugins.drain_timeout`.
-pub fn replaced() -> Error {
-    Error::new(
-        Code::Overloaded,
-        "the plugin was replaced by another version, and this call took longer than plugins.drain_timeout allows; ask again",
-    )
-    .blamed(Blame::Host)
-}
-
-/// The error of a call that exceeds its deadline; `blame` is the component that used the time.
-fn timed_out(blame: Blame) -> Error {
-    Error::new(
-        Code::Timeout,
-        "the time limit ran out; simplify the statement or raise the time limit",
-    )
-    .blamed(blame)
-}
-
-/// Blames the guest for a timeout after it has returned empty batches.
-pub fn blame_guest(error: Error) -> Error {
-    match error.code() == Code::Timeout && error.blame() == Some(Blame::Host) {
-        true => error.blamed(Blame::Plugin),
-        false => error,
-    }
-}
-
-/// The error of a plugin that broke the contract.
-pub fn violation(what: impl std::fmt::Display) -> Error {
-    Error::new(
-        Code::PluginError,
-        format!("the plugin broke its contract: {what}"),
-    )
-    .blamed(Blame::Plugin)
-}
-
 fn out_of_memory(scope: &Scope) -> &'static str {
     match scope {
         Scope::Host => "all plugins together ran out of memory (plugins.max_total_memory_bytes)",
@@ -422,9 +298,9 @@ fn out_of_memory(scope: &Scope) -> &'static str {
 fn fault(store: &Store<State>, error: &wasmtime::Error) -> Error {
     let state = store.data();
     let why = match state.limiter.exceeded() {
-        Some(Exceeded::Instance) => "it ran out of memory (plugins.max_memory_bytes)",
-        Some(Exceeded::Shared(scope)) => return overloaded(out_of_memory(scope)),
-        Some(Exceeded::Table) => "it asked for too large a table",
+        Some(ExceededLimit::Instance) => "it ran out of memory (plugins.max_memory_bytes)",
+        Some(ExceededLimit::Shared(scope)) => return overloaded(out_of_memory(scope)),
+        Some(ExceededLimit::Table) => "it asked for too large a table",
         None => match error.downcast_ref::<Trap>() {
             Some(Trap::StackOverflow) => "its stack overflowed",
             // The stack of most languages lies in linear memory and runs out of its bounds.

@@ -144,7 +144,7 @@ impl Handles {
 
 /// The limit that a guest exceeded, which wasmtime's error does not say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Exceeded {
+pub enum ExceededLimit {
     /// The memory limit of the instance.
     Instance,
     /// A shared memory budget.
@@ -159,7 +159,7 @@ pub struct Limiter {
     reclaim: Reclaim,
     max: u64,
     used: u64,
-    exceeded: Option<Exceeded>,
+    exceeded: Option<ExceededLimit>,
 }
 
 impl Limiter {
@@ -183,11 +183,11 @@ impl Limiter {
     }
 
     /// The limit that was exceeded, if any.
-    pub fn exceeded(&self) -> Option<&Exceeded> {
+    pub fn exceeded(&self) -> Option<&ExceededLimit> {
         self.exceeded.as_ref()
     }
 
-    fn refuse(&mut self, what: Exceeded) -> wasmtime::Result<bool> {
+    fn refuse(&mut self, what: ExceededLimit) -> wasmtime::Result<bool> {
         self.exceeded = Some(what);
         // A trap rather than -1: few guests handle a failed growth, and a trap gives the reason.
         Err(wasmtime::Error::msg("memory limit reached"))
@@ -209,13 +209,13 @@ impl ResourceLimiter for Limiter {
     ) -> wasmtime::Result<bool> {
         let more = desired.saturating_sub(current) as u64;
         if self.used.saturating_add(more) > self.max {
-            return self.refuse(Exceeded::Instance);
+            return self.refuse(ExceededLimit::Instance);
         }
         // The loop ends, because each round drops an idle connection.
         while let Err(scope) = self.budget.take(more) {
             if !(self.reclaim)(scope) {
                 let scope = scope.clone();
-                return self.refuse(Exceeded::Shared(scope));
+                return self.refuse(ExceededLimit::Shared(scope));
             }
         }
         self.used += more;
@@ -229,7 +229,7 @@ impl ResourceLimiter for Limiter {
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
         if desired > Self::MAX_TABLE {
-            return self.refuse(Exceeded::Table);
+            return self.refuse(ExceededLimit::Table);
         }
         Ok(true)
     }
@@ -249,7 +249,7 @@ mod tests {
 
     fn shared(limiter: &Limiter) -> Scope {
         match limiter.exceeded() {
-            Some(Exceeded::Shared(scope)) => scope.clone(),
+            Some(ExceededLimit::Shared(scope)) => scope.clone(),
             other => panic!("{other:?}"),
         }
     }
@@ -265,7 +265,7 @@ mod tests {
         drop(first);
         assert!(second.memory_growing(0, 40, None).is_ok());
         assert!(second.memory_growing(40, 90, None).is_err());
-        assert_eq!(second.exceeded(), Some(&Exceeded::Instance));
+        assert_eq!(second.exceeded(), Some(&ExceededLimit::Instance));
     }
 
     #[test]

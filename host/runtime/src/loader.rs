@@ -14,10 +14,12 @@ use super::{
     connector::WasmConnector,
     engine::{BASELINE, CodeEngine, Runtime},
     grants::Grants,
-    instance::{Instance, StartOptions, World},
+    guest_log::GuestLog,
+    instance::{Instance, StartOptions},
     model::WasmModel,
     scanner::WasmScanner,
-    state::{GuestLog, State},
+    state::State,
+    world::World,
 };
 use crate::{
     metered::Metering,
@@ -34,20 +36,20 @@ use mindhost_query::QueryEngine;
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Components that compile concurrently in the background, so that a slow one does not block another.
 const MAX_BACKGROUND_COMPILES: usize = 2;
-/// Components whose first code is compiled concurrently while no call has asked for them. Those that a call waits for do
-/// not count: on a small machine, nine at once would keep a first user waiting for those not needed yet.
+/// Components whose first code is compiled concurrently while no call has asked for them. Those that a call waits for
+/// do not count: on a small machine, nine at once would keep a first user waiting for those not needed yet.
 const MAX_FIRST_COMPILES: usize = 2;
 
 /// A plugin that serves, with its own pools.
 #[derive(Clone)]
-pub enum Loaded {
-    /// A connector.
+pub enum LoadedPlugin {
+    /// Of SQL: a scanner has the query engine on top.
     Connector(Arc<dyn Connector>),
-    /// A model.
+    /// Of a vendor of models.
     Model(Arc<dyn Model>),
 }
 
-impl Loaded {
+impl LoadedPlugin {
     /// The plugin, whatever its kind.
     pub fn plugin(&self) -> &dyn Plugin {
         match self {
@@ -62,20 +64,20 @@ impl Loaded {
 pub struct Ready {
     runtime: Arc<Runtime>,
     queries: Arc<QueryEngine>,
-    code: Linked,
+    code: WorldCode,
     manifest: Manifest,
     digest: String,
 }
 
 /// The code of a plugin, by the world that it exports.
-enum Linked {
+enum WorldCode {
     Sql(Arc<VersionCode<SqlConnectorPre<State>>>),
     Scanner(Arc<VersionCode<ScannerConnectorPre<State>>>),
     Model(Arc<VersionCode<ModelProviderPre<State>>>),
 }
 
 impl Ready {
-    /// Its manifest.
+    /// As the file has it.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -89,26 +91,26 @@ impl Ready {
     ///
     /// # Errors
     /// Why there is none.
-    pub async fn made(&self) -> Result<(), Refusal> {
+    pub async fn wait_until_compiled(&self) -> Result<(), Refusal> {
         match &self.code {
-            Linked::Sql(code) => code.made().await,
-            Linked::Scanner(code) => code.made().await,
-            Linked::Model(code) => code.made().await,
+            WorldCode::Sql(code) => code.wait_until_compiled().await,
+            WorldCode::Scanner(code) => code.wait_until_compiled().await,
+            WorldCode::Model(code) => code.wait_until_compiled().await,
         }
     }
 
     /// Whether the first compilation has ended.
-    pub fn is_made(&self) -> bool {
+    pub fn is_compiled(&self) -> bool {
         match &self.code {
-            Linked::Sql(code) => code.is_made(),
-            Linked::Scanner(code) => code.is_made(),
-            Linked::Model(code) => code.is_made(),
+            WorldCode::Sql(code) => code.is_compiled(),
+            WorldCode::Scanner(code) => code.is_compiled(),
+            WorldCode::Model(code) => code.is_compiled(),
         }
     }
 
     /// A new scanner without the SQL on top; none for another world.
     pub fn scanner(&self) -> Option<Arc<dyn Scanner>> {
-        let Linked::Scanner(code) = &self.code else {
+        let WorldCode::Scanner(code) = &self.code else {
             return None;
         };
         let (manifest, digest) = (self.manifest.clone(), self.digest.clone());
@@ -121,32 +123,32 @@ impl Ready {
     }
 
     /// A new plugin, which shares only the code with other plugins of this version.
-    pub fn serve(&self) -> Loaded {
+    pub fn serve(&self) -> LoadedPlugin {
         let (runtime, manifest) = (&self.runtime, self.manifest.clone());
         let digest = self.digest.clone();
         let metering = Metering(runtime.version(&manifest, &digest));
         match &self.code {
-            Linked::Sql(code) => {
+            WorldCode::Sql(code) => {
                 let code = Arc::clone(code);
                 let connector = WasmConnector::new(runtime, code, manifest, digest);
-                Loaded::Connector(Intercepted::<dyn Connector, _>::new(
+                LoadedPlugin::Connector(Intercepted::<dyn Connector, _>::new(
                     Arc::new(connector),
                     metering,
                 ))
             }
-            Linked::Scanner(code) => {
+            WorldCode::Scanner(code) => {
                 let code = Arc::clone(code);
                 let scanner = WasmScanner::new(runtime, code, manifest, digest);
                 let connector = self.queries.connector(Arc::new(scanner));
-                Loaded::Connector(Intercepted::<dyn Connector, _>::new(
+                LoadedPlugin::Connector(Intercepted::<dyn Connector, _>::new(
                     Arc::new(connector),
                     metering,
                 ))
             }
-            Linked::Model(code) => {
+            WorldCode::Model(code) => {
                 let code = Arc::clone(code);
                 let model = WasmModel::new(runtime, code, manifest, digest);
-                Loaded::Model(Intercepted::<dyn Model, _>::new(Arc::new(model), metering))
+                LoadedPlugin::Model(Intercepted::<dyn Model, _>::new(Arc::new(model), metering))
             }
         }
     }
@@ -207,7 +209,7 @@ impl Loader {
     /// Loads a package with optimized code. The description of new code must match its manifest.
     pub async fn load(self: &Arc<Self>, package: Arc<Package>) -> Result<Ready, Refusal> {
         let ready = self.begin(package, false);
-        ready.made().await?;
+        ready.wait_until_compiled().await?;
         Ok(ready)
     }
 
@@ -220,12 +222,14 @@ impl Loader {
         let (manifest, digest) = (package.manifest.clone(), package.digest.clone());
         let code = match manifest.kind {
             PluginKind::Connector if manifest.world == SCANNER_WORLD => {
-                Linked::Scanner(self.compile_in_background(package, baseline_first))
+                WorldCode::Scanner(self.compile_in_background(package, baseline_first))
             }
             PluginKind::Connector => {
-                Linked::Sql(self.compile_in_background(package, baseline_first))
+                WorldCode::Sql(self.compile_in_background(package, baseline_first))
             }
-            PluginKind::Model => Linked::Model(self.compile_in_background(package, baseline_first)),
+            PluginKind::Model => {
+                WorldCode::Model(self.compile_in_background(package, baseline_first))
+            }
         };
         Ready {
             runtime: Arc::clone(&self.runtime),
@@ -285,7 +289,7 @@ impl Loader {
                 }
             }
         }
-        if !code.is_made() {
+        if !code.is_compiled() {
             return code.put(self.compiled(package, &self.runtime.optimized, best).await);
         }
         drop(turn);
@@ -409,7 +413,7 @@ struct CompileGuard<W: World>(Arc<VersionCode<W>>);
 
 impl<W: World> Drop for CompileGuard<W> {
     fn drop(&mut self) {
-        if !self.0.is_made() {
+        if !self.0.is_compiled() {
             self.0.put(Err(Refusal::new("could not be compiled")));
         }
     }

@@ -88,7 +88,7 @@ impl Meters {
     }
 
     /// The use of every target since the last call. Removes targets and versions that are gone.
-    pub fn take_news(&self) -> Vec<News> {
+    pub fn take_news(&self) -> Vec<UsageDelta> {
         let mut news = Vec::new();
         lock(&self.versions).retain(|version| {
             // Checked first: an unused version cannot have more to report.
@@ -102,10 +102,10 @@ impl Meters {
 
 /// The use of a version by a target in some period.
 #[derive(Clone, Debug)]
-pub struct News {
-    /// The version.
+pub struct UsageDelta {
+    /// What was used.
     pub version: VersionId,
-    /// The target.
+    /// What it was used for.
     pub target: TargetId,
     /// The use in the period.
     pub figures: Figures,
@@ -234,12 +234,12 @@ impl VersionMeter {
         known
     }
 
-    fn take_news(&self) -> Vec<News> {
+    fn take_news(&self) -> Vec<UsageDelta> {
         let mut news = Vec::new();
         lock(&self.targets).retain(|_, target| {
             let figures = target.take_news();
             if !figures.is_nothing() {
-                news.push(News {
+                news.push(UsageDelta {
                     version: self.id.clone(),
                     target: target.id.clone(),
                     figures,
@@ -318,10 +318,10 @@ impl Series {
     }
 
     /// Counts an instance as alive until the guard is dropped.
-    pub fn instance(&self) -> Alive {
+    pub fn instance(&self) -> AliveGuard {
         self.add(Figure::InstancesStarted, 1);
         self.each(|meter| meter.instance(true));
-        Alive(self.clone())
+        AliveGuard(self.clone())
     }
 
     fn each(&self, f: impl Fn(&Meter)) {
@@ -334,9 +334,9 @@ impl Series {
 
 /// Counts an instance as alive.
 #[derive(Debug)]
-pub struct Alive(Series);
+pub struct AliveGuard(Series);
 
-impl Drop for Alive {
+impl Drop for AliveGuard {
     fn drop(&mut self) {
         self.0.each(|meter| meter.instance(false));
     }

@@ -14,16 +14,19 @@ use super::{
         types,
     },
     code::VersionCode,
-    connects::Reported,
+    connection_exports::GuestResult,
     engine::Runtime,
     errors::{self, Phase},
     grants::Grants,
-    instance::{GuestFuture, Instance, StartOptions, blame_guest, cancelled, replaced, violation},
+    guest_log::GuestLog,
+    host_errors::{blame_guest, cancelled, replaced, violation},
+    instance::{Instance, StartOptions},
     permits::PluginQuota,
     pool::fingerprint,
-    rate_limits::Repeats,
+    rate_limits::Retries,
     refusals::Refusal,
-    state::{GuestLog, State},
+    state::State,
+    world::GuestFuture,
 };
 use crate::meter::VersionMeter;
 use mindhost_base::{
@@ -48,9 +51,9 @@ const MAX_CACHED_GRANTS: usize = 256;
 type CachedGrants = ([u8; 32], Arc<Grants>);
 
 /// A model plugin that is ready to serve.
-pub struct WasmModel(Arc<Shared>);
+pub struct WasmModel(Arc<Inner>);
 
-struct Shared {
+struct Inner {
     runtime: Arc<Runtime>,
     code: Arc<VersionCode<ModelProviderPre<State>>>,
     manifest: Manifest,
@@ -62,7 +65,7 @@ struct Shared {
     life: Retirement,
 }
 
-impl Drop for Shared {
+impl Drop for Inner {
     fn drop(&mut self) {
         self.life.gone.cancel();
     }
@@ -76,7 +79,7 @@ impl WasmModel {
         manifest: Manifest,
         digest: String,
     ) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(Inner {
             version: runtime.version(&manifest, &digest),
             quota: runtime.quota(&manifest),
             runtime: Arc::clone(runtime),
@@ -89,9 +92,9 @@ impl WasmModel {
     }
 }
 
-type Held = Box<Instance<ModelProvider>>;
+type ModelInstance = Box<Instance<ModelProvider>>;
 
-impl Shared {
+impl Inner {
     async fn grants(&self, target: &Target, call: &Call) -> Result<Arc<Grants>> {
         let print = fingerprint(target);
         if let Some((cached, grants)) = lock(&self.cached_grants).get(&target.id)
@@ -129,14 +132,14 @@ impl Shared {
         phase: Phase,
         call: &Call,
         f: F,
-    ) -> Result<(R, Option<Held>, Arc<Grants>)>
+    ) -> Result<(R, Option<ModelInstance>, Arc<Grants>)>
     where
         R: Send + 'static,
         F: for<'a> FnOnce(
                 &'a mut Store<State>,
                 &'a guest::Guest,
                 types::Config,
-            ) -> GuestFuture<'a, Reported<R>>
+            ) -> GuestFuture<'a, GuestResult<R>>
             + Send
             + 'static,
     {
@@ -246,7 +249,7 @@ impl Model for WasmModel {
         call: &Call,
     ) -> Result<Box<dyn Completion>> {
         let request = Arc::new(to_guest(request));
-        let mut repeats = Repeats::of_model();
+        let mut repeats = Retries::of_model();
         let (handle, instance, grants) = loop {
             let request = Arc::clone(&request);
             let started = self
@@ -276,8 +279,8 @@ impl Model for WasmModel {
 
 /// A running completion, in an instance of its own.
 struct WasmCompletion {
-    shared: Arc<Shared>,
-    instance: Option<Held>,
+    shared: Arc<Inner>,
+    instance: Option<ModelInstance>,
     handle: ResourceAny,
     grants: Arc<Grants>,
     /// Bytes of text that it may still produce.

@@ -56,7 +56,7 @@ impl std::error::Error for Refusal {}
 /// A plugin file with a valid manifest.
 #[derive(Clone)]
 pub struct Package {
-    /// Its manifest.
+    /// As a section of the file has it, checked.
     pub manifest: Manifest,
     /// SHA-256 of the whole file, in hex.
     pub digest: String,

@@ -12,8 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub use self::keyed::Waiters;
 use self::keyed::{KeyedPermits, cancel_limit_reached, workspace_limit_reached};
 use super::{
-    engine::RESERVED_INSTANCES,
-    instance,
+    host_errors::{cancelled, overloaded},
     limits::{MemoryBudget, Scope},
 };
 use mindhost_base::{
@@ -23,6 +22,8 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::{Call, Target};
 
+/// Instances above the configured number, for `cancel` and for checks of new plugins.
+pub const RESERVED_INSTANCES: u32 = 32;
 /// Cancellations that one workspace may run. A database of it that does not answer `cancel` leaves the rest to the
 /// others.
 const CANCELS_PER_WORKSPACE: u32 = RESERVED_INSTANCES / 4;
@@ -35,6 +36,22 @@ pub struct InstancePermit {
     /// The permit of the key, if the instance works for one key.
     pub key_permit: Option<OwnedSemaphorePermit>,
     _permit: OwnedSemaphorePermit,
+}
+
+/// A permit for one connection, released on drop. A statement and its cancellation share it.
+pub struct ConnectionPermit {
+    _connection: OwnedSemaphorePermit,
+    _export: Option<OwnedSemaphorePermit>,
+}
+
+impl ConnectionPermit {
+    /// `export` is the second permit of an export, of which a target has fewer.
+    pub fn new(connection: OwnedSemaphorePermit, export: Option<OwnedSemaphorePermit>) -> Self {
+        Self {
+            _connection: connection,
+            _export: export,
+        }
+    }
 }
 
 /// The use of the instance and memory limits.
@@ -179,7 +196,7 @@ impl InstancePermits {
                 // Counted before the eviction: a connection that becomes idle afterwards sees the waiter.
                 let _waiting = self.waiters.add(None);
                 evict_idle(&Scope::Host);
-                instance::permit(&self.serving, call).await?
+                wait_for_permit(&self.serving, call).await?
             }
         };
         Ok(InstancePermit {
@@ -232,7 +249,7 @@ impl InstancePermits {
             memory: Arc::clone(&self.memory),
             _workspace_permit: workspace_permit,
             key_permit: None,
-            _permit: instance::permit(&self.cancels, call).await?,
+            _permit: wait_for_permit(&self.cancels, call).await?,
         })
     }
 
@@ -256,6 +273,18 @@ impl InstancePermits {
             quota.settings.max_target_memory_bytes,
             within,
         )
+    }
+}
+
+/// Acquires a permit for an instance. The wait ends with the call.
+async fn wait_for_permit(permits: &Arc<Semaphore>, call: &Call) -> Result<OwnedSemaphorePermit> {
+    let wait = Arc::clone(permits).acquire_owned();
+    tokio::select! {
+        permit = wait => permit.map_err(Error::internal),
+        () = call.cancel.cancelled() => Err(cancelled()),
+        () = tokio::time::sleep_until(call.deadline) => Err(overloaded(
+            "all plugin instances of this server are busy; try again, or let the operator raise plugins.max_instances",
+        )),
     }
 }
 

@@ -86,7 +86,7 @@ fn real(path: &Path) -> PathBuf {
 
 /// The same rules, but loopback only while all callers are on this machine.
 pub struct WhileLocal<P> {
-    /// The rules.
+    /// Those that hold while all callers are local.
     pub rules: P,
     /// Whether all callers are local.
     pub locality: Arc<Locality>,

@@ -18,11 +18,14 @@ use tokio::{
 use wasmtime::{Store, component::ResourceAny};
 
 use super::{
-    connects::Connects,
+    connection_exports::ConnectionExports,
+    engine::Runtime,
     grants::Grants,
-    instance::{Instance, OnStop, cancelled, overloaded},
+    host_errors::{cancelled, overloaded},
+    idle_connections::IdleConnections,
+    instance::{Instance, OnStop},
     limits::Scope,
-    permits::Waiters,
+    permits::{ConnectionPermit, Waiters},
     state::State,
 };
 use mindhost_base::{
@@ -35,7 +38,7 @@ use mindhost_plugin_api::{Call, Target};
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// An open connection in its own instance.
-pub struct Live<G: Connects> {
+pub struct LiveConnection<G: ConnectionExports> {
     pub instance: Box<Instance<G>>,
     pub connection: ResourceAny,
     /// What `cancel` needs to stop what runs on it.
@@ -46,7 +49,7 @@ pub struct Live<G: Connects> {
     pub generation: u64,
 }
 
-impl<G: Connects> Live<G> {
+impl<G: ConnectionExports> LiveConnection<G> {
     /// Closes the connection in the background, so that the guest can end its session with the engine.
     pub fn retire(self) {
         self.close_in_background(Vec::new(), None);
@@ -74,7 +77,7 @@ impl<G: Connects> Live<G> {
     }
 }
 
-async fn close_connection<G: Connects>(
+async fn close_connection<G: ConnectionExports>(
     store: &mut Store<State>,
     guest: &G,
     connection: ResourceAny,
@@ -89,7 +92,7 @@ async fn close_connection<G: Connects>(
 }
 
 /// The connections of one target with one configuration.
-pub struct Pool<G: Connects> {
+pub struct Pool<G: ConnectionExports> {
     fingerprint: [u8; 32],
     /// The last configuration that matched, so that it is not hashed for every call.
     seen: Mutex<Weak<Map<String, Value>>>,
@@ -97,7 +100,7 @@ pub struct Pool<G: Connects> {
     connections: Arc<Semaphore>,
     /// Half of the connections, at least one, for exports: clients that read slowly must not use up all.
     exports: Arc<Semaphore>,
-    idle: Mutex<Vec<(Instant, Live<G>)>>,
+    idle: Mutex<Vec<(Instant, LiveConnection<G>)>>,
     closed: AtomicBool,
     max_connections: u32,
     workspace: String,
@@ -105,7 +108,7 @@ pub struct Pool<G: Connects> {
     waiters: Arc<Waiters>,
 }
 
-impl<G: Connects> Pool<G> {
+impl<G: ConnectionExports> Pool<G> {
     fn new(
         fingerprint: [u8; 32],
         plugin: &str,
@@ -159,12 +162,9 @@ impl<G: Connects> Pool<G> {
                 target.max_connections, target.name
             )
         });
-        Ok(ConnectionPermit {
-            _connection: connection
-                .await
-                .map_err(|error| self.mention_exports(error, target))?,
-            _export: export,
-        })
+        let connection = connection.await;
+        let connection = connection.map_err(|error| self.mention_exports(error, target))?;
+        Ok(ConnectionPermit::new(connection, export))
     }
 
     /// Adds to a failed wait how many connections exports hold.
@@ -182,7 +182,7 @@ impl<G: Connects> Pool<G> {
 
     /// Takes the connection that was used last, so that the others reach the idle timeout. Closes connections of older
     /// code or grants.
-    pub fn take(&self, generation: u64) -> Option<Live<G>> {
+    pub fn take(&self, generation: u64) -> Option<LiveConnection<G>> {
         loop {
             let (_, live) = lock(&self.idle).pop()?;
             match live.grants.is_current() && live.generation == generation {
@@ -193,7 +193,7 @@ impl<G: Connects> Pool<G> {
     }
 
     /// Returns a connection to the pool, or closes one if a call waits for its instance permit.
-    pub fn put(&self, live: Live<G>) {
+    pub fn put(&self, live: LiveConnection<G>) {
         if self.closed.load(Ordering::Acquire) {
             return live.retire();
         }
@@ -203,7 +203,7 @@ impl<G: Connects> Pool<G> {
             self.close();
         }
         // Checked last: an earlier waiter found this connection idle, and a later one is counted.
-        if self.waiters.wants_slot_in(&self.workspace)
+        if self.waiters.wants_permit_in(&self.workspace)
             && let Some(live) = self.take_oldest()
         {
             live.retire();
@@ -228,7 +228,7 @@ impl<G: Connects> Pool<G> {
         lock(&self.idle).first().map(|(since, _)| *since)
     }
 
-    fn take_oldest(&self) -> Option<Live<G>> {
+    fn take_oldest(&self) -> Option<LiveConnection<G>> {
         let mut idle = lock(&self.idle);
         (!idle.is_empty()).then(|| idle.remove(0).1)
     }
@@ -237,15 +237,6 @@ impl<G: Connects> Pool<G> {
         lock(&self.idle).is_empty() && Arc::strong_count(&self.connections) == 1
     }
 }
-
-/// A permit for one connection, released on drop.
-pub struct ConnectionPermit {
-    _connection: OwnedSemaphorePermit,
-    _export: Option<OwnedSemaphorePermit>,
-}
-
-/// A shared permit for a connection: the statement and its cancellation hold it together.
-pub type Slot = Arc<ConnectionPermit>;
 
 fn max_exports(target: &Target) -> u32 {
     (target.max_connections / 2).max(1)
@@ -265,7 +256,7 @@ async fn wait(
 }
 
 /// The pools of one plugin, by target.
-pub struct Pools<G: Connects> {
+pub struct Pools<G: ConnectionExports> {
     /// Name of the plugin.
     plugin: String,
     by_target: Mutex<HashMap<String, Arc<Pool<G>>>>,
@@ -273,15 +264,18 @@ pub struct Pools<G: Connects> {
     retired: AtomicBool,
 }
 
-impl<G: Connects> Pools<G> {
-    /// No pools. `waiters` are the calls that wait for an instance permit.
-    pub fn new(plugin: &str, waiters: Arc<Waiters>) -> Self {
-        Self {
+impl<G: ConnectionExports> Pools<G> {
+    /// The pools of a plugin. Their idle connections are closed at the idle timeout or at a limit.
+    pub fn new(runtime: &Runtime, plugin: &str) -> Arc<Self> {
+        let pools = Arc::new(Self {
             plugin: plugin.to_owned(),
             by_target: Mutex::default(),
-            waiters,
+            waiters: runtime.permits.waiters(),
             retired: AtomicBool::new(false),
-        }
+        });
+        let idle: Arc<dyn IdleConnections> = pools.clone();
+        runtime.evict_from(Arc::downgrade(&idle));
+        pools
     }
 
     /// The pool for a target's current configuration. Closes the pool of an older one.
@@ -321,7 +315,7 @@ impl<G: Connects> Pools<G> {
         }
     }
 
-    fn take_oldest(&self, scope: &Scope) -> Option<Live<G>> {
+    fn take_oldest(&self, scope: &Scope) -> Option<LiveConnection<G>> {
         let pools = lock(&self.by_target);
         let within = pools.values().filter(|pool| pool.scopes.contains(scope));
         let oldest = within.filter_map(|pool| Some((pool.oldest()?, pool)));
@@ -330,19 +324,7 @@ impl<G: Connects> Pools<G> {
     }
 }
 
-/// The idle connections of one plugin of any world, for eviction.
-pub trait Idle: Send + Sync {
-    /// When the oldest idle connection of a scope was returned.
-    fn oldest(&self, scope: &Scope) -> Option<Instant>;
-    /// Closes the oldest idle connection of a scope in the background; false when there is none.
-    fn retire_oldest(&self, scope: &Scope) -> bool;
-    /// Drops the oldest idle connection of a scope at once; false when there is none.
-    fn drop_oldest(&self, scope: &Scope) -> bool;
-    /// Closes connections that have been idle for `max_age`, and removes unused pools.
-    fn sweep(&self, max_age: Duration);
-}
-
-impl<G: Connects> Idle for Pools<G> {
+impl<G: ConnectionExports> IdleConnections for Pools<G> {
     fn oldest(&self, scope: &Scope) -> Option<Instant> {
         let pools = lock(&self.by_target);
         let within = pools.values().filter(|pool| pool.scopes.contains(scope));
@@ -350,7 +332,9 @@ impl<G: Connects> Idle for Pools<G> {
     }
 
     fn retire_oldest(&self, scope: &Scope) -> bool {
-        self.take_oldest(scope).map(Live::retire).is_some()
+        self.take_oldest(scope)
+            .map(LiveConnection::retire)
+            .is_some()
     }
 
     fn drop_oldest(&self, scope: &Scope) -> bool {

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::instance::cancelled;
+use super::host_errors::cancelled;
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::Call;
 
@@ -19,12 +19,12 @@ const FOR_MODELS: Duration = Duration::from_secs(5);
 
 /// The repetitions of one call.
 #[derive(Debug)]
-pub struct Repeats {
+pub struct Retries {
     made: u32,
     longest_pause: Duration,
 }
 
-impl Repeats {
+impl Retries {
     /// Of a call to a connector or scanner.
     pub fn of_source() -> Self {
         Self {
@@ -41,8 +41,8 @@ impl Repeats {
         }
     }
 
-    /// Waits before a repetition. Gives the error back if it is another one, if the call was repeated often enough, or if
-    /// the pause would take the time that is left.
+    /// Waits before a repetition. Gives the error back if it is another one, if the call was repeated often enough, or
+    /// if the pause would take the time that is left.
     ///
     /// # Errors
     /// The error itself; that the caller cancelled.
@@ -88,9 +88,9 @@ mod tests {
     fn a_pause_is_what_the_plugin_names_if_there_is_time_for_it() {
         let left = Duration::from_secs(60);
         let next = |made: u32, error: &Error, left| {
-            let repeats = Repeats {
+            let repeats = Retries {
                 made,
-                ..Repeats::of_source()
+                ..Retries::of_source()
             };
             repeats.next(error, left)
         };
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(next(0, &limited(Some(31)), left), None, "too long");
         let soon = Duration::from_secs(5);
         assert_eq!(next(0, &limited(Some(7)), soon), None, "no time left");
-        let model = Repeats::of_model();
+        let model = Retries::of_model();
         assert_eq!(model.next(&limited(Some(7)), left), None, "a person waits");
         let other = Error::new(Code::RateLimited, "ours");
         assert_eq!(next(0, &other, left), None, "a limit of this host");
@@ -112,7 +112,7 @@ mod tests {
     async fn a_cancelled_call_does_not_wait() {
         let call = Call::new(Duration::from_secs(60), Default::default());
         call.cancel.cancel();
-        let mut repeats = Repeats::of_source();
+        let mut repeats = Retries::of_source();
         let ended = repeats.pause(limited(Some(20)), &call);
         let ended = tokio::time::timeout(Duration::from_secs(5), ended).await;
         assert!(ended.unwrap().is_err());

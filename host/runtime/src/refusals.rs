@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::state::GuestLog;
+use super::guest_log::GuestLog;
 use mindhost_base::locks::lock;
 
 /// Longest reason, in bytes.
@@ -13,7 +13,7 @@ const MAX_QUOTE: usize = 200;
 /// Why the host did not do what the guest wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is not allowed.
+    /// The grants do not allow it, for this reason.
     NotAllowed(String),
     /// The host got no access token for the request.
     NoToken(String),

@@ -11,12 +11,12 @@ use rustix::{
     io::Errno,
 };
 
-use super::grants::misconfigured;
+use super::host_errors::misconfigured;
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::manifest::FileKind;
 
 /// A directory that was opened step by step from a root, and the requested name in it.
-pub struct Located {
+pub struct FileLocation {
     /// The directory to mount in the guest.
     pub dir: File,
     /// The file in it; none if the directory was requested.
@@ -45,7 +45,7 @@ pub fn open_regular(dir: &File, name: &str) -> io::Result<File> {
 }
 
 /// Opens `path` below the first root that has it. Follows no link below a root, so nothing in a root leads out of it.
-pub fn locate(roots: &[PathBuf], path: &str, kind: FileKind) -> Result<Located> {
+pub fn locate(roots: &[PathBuf], path: &str, kind: FileKind) -> Result<FileLocation> {
     let mut missing = None;
     for root in roots {
         let Some(steps) = steps_below(root, path)? else {
@@ -93,7 +93,7 @@ fn steps_below(root: &Path, path: &str) -> Result<Option<Vec<String>>> {
     Ok(Some(steps))
 }
 
-fn descend(root: &Path, steps: &[String], kind: FileKind) -> Result<Located, Errno> {
+fn descend(root: &Path, steps: &[String], kind: FileKind) -> Result<FileLocation, Errno> {
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
     // The root may be a link, because the operator chose it.
     let mut dir = open(root, flags, Mode::empty())?;
@@ -115,7 +115,7 @@ fn descend(root: &Path, steps: &[String], kind: FileKind) -> Result<Located, Err
         }
     }
     let dir = File::from(dir);
-    Ok(Located {
+    Ok(FileLocation {
         identity: last.and_then(|name| identity(&dir, name)),
         name: last.cloned(),
         dir,

@@ -5,7 +5,7 @@ mod source;
 use async_trait::async_trait;
 
 use self::source::WasmSource;
-use super::{bindings::scan::ScannerConnectorPre, shared::WasmPlugin, state::State};
+use super::{bindings::scan::ScannerConnectorPre, plugin_connections::WasmPlugin, state::State};
 use mindhost_base::error::Result;
 use mindhost_plugin_api::{
     Call, Target,
@@ -18,8 +18,8 @@ pub type WasmScanner = WasmPlugin<ScannerConnectorPre<State>>;
 #[async_trait]
 impl Scanner for WasmScanner {
     async fn open(&self, target: &Target, call: &Call) -> Result<Box<dyn Source>> {
-        let held = self.0.hold(target, call).await?;
-        Ok(Box::new(WasmSource::new(held)))
+        let pooled = self.0.acquire(target, call).await?;
+        Ok(Box::new(WasmSource::new(pooled)))
     }
 
     async fn forget(&self, target_id: &str) {

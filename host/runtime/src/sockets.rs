@@ -1,16 +1,15 @@
-//! Name lookup for guests, and a limit on their sockets. Only granted names resolve, to the addresses that the host has
-//! checked. `tcp.rs` connects.
+//! What the socket calls of guests share, and name lookup. Only granted names resolve, to the addresses that the host
+//! has checked. `tcp` connects.
 
 use std::{net::IpAddr, sync::Arc, vec};
 
 use wasmtime::component::{HasData, Linker, Resource};
 use wasmtime_wasi::{
     p2::{
-        DynPollable, Network, Pollable, SocketError, TcpSocket,
+        DynPollable, Network, Pollable, SocketError,
         bindings::sockets::{
             ip_name_lookup::{self, ResolveAddressStream},
-            network::{self, ErrorCode, IpAddress, IpAddressFamily},
-            tcp, tcp_create_socket,
+            network::{self, ErrorCode, IpAddress},
         },
         subscribe,
     },
@@ -19,17 +18,15 @@ use wasmtime_wasi::{
 
 use super::{
     call_time::Traffic, grants::Grants, limits::Handles, refusals::Refusals, state::State,
-    tcp::Socket,
 };
 
-/// Replaces WASI's name lookup, and counts sockets.
+/// Replaces WASI's name lookup.
 pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    ip_name_lookup::add_to_linker::<State, Sockets>(linker, view)?;
-    tcp_create_socket::add_to_linker::<State, Sockets>(linker, view)?;
-    tcp::add_to_linker::<State, Sockets>(linker, view)
+    ip_name_lookup::add_to_linker::<State, Sockets>(linker, view)
 }
 
-fn view(state: &mut State) -> SocketView<'_> {
+/// The sockets of a guest, as the functions of WASI see them.
+pub fn view(state: &mut State) -> SocketView<'_> {
     SocketView {
         grants: Arc::clone(&state.grants),
         refusals: Arc::clone(&state.refusals),
@@ -39,7 +36,8 @@ fn view(state: &mut State) -> SocketView<'_> {
     }
 }
 
-struct Sockets;
+/// Names [`SocketView`] to the linker.
+pub struct Sockets;
 
 impl HasData for Sockets {
     type Data<'a> = SocketView<'a>;
@@ -47,11 +45,12 @@ impl HasData for Sockets {
 
 /// The state behind the socket calls of one guest.
 pub struct SocketView<'a> {
-    /// The grants.
+    /// Which names resolve and which addresses may be reached.
     pub grants: Arc<Grants>,
     /// The record of refusals.
     pub refusals: Arc<Refusals>,
-    handles: Arc<Handles>,
+    /// The limit on its sockets.
+    pub handles: Arc<Handles>,
     /// The meter of its connections.
     pub traffic: Arc<Traffic>,
     /// Resources of the guest.
@@ -90,21 +89,6 @@ impl network::Host for SocketView<'_> {
 impl network::HostNetwork for SocketView<'_> {
     fn drop(&mut self, network: Resource<Network>) -> wasmtime::Result<()> {
         network::HostNetwork::drop(&mut self.inner, network)
-    }
-}
-
-impl tcp_create_socket::Host for SocketView<'_> {
-    fn create_tcp_socket(
-        &mut self,
-        family: IpAddressFamily,
-    ) -> Result<Resource<TcpSocket>, SocketError> {
-        if !self.grants.uses_sockets() {
-            return Err(ErrorCode::AccessDenied.into());
-        }
-        let permit = self.handles.take_socket();
-        let permit = permit.ok_or(SocketError::from(ErrorCode::NewSocketLimit))?;
-        let socket = self.inner.table.push(Socket::new(family, permit))?;
-        Ok(Resource::new_own(socket.rep()))
     }
 }
 

@@ -24,7 +24,7 @@ use mindhost_plugin_api::{
 };
 
 pub use self::grant_summary::grant_summary;
-pub use super::Loaded;
+pub use super::LoadedPlugin;
 
 /// The directory of compiled code, and the key that seals it.
 pub type Cache = (PathBuf, [u8; 32]);
@@ -32,10 +32,10 @@ pub type Cache = (PathBuf, [u8; 32]);
 /// A plugin that is loaded alone.
 pub struct StandalonePlugin {
     /// The plugin.
-    pub loaded: Loaded,
+    pub loaded: LoadedPlugin,
     /// The scanner without the SQL on top, if it is a scanner.
     pub scanner: Option<Arc<dyn Scanner>>,
-    /// Its manifest.
+    /// As the file has it.
     pub manifest: Manifest,
     /// SHA-256 of the file, in hex.
     pub digest: String,

@@ -11,18 +11,25 @@ use futures_util::FutureExt;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 use tokio_util::task::AbortOnDropHandle;
-use wasmtime::component::Resource;
+use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::p2::{
-    DynInputStream, DynOutputStream, DynPollable, Network, Pollable, SocketResult, TcpSocket,
+    DynInputStream, DynOutputStream, DynPollable, Network, Pollable, SocketError, SocketResult,
+    TcpSocket,
     bindings::sockets::{
         network::{ErrorCode, IpAddressFamily, IpSocketAddress},
         tcp::{self, ShutdownType},
+        tcp_create_socket,
     },
     subscribe,
 };
 
 use self::streams::{Input, Output};
-use super::{call_time::Traffic, limits::HandlePermit, sockets::SocketView};
+use super::{
+    call_time::Traffic,
+    limits::HandlePermit,
+    sockets::{SocketView, Sockets, view},
+    state::State,
+};
 
 /// The buffer size that guests see. The operating system chooses the real one.
 const BUFFER: u64 = 64 << 10;
@@ -32,7 +39,7 @@ const HOP_LIMIT: u8 = 64;
 pub struct Socket {
     family: IpAddressFamily,
     permit: Arc<HandlePermit>,
-    state: State,
+    stage: Stage,
     is_kept_alive: bool,
     idle: Duration,
     interval: Duration,
@@ -41,7 +48,7 @@ pub struct Socket {
     traffic: Option<Arc<Traffic>>,
 }
 
-enum State {
+enum Stage {
     New,
     Connecting(AbortOnDropHandle<io::Result<TcpStream>>),
     /// The attempt has ended, and the guest has not read its outcome yet.
@@ -59,7 +66,7 @@ impl Socket {
         Self {
             family,
             permit: Arc::new(permit),
-            state: State::New,
+            stage: Stage::New,
             is_kept_alive: false,
             idle: Duration::from_secs(7200),
             interval: Duration::from_secs(75),
@@ -69,23 +76,23 @@ impl Socket {
     }
 
     fn stream(&self) -> SocketResult<&Arc<TcpStream>> {
-        match &self.state {
-            State::Connected { stream, .. } => Ok(stream),
+        match &self.stage {
+            Stage::Connected { stream, .. } => Ok(stream),
             _ => Err(ErrorCode::InvalidState.into()),
         }
     }
 
     /// Reads the outcome of the attempt, if it has ended.
     fn look(&mut self) {
-        if let State::Connecting(attempt) = &mut self.state
+        if let Stage::Connecting(attempt) = &mut self.stage
             && let Some(outcome) = attempt.now_or_never()
         {
-            self.state = State::Attempted(outcome.unwrap_or_else(|error| Err(error.into())));
+            self.stage = Stage::Attempted(outcome.unwrap_or_else(|error| Err(error.into())));
         }
     }
 
     fn keep_alive(&self) -> io::Result<()> {
-        let State::Connected { stream, .. } = &self.state else {
+        let Stage::Connected { stream, .. } = &self.stage else {
             return Ok(());
         };
         let socket = SockRef::from(&**stream);
@@ -104,10 +111,10 @@ impl Socket {
 #[wasmtime_wasi::async_trait]
 impl Pollable for Socket {
     async fn ready(&mut self) {
-        if let State::Connecting(attempt) = &mut self.state {
+        if let Stage::Connecting(attempt) = &mut self.stage {
             let _waiting = self.traffic.as_ref().map(|traffic| traffic.wait());
             let outcome = attempt.await;
-            self.state = State::Attempted(outcome.unwrap_or_else(|error| Err(error.into())));
+            self.stage = Stage::Attempted(outcome.unwrap_or_else(|error| Err(error.into())));
         }
     }
 }
@@ -134,6 +141,27 @@ impl SocketView<'_> {
         let socket = self.socket(socket)?;
         change(socket);
         Ok(socket.keep_alive().map_err(|error| code(&error))?)
+    }
+}
+
+/// Replaces WASI's TCP sockets, and limits their number.
+pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    tcp_create_socket::add_to_linker::<State, Sockets>(linker, view)?;
+    tcp::add_to_linker::<State, Sockets>(linker, view)
+}
+
+impl tcp_create_socket::Host for SocketView<'_> {
+    fn create_tcp_socket(
+        &mut self,
+        family: IpAddressFamily,
+    ) -> Result<Resource<TcpSocket>, SocketError> {
+        if !self.grants.uses_sockets() {
+            return Err(ErrorCode::AccessDenied.into());
+        }
+        let permit = self.handles.take_socket();
+        let permit = permit.ok_or(SocketError::from(ErrorCode::NewSocketLimit))?;
+        let socket = self.inner.table.push(Socket::new(family, permit))?;
+        Ok(Resource::new_own(socket.rep()))
     }
 }
 
@@ -174,16 +202,16 @@ impl tcp::HostTcpSocket for SocketView<'_> {
         }
         let traffic = Arc::clone(&self.traffic);
         let socket = self.socket(&this)?;
-        match socket.state {
-            State::New => {}
-            State::Connecting(_) | State::Attempted(_) => {
+        match socket.stage {
+            Stage::New => {}
+            Stage::Connecting(_) | Stage::Attempted(_) => {
                 return Err(ErrorCode::ConcurrencyConflict.into());
             }
-            State::Connected { .. } | State::Failed => return Err(ErrorCode::InvalidState.into()),
+            Stage::Connected { .. } | Stage::Failed => return Err(ErrorCode::InvalidState.into()),
         }
         let attempt = tokio::spawn(TcpStream::connect(address));
         socket.traffic = Some(traffic);
-        socket.state = State::Connecting(AbortOnDropHandle::new(attempt));
+        socket.stage = Stage::Connecting(AbortOnDropHandle::new(attempt));
         Ok(())
     }
 
@@ -194,12 +222,12 @@ impl tcp::HostTcpSocket for SocketView<'_> {
         let socket = self.socket(&this)?;
         let permit = Arc::clone(&socket.permit);
         socket.look();
-        let stream = match std::mem::replace(&mut socket.state, State::Failed) {
-            State::Attempted(Ok(stream)) => Arc::new(stream),
-            State::Attempted(Err(error)) => return Err(code(&error).into()),
+        let stream = match std::mem::replace(&mut socket.stage, Stage::Failed) {
+            Stage::Attempted(Ok(stream)) => Arc::new(stream),
+            Stage::Attempted(Err(error)) => return Err(code(&error).into()),
             other => {
-                let is_waiting = matches!(other, State::Connecting(_));
-                socket.state = other;
+                let is_waiting = matches!(other, Stage::Connecting(_));
+                socket.stage = other;
                 return Err(match is_waiting {
                     true => ErrorCode::WouldBlock.into(),
                     false => ErrorCode::NotInProgress.into(),
@@ -212,7 +240,7 @@ impl tcp::HostTcpSocket for SocketView<'_> {
         let input: DynInputStream = Box::new(Input::new(Arc::clone(&stream), traffic));
         let written: DynOutputStream = Box::new(output.clone());
         let socket = self.socket(&this)?;
-        socket.state = State::Connected { stream, output };
+        socket.stage = Stage::Connected { stream, output };
         socket.keep_alive().map_err(|error| code(&error))?;
         let input = self.inner.table.push_child(input, &ours(&this))?;
         let output = self.inner.table.push_child(written, &ours(&this))?;
@@ -340,7 +368,7 @@ impl tcp::HostTcpSocket for SocketView<'_> {
 
     fn shutdown(&mut self, this: Resource<TcpSocket>, kind: ShutdownType) -> SocketResult<()> {
         let socket = self.socket(&this)?;
-        let State::Connected { stream, output } = &socket.state else {
+        let Stage::Connected { stream, output } = &socket.stage else {
             return Err(ErrorCode::InvalidState.into());
         };
         if matches!(kind, ShutdownType::Send | ShutdownType::Both) {

@@ -5,7 +5,7 @@ use sqlparser::{
     tokenizer::{Token, Tokenizer},
 };
 
-use super::guard::Guarded;
+use super::guard::GuardedStatement;
 
 /// Words that make the rows depend on an order that the statement does not fix, or on the time. Quoted names do not
 /// count.
@@ -82,7 +82,7 @@ const NONDETERMINISTIC: &[&str] = &[
 ];
 
 /// Whether two executions on the same data return the same rows in any order. When in doubt, false.
-pub fn is_deterministic(guarded: &Guarded) -> bool {
+pub fn is_deterministic(guarded: &GuardedStatement) -> bool {
     if guarded.is_volatile() {
         return false;
     }
@@ -107,7 +107,10 @@ pub fn is_deterministic(guarded: &Guarded) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::{Scope, ScopeDatasource, ScopeTable, guard};
+    use crate::{
+        guard::guard,
+        scope::{Scope, ScopeDatasource, ScopeTable},
+    };
     use mindhost_plugin_api::{Dialect, Paging, TableRef};
 
     fn is(sql: &str) -> bool {

@@ -4,7 +4,7 @@
 //! form (`walk`), prints the tree, checks the text (`lexical`), parses it again and compares. So the engine reads what
 //! the guard has checked, whatever the comments, quotes, escapes or session settings are.
 
-use std::{collections::HashSet, sync::Arc};
+use std::collections::HashSet;
 
 use sqlparser::{
     ast::{Query, Statement},
@@ -12,12 +12,12 @@ use sqlparser::{
     tokenizer::{Location, Token, TokenWithSpan},
 };
 
+pub use super::scope::{Scope, ScopeDatasource, ScopeTable};
 use super::{
     dialect::PrefixLimited,
     headings::Headings,
     lexical::{self, Source},
     paging::Plan,
-    policy::TablePolicy,
     rules::Rules,
     sqlite::without_materialized,
     walk::{Mode, Walk},
@@ -31,43 +31,6 @@ pub const STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// Recursion limit of the parser.
 const RECURSION: usize = 120;
-
-/// The tables that a Mind's statements may read.
-#[derive(Clone, Debug, Default)]
-pub struct Scope {
-    /// The datasources in the order of the Mind. A statement without a table goes to the first.
-    pub datasources: Vec<ScopeDatasource>,
-}
-
-/// One datasource of a Mind.
-#[derive(Clone, Debug)]
-pub struct ScopeDatasource {
-    /// Id of the datasource.
-    pub id: String,
-    /// Its name, which may qualify a table.
-    pub name: String,
-    /// The dialect of its engine.
-    pub dialect: Dialect,
-    /// The tables of it in the Mind.
-    pub tables: Vec<ScopeTable>,
-    /// Schemas whose functions, operators and types a statement may name, as `schema.name`.
-    pub function_schemas: Vec<String>,
-    /// Whether the engine or the host cuts pages.
-    pub paging: Paging,
-}
-
-/// One table of a Mind.
-#[derive(Clone, Debug)]
-pub struct ScopeTable {
-    /// Its name as the engine spells it.
-    pub table: TableRef,
-    /// The names of its columns; empty if the catalog has not loaded it.
-    pub columns: Vec<String>,
-    /// Its rows, counted or estimated, if the catalog knows. Decides how a statement over several datasources is run.
-    pub row_count: Option<u64>,
-    /// What the caller may see of it; `None` means all.
-    pub policy: Option<Arc<TablePolicy>>,
-}
 
 /// Which datasources a statement reads, as indices into [`Scope::datasources`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +71,7 @@ pub struct ReadTable {
 
 /// A statement that passed the guard: its text for the engine, and how to page and count it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Guarded {
+pub struct GuardedStatement {
     reads: Reads,
     dialect: Dialect,
     text: String,
@@ -124,7 +87,7 @@ pub struct Guarded {
 
 /// How to get one page of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Paged {
+pub enum PageStatement {
     /// The engine cuts the page: the statement to send.
     Engine(String),
     /// The host cuts the page: it skips `offset` rows, takes `limit` and counts the rest.
@@ -134,7 +97,7 @@ pub enum Paged {
     },
 }
 
-impl Guarded {
+impl GuardedStatement {
     /// The text for the engine, without paging.
     pub fn text(&self) -> &str {
         &self.text
@@ -191,13 +154,13 @@ impl Guarded {
     }
 
     /// The statement for rows `offset` to `offset + limit`.
-    pub fn page(&self, limit: u64, offset: u64) -> Paged {
+    pub fn page(&self, limit: u64, offset: u64) -> PageStatement {
         match &self.plan.unlimited {
             Some(text) if self.plan.offset_first => {
-                Paged::Engine(format!("{text} OFFSET {offset} LIMIT {limit}"))
+                PageStatement::Engine(format!("{text} OFFSET {offset} LIMIT {limit}"))
             }
-            Some(text) => Paged::Engine(format!("{text} LIMIT {limit} OFFSET {offset}")),
-            None => Paged::Skip {
+            Some(text) => PageStatement::Engine(format!("{text} LIMIT {limit} OFFSET {offset}")),
+            None => PageStatement::Skip {
                 text: self.text.clone(),
             },
         }
@@ -221,7 +184,7 @@ const MAX_DATASOURCES: usize = 16;
 /// # Errors
 /// A `sql_*` code; the message says what is wrong and what to write instead, with the position where known.
 /// `datasource_not_in_mind` when the scope is empty.
-pub fn guard(sql: &str, scope: &Scope) -> Result<Guarded> {
+pub fn guard(sql: &str, scope: &Scope) -> Result<GuardedStatement> {
     stacker::maybe_grow(STACK_BYTES, STACK_BYTES, || {
         let source = Source::new(sql)?;
         let mut dialects: Vec<Dialect> = Vec::new();
@@ -263,7 +226,7 @@ pub fn guard(sql: &str, scope: &Scope) -> Result<Guarded> {
 
 /// What a statement is when it is read in one dialect.
 enum Outcome {
-    Accepted(Box<Guarded>),
+    Accepted(Box<GuardedStatement>),
     /// Its tables are of a datasource with another dialect.
     OtherDialect,
     ReadsSeveral,
@@ -293,7 +256,7 @@ fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result
         true => Some(without_policies(source, scope, rules)?),
         false => None,
     };
-    Ok(Outcome::Accepted(Box::new(Guarded {
+    Ok(Outcome::Accepted(Box::new(GuardedStatement {
         shown,
         headings,
         ..guarded
@@ -309,7 +272,7 @@ fn without_policies(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -
 }
 
 /// Reads a statement over several datasources. `None` if it reads only one.
-fn guard_several(source: &Source<'_>, scope: &Scope) -> Result<Option<Guarded>> {
+fn guard_several(source: &Source<'_>, scope: &Scope) -> Result<Option<GuardedStatement>> {
     let rules = Rules::of(Dialect::Datafusion);
     let mut query = read(source, rules)?;
     let walk = Walk::over(&mut query, scope, rules, source, Mode::Host)?;
@@ -360,11 +323,11 @@ fn accepted(
     rules: &'static Rules,
     paging: Paging,
     walk: &Walk<'_>,
-) -> Result<Guarded> {
+) -> Result<GuardedStatement> {
     let (tables, volatile) = (tables(walk), walk.volatile);
     let text = printed(&query, rules)?;
     let plan = Plan::of(query, &text, rules, paging, volatile);
-    Ok(Guarded {
+    Ok(GuardedStatement {
         reads,
         dialect: rules.dialect,
         text,
@@ -461,13 +424,13 @@ fn begins_with_select(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<(
     }
 }
 
-enum Unparsed {
+enum ParseFailure {
     Syntax(ParserError),
     Several,
     Other(String),
 }
 
-fn parse(tokens: Vec<TokenWithSpan>, rules: &Rules) -> Result<Query, Unparsed> {
+fn parse(tokens: Vec<TokenWithSpan>, rules: &Rules) -> Result<Query, ParseFailure> {
     let options = ParserOptions::new().with_unescape(rules.unescapes());
     let dialect = PrefixLimited::new(rules.parser(), tokens.len());
     let statements = Parser::new(&dialect)
@@ -475,11 +438,11 @@ fn parse(tokens: Vec<TokenWithSpan>, rules: &Rules) -> Result<Query, Unparsed> {
         .with_recursion_limit(RECURSION)
         .with_tokens_with_locations(tokens)
         .parse_statements()
-        .map_err(Unparsed::Syntax)?;
+        .map_err(ParseFailure::Syntax)?;
     let mut statements = statements.into_iter();
     match (statements.next(), statements.next()) {
         (Some(Statement::Query(query)), None) => Ok(*query),
-        (Some(other), None) => Err(Unparsed::Other(
+        (Some(other), None) => Err(ParseFailure::Other(
             other
                 .to_string()
                 .split_whitespace()
@@ -487,26 +450,28 @@ fn parse(tokens: Vec<TokenWithSpan>, rules: &Rules) -> Result<Query, Unparsed> {
                 .unwrap_or_default()
                 .to_owned(),
         )),
-        _ => Err(Unparsed::Several),
+        _ => Err(ParseFailure::Several),
     }
 }
 
-fn syntax(source: &Source<'_>, rules: &Rules, error: &Unparsed) -> Error {
+fn syntax(source: &Source<'_>, rules: &Rules, error: &ParseFailure) -> Error {
     let message = match error {
-        Unparsed::Several => return Error::new(Code::SqlNotSingle, "write exactly one statement"),
-        Unparsed::Other(word) => {
+        ParseFailure::Several => {
+            return Error::new(Code::SqlNotSingle, "write exactly one statement");
+        }
+        ParseFailure::Other(word) => {
             return Error::new(
                 Code::SqlNotReadOnly,
                 format!("{word} is not allowed; write a SELECT"),
             );
         }
-        Unparsed::Syntax(ParserError::RecursionLimitExceeded) => {
+        ParseFailure::Syntax(ParserError::RecursionLimitExceeded) => {
             return Error::new(
                 Code::SqlNotSupported,
                 "the statement is nested too deeply; simplify it, for example with WITH",
             );
         }
-        Unparsed::Syntax(
+        ParseFailure::Syntax(
             ParserError::TokenizerError(message) | ParserError::ParserError(message),
         ) => message,
     };

@@ -3,17 +3,17 @@
 use proptest::prelude::*;
 
 use super::{
-    Guarded, Paged, Scope, guard,
+    GuardedStatement, PageStatement, Scope, guard,
     tests::{is_same, shop, table},
 };
 use mindhost_base::error::{Code, Error, Kind};
 use mindhost_plugin_api::{Dialect, Paging};
 
-fn sqlite(sql: &str) -> Guarded {
+fn sqlite(sql: &str) -> GuardedStatement {
     guard(sql, &shop(Dialect::Sqlite)).unwrap()
 }
 
-fn postgres(sql: &str) -> Guarded {
+fn postgres(sql: &str) -> GuardedStatement {
     guard(sql, &shop(Dialect::Postgresql)).unwrap()
 }
 
@@ -114,7 +114,7 @@ fn tables_are_reported_once_and_in_order() {
 fn page_is_a_limit_of_the_statement() {
     let guarded = postgres("SELECT id FROM orders ORDER BY total");
     assert!(guarded.is_ordered());
-    let page = Paged::Engine(
+    let page = PageStatement::Engine(
         r#"SELECT id FROM "public"."orders" ORDER BY total LIMIT 10 OFFSET 20"#.to_owned(),
     );
     assert_eq!(guarded.page(10, 20), page);
@@ -126,11 +126,11 @@ fn page_is_a_limit_of_the_statement() {
 
 #[test]
 fn statement_with_its_own_limit_is_paged_by_the_host() {
-    let check = |guarded: Guarded| {
+    let check = |guarded: GuardedStatement| {
         let text = guarded.text().to_owned();
         assert_eq!(
             guarded.page(10, 0),
-            Paged::Skip { text: text.clone() },
+            PageStatement::Skip { text: text.clone() },
             "{text}"
         );
         assert!(guarded.count().unwrap().contains(&text), "{text}");
@@ -149,12 +149,12 @@ fn values_in_sqlite_take_no_limit_and_are_wrapped() {
     let page = sqlite("VALUES (1), (2)").page(1, 0);
     assert_eq!(
         page,
-        Paged::Engine("SELECT * FROM (VALUES (1), (2)) LIMIT 1 OFFSET 0".to_owned())
+        PageStatement::Engine("SELECT * FROM (VALUES (1), (2)) LIMIT 1 OFFSET 0".to_owned())
     );
     let page = postgres("VALUES (1), (2)").page(1, 0);
     assert_eq!(
         page,
-        Paged::Engine("VALUES (1), (2) LIMIT 1 OFFSET 0".to_owned())
+        PageStatement::Engine("VALUES (1), (2) LIMIT 1 OFFSET 0".to_owned())
     );
 }
 
@@ -164,7 +164,7 @@ fn paging_by_the_host_keeps_the_statement() {
     let skipped = |scope: &Scope| {
         let guarded = guard("SELECT id FROM orders ORDER BY id", scope).unwrap();
         let text = guarded.text().to_owned();
-        assert_eq!(guarded.page(1, 1), Paged::Skip { text });
+        assert_eq!(guarded.page(1, 1), PageStatement::Skip { text });
         assert_eq!(guarded.count(), None);
     };
     skipped(&scope);

@@ -344,8 +344,8 @@ fn name_without_escapes(bytes: &[u8], at: usize, quote: u8) -> Result<usize, &'s
 }
 
 /// The end of a string that starts at `at`. The meaning of a backslash can depend on the session, so it is allowed only
-/// where it does not: in `E'…'`, in SQLite, SQL Server, Trino and DataFusion, which have no escapes, and in MySQL not before a
-/// quote.
+/// where it does not: in `E'…'`, in SQLite, SQL Server, Trino and DataFusion, which have no escapes, and in MySQL not
+/// before a quote.
 fn literal(bytes: &[u8], at: usize, dialect: Dialect) -> Result<usize, &'static str> {
     let prefix = at
         .checked_sub(1)

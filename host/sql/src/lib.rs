@@ -17,7 +17,9 @@ mod paging;
 pub mod policy;
 mod rules;
 pub mod schema;
+mod scope;
 mod sqlite;
+mod table_policy;
 pub mod text;
 mod trino;
 mod walk;
@@ -33,4 +35,5 @@ mod tests;
 #[cfg(test)]
 mod weight_tests;
 
-pub use guard::{Guarded, Paged, ReadTable, Reads, Scope, ScopeDatasource, ScopeTable, guard};
+pub use guard::{GuardedStatement, PageStatement, ReadTable, Reads, guard};
+pub use scope::{Scope, ScopeDatasource, ScopeTable};

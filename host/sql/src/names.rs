@@ -3,9 +3,9 @@
 use sqlparser::ast::Ident;
 
 use super::{
-    guard::{Scope, ScopeDatasource, ScopeTable},
-    policy::TablePolicy,
     rules::Rules,
+    scope::{Scope, ScopeDatasource, ScopeTable},
+    table_policy::TablePolicy,
 };
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::TableRef;
@@ -15,7 +15,7 @@ const MAX_NAMES: usize = 12;
 
 /// A table of the scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found<'a> {
+pub(super) struct ResolvedTable<'a> {
     /// Index of its datasource.
     pub datasource: usize,
     /// Which table.
@@ -32,7 +32,7 @@ pub(super) struct Found<'a> {
 /// # Errors
 /// `sql_table_ambiguous` with the candidates, or `sql_table_not_allowed` with similar names of the scope. The error is
 /// the same for a table outside of the scope and one that does not exist.
-pub(super) fn resolve<'a>(scope: &'a Scope, parts: &[&Ident]) -> Result<Found<'a>> {
+pub(super) fn resolve<'a>(scope: &'a Scope, parts: &[&Ident]) -> Result<ResolvedTable<'a>> {
     let readings: &[Reading] = match (parts.len(), scope.datasources.len()) {
         (1, _) => &[Reading::Bare],
         (2, 1) => &[Reading::Schema, Reading::Datasource],
@@ -58,7 +58,7 @@ enum Reading {
     Full,
 }
 
-fn matches<'a>(scope: &'a Scope, reading: Reading, parts: &[&Ident]) -> Vec<Found<'a>> {
+fn matches<'a>(scope: &'a Scope, reading: Reading, parts: &[&Ident]) -> Vec<ResolvedTable<'a>> {
     let (datasource, schema, name) = match (reading, parts) {
         (Reading::Bare, [name]) => (None, None, name),
         (Reading::Schema, [schema, name]) => (None, Some(schema), name),
@@ -83,7 +83,7 @@ fn matches<'a>(scope: &'a Scope, reading: Reading, parts: &[&Ident]) -> Vec<Foun
                     same(name, &table.name)
                         && schema.is_none_or(|schema| same(schema, &table.schema))
                 })
-                .map(|table| Found {
+                .map(|table| ResolvedTable {
                     datasource: index,
                     table: &table.table,
                     policy: table.policy.as_deref(),
@@ -111,7 +111,7 @@ fn written(parts: &[&Ident]) -> String {
 }
 
 /// The name of a table in a statement for this scope.
-fn spelled(scope: &Scope, found: &Found<'_>) -> String {
+fn spelled(scope: &Scope, found: &ResolvedTable<'_>) -> String {
     let Some(datasource) = scope.datasources.get(found.datasource) else {
         return found.table.to_string();
     };
@@ -127,7 +127,7 @@ fn spelled(scope: &Scope, found: &Found<'_>) -> String {
     }
 }
 
-fn ambiguous(scope: &Scope, parts: &[&Ident], several: &[Found<'_>]) -> Error {
+fn ambiguous(scope: &Scope, parts: &[&Ident], several: &[ResolvedTable<'_>]) -> Error {
     let names: Vec<_> = several
         .iter()
         .take(MAX_NAMES)
@@ -151,7 +151,7 @@ fn unknown(scope: &Scope, parts: &[&Ident]) -> Error {
         .unwrap_or_default();
     for (index, datasource) in scope.datasources.iter().enumerate() {
         for table in &datasource.tables {
-            let found = Found {
+            let found = ResolvedTable {
                 datasource: index,
                 table: &table.table,
                 policy: None,

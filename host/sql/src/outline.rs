@@ -32,7 +32,7 @@ pub struct Name {
 pub struct Column {
     /// The table or alias in front of it.
     pub qualifier: Option<Name>,
-    /// Its name.
+    /// The name behind the qualifier.
     pub name: Name,
 }
 
@@ -61,7 +61,7 @@ pub struct Aggregate {
 /// One SELECT.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// Its tables.
+    /// Those of its FROM and joins; of a subquery in FROM, none.
     pub tables: Vec<Table>,
     /// Pairs of columns that its joins and filters compare with `=`.
     pub equal: Vec<(Column, Column)>,
@@ -75,7 +75,7 @@ pub struct Block {
     pub is_filtered: bool,
 }
 
-/// A call of a function.
+/// A function with what it is called with; aggregates too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionCall {
     /// Its name; the last part of it.
@@ -98,7 +98,7 @@ pub enum Literal {
 /// A column that is compared with a constant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// The column.
+    /// The side without the constant.
     pub column: Column,
     /// `=`, `<`, `LIKE`, `IN`, …
     pub operator: String,
@@ -119,7 +119,7 @@ pub enum Operand {
     Other,
 }
 
-/// A division.
+/// A `/` between two operands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Division {
     /// What is divided.

@@ -18,89 +18,31 @@ use std::{
 use sqlparser::ast::{Expr, Query};
 
 use self::{expression::Columns, values::Callers};
+pub use super::table_policy::TablePolicy;
 use super::{
-    guard::{self, STACK_BYTES, Scope, ScopeDatasource, ScopeTable},
+    guard::{self, STACK_BYTES},
     rules::Rules,
+    scope::{Scope, ScopeDatasource, ScopeTable},
+    table_policy::State,
 };
 use mindhost_base::{
     error::{Code, Error, Result},
     policy::{Attributes, Mask, Rule},
 };
-use mindhost_plugin_api::{Dialect, Paging, TableRef};
-
-/// The policy of one table for one caller.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TablePolicy(State);
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
-    /// The rule does not fit the table, for this reason: the table is closed.
-    Closed(String),
-    Open {
-        relation: Box<Query>,
-        visible: Vec<String>,
-        fingerprint: u64,
-    },
-}
+use mindhost_plugin_api::{Dialect, Paging};
 
 impl TablePolicy {
     /// The policy of a table that has these columns. A rule that does not fit closes the table. A caller without an
     /// attribute that the filter names sees no rows.
     pub fn new(dialect: Dialect, table: &ScopeTable, rule: &Rule, attributes: &Attributes) -> Self {
         let made = stacker::maybe_grow(STACK_BYTES, STACK_BYTES, || {
-            Made::of(dialect, table, rule, &Callers::Known(attributes))
+            CompiledRule::of(dialect, table, rule, &Callers::Known(attributes))
         });
         Self(match made {
             Ok(made) => made.into_state(),
             Err(refused) => State::Closed(refused.reason),
         })
     }
-
-    /// Why the table is closed, if the rule does not fit it.
-    pub fn closed(&self) -> Option<&str> {
-        match &self.0 {
-            State::Closed(reason) => Some(reason),
-            State::Open { .. } => None,
-        }
-    }
-
-    /// The columns that exist for the caller, in the order of the table; none of a closed table.
-    pub fn visible(&self) -> &[String] {
-        match &self.0 {
-            State::Closed(_) => &[],
-            State::Open { visible, .. } => visible,
-        }
-    }
-
-    /// The same for equal policies; tells those apart that give columns of other types.
-    pub fn fingerprint(&self) -> u64 {
-        match &self.0 {
-            State::Closed(_) => 1,
-            State::Open { fingerprint, .. } => *fingerprint,
-        }
-    }
-
-    /// What stands in place of the table, before the walk.
-    ///
-    /// # Errors
-    /// `sql_table_closed`
-    pub(super) fn relation(&self, table: &TableRef) -> Result<&Query> {
-        match &self.0 {
-            State::Open { relation, .. } => Ok(relation),
-            State::Closed(_) => Err(closed(table)),
-        }
-    }
-}
-
-/// The refusal of a closed table. Callers do not learn why: the reason may name hidden columns.
-pub(super) fn closed(table: &TableRef) -> Error {
-    Error::new(
-        Code::SqlTableClosed,
-        format!(
-            "the policy of `{table}` does not fit the table, so nobody can read it through this Mind; an editor can \
-             correct the policy"
-        ),
-    )
 }
 
 /// Checks a rule before it is stored.
@@ -109,7 +51,7 @@ pub(super) fn closed(table: &TableRef) -> Error {
 /// `invalid_policy`; its parameter is the part of the rule, such as `filter` or `masked.email`.
 pub fn check(dialect: Dialect, table: &ScopeTable, rule: &Rule) -> Result<()> {
     let made = stacker::maybe_grow(STACK_BYTES, STACK_BYTES, || {
-        Made::of(dialect, table, rule, &Callers::Unknown)
+        CompiledRule::of(dialect, table, rule, &Callers::Unknown)
     });
     let refused = match made {
         Ok(made) => match made.passes_the_guard(dialect, table) {
@@ -119,7 +61,7 @@ pub fn check(dialect: Dialect, table: &ScopeTable, rule: &Rule) -> Result<()> {
                     "the guard refuses the SQL of this policy: {}",
                     error.message()
                 );
-                Refused::of("", reason)
+                RuleRefusal::of("", reason)
             }
         },
         Err(refused) => refused,
@@ -133,12 +75,12 @@ pub fn check(dialect: Dialect, table: &ScopeTable, rule: &Rule) -> Result<()> {
 
 /// Why a rule does not fit, and the part of it.
 #[derive(Debug)]
-struct Refused {
+struct RuleRefusal {
     param: String,
     reason: String,
 }
 
-impl Refused {
+impl RuleRefusal {
     fn of(param: impl Into<String>, reason: impl Into<String>) -> Self {
         Self {
             param: param.into(),
@@ -148,26 +90,26 @@ impl Refused {
 }
 
 /// A rule that fits its table.
-struct Made {
+struct CompiledRule {
     relation: Query,
     visible: Vec<String>,
 }
 
-impl Made {
+impl CompiledRule {
     fn of(
         dialect: Dialect,
         table: &ScopeTable,
         rule: &Rule,
         callers: &Callers<'_>,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, RuleRefusal> {
         let rules = Rules::of(dialect);
         if !relation::has_barrier(dialect) {
             let reason = format!("policies are not supported for {}", rules.title());
-            return Err(Refused::of("", reason));
+            return Err(RuleRefusal::of("", reason));
         }
         if table.columns.is_empty() {
             let reason = "the columns of the table are not known yet; load the catalog of the datasource first";
-            return Err(Refused::of("table", reason));
+            return Err(RuleRefusal::of("table", reason));
         }
         let visible = visible(table, rule)?;
         let columns = Columns {
@@ -221,7 +163,7 @@ impl Made {
 }
 
 /// The columns that are not hidden.
-fn visible(table: &ScopeTable, rule: &Rule) -> Result<Vec<String>, Refused> {
+fn visible(table: &ScopeTable, rule: &Rule) -> Result<Vec<String>, RuleRefusal> {
     let all: HashSet<&String> = table.columns.iter().collect();
     let unknown = |column: &String| {
         format!(
@@ -231,17 +173,17 @@ fn visible(table: &ScopeTable, rule: &Rule) -> Result<Vec<String>, Refused> {
     };
     for (index, column) in rule.hidden.iter().enumerate() {
         if !all.contains(column) {
-            return Err(Refused::of(format!("hidden[{index}]"), unknown(column)));
+            return Err(RuleRefusal::of(format!("hidden[{index}]"), unknown(column)));
         }
     }
     for column in rule.masked.keys() {
         let param = format!("masked.{column}");
         if !all.contains(column) {
-            return Err(Refused::of(param, unknown(column)));
+            return Err(RuleRefusal::of(param, unknown(column)));
         }
         if rule.hidden.contains(column) {
             let reason = format!("`{column}` is hidden, so it cannot be masked as well");
-            return Err(Refused::of(param, reason));
+            return Err(RuleRefusal::of(param, reason));
         }
     }
     let visible = table.columns.iter();
@@ -250,7 +192,7 @@ fn visible(table: &ScopeTable, rule: &Rule) -> Result<Vec<String>, Refused> {
         .cloned()
         .collect();
     match visible.is_empty() {
-        true => Err(Refused::of(
+        true => Err(RuleRefusal::of(
             "hidden",
             "all columns are hidden; leave one, or take the table out of the Mind",
         )),

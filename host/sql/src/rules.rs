@@ -15,7 +15,7 @@ use mindhost_plugin_api::Dialect;
 /// The rules of one dialect.
 #[derive(Debug)]
 pub(super) struct Rules {
-    /// The dialect.
+    /// Whose syntax and functions these are.
     pub dialect: Dialect,
     /// Allowed functions.
     pub functions: HashSet<&'static str>,
@@ -187,8 +187,8 @@ impl Rules {
         }
     }
 
-    /// The name of a function or type of ClickHouse as the lists have it. ClickHouse compares the case of most names, so
-    /// that another spelling may be somebody's own function.
+    /// The name of a function or type of ClickHouse as the lists have it. ClickHouse compares the case of most names,
+    /// so that another spelling may be somebody's own function.
     fn known_as(&self, written: &str) -> String {
         let folded = written.to_ascii_lowercase();
         match self.any_case.contains(folded.as_str()) || self.types.contains(folded.as_str()) {

@@ -1,6 +1,6 @@
 //! The guard against the lists in `tests/sql`, and against statements made by chance.
 
-use super::{Guarded, Scope, ScopeDatasource, ScopeTable, guard};
+use super::{GuardedStatement, Scope, ScopeDatasource, ScopeTable, guard};
 use mindhost_base::error::Result;
 use mindhost_plugin_api::{Dialect, Paging, TableRef};
 
@@ -79,7 +79,7 @@ pub(super) fn shop(dialect: Dialect) -> Scope {
     }
 }
 
-fn code(result: &Result<Guarded>) -> &'static str {
+fn code(result: &Result<GuardedStatement>) -> &'static str {
     result
         .as_ref()
         .map_or_else(|error| error.code().as_str(), |_| "passed")
@@ -118,7 +118,7 @@ fn legitimate(dialect: Dialect, list: &'static str) {
 }
 
 /// Whether two statements do the same, however their callers wrote them.
-pub fn is_same(a: &Guarded, b: &Guarded) -> bool {
+pub fn is_same(a: &GuardedStatement, b: &GuardedStatement) -> bool {
     a.text() == b.text()
         && a.shown() == b.shown()
         && a.reads() == b.reads()
@@ -146,7 +146,7 @@ fn refused(scope: &Scope, cases: Vec<Case>) {
             wrong.push(format!(
                 "{expect}, but {found}: {}\n  {:?}",
                 case.statement,
-                result.as_ref().map(Guarded::text)
+                result.as_ref().map(GuardedStatement::text)
             ));
         }
         if let Ok(guarded) = result {

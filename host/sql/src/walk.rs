@@ -22,7 +22,7 @@ use sqlparser::{
     tokenizer::Location,
 };
 
-use super::{guard::Scope, lexical::Source, names::Found, rules::Rules};
+use super::{lexical::Source, names::ResolvedTable, rules::Rules, scope::Scope};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::Dialect;
 
@@ -48,7 +48,7 @@ pub(super) struct Walk<'a> {
     source: &'a Source<'a>,
     mode: Mode,
     /// The table whose policy is walked over.
-    within_policy: Option<Found<'a>>,
+    within_policy: Option<ResolvedTable<'a>>,
     /// What stands in place of the table that was resolved last.
     replacement: Option<Box<Query>>,
     /// Whether a table has a policy.
@@ -60,7 +60,7 @@ pub(super) struct Walk<'a> {
     /// Depth of the current expression.
     depth: usize,
     /// Tables in the order of their mention, with duplicates.
-    pub tables: Vec<Found<'a>>,
+    pub tables: Vec<ResolvedTable<'a>>,
     /// Schemas of functions, types and operators that must be among the datasource's function schemas.
     pub schemas: Vec<Ident>,
     /// Whether the number of rows may differ between executions on the same data.
@@ -231,7 +231,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The name of a table as the statement goes out: with its schema, and with its datasource if there are several.
-    fn full_name(&self, found: &Found<'_>, at: Location) -> Result<Vec<Ident>> {
+    fn full_name(&self, found: &ResolvedTable<'_>, at: Location) -> Result<Vec<Ident>> {
         let datasource = self.scope.datasources.get(found.datasource);
         let datasource = datasource.filter(|_| self.is_over_several());
         let names = datasource.map(|datasource| datasource.name.as_str());

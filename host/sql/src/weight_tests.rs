@@ -1,6 +1,6 @@
 //! Statements that mean more than they say.
 
-use super::{Guarded, guard, tests::shop};
+use super::{GuardedStatement, guard, tests::shop};
 use mindhost_base::error::{Code, Result};
 use mindhost_plugin_api::Dialect;
 
@@ -11,7 +11,7 @@ const DIALECTS: [Dialect; 4] = [
     Dialect::Datafusion,
 ];
 
-fn in_each_dialect(sql: &str) -> impl Iterator<Item = (Dialect, Result<Guarded>)> {
+fn in_each_dialect(sql: &str) -> impl Iterator<Item = (Dialect, Result<GuardedStatement>)> {
     DIALECTS
         .map(|dialect| (dialect, guard(sql, &shop(dialect))))
         .into_iter()

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{prompt, tools::Toolbox};
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::{ModelMessage, Part, Role};
-use mindhost_retrieval::{Index, Packed, Said};
+use mindhost_retrieval::{Index, PackedCatalog, WeightedText};
 
 /// Earlier messages that tell what "and by month?" is about.
 const EARLIER: usize = 4;
@@ -32,9 +32,9 @@ pub async fn add(
     let said = said(messages);
     let packing = Arc::clone(&index);
     let pack = move || {
-        let said: Vec<Said<'_>> = said
+        let said: Vec<WeightedText<'_>> = said
             .iter()
-            .map(|(text, weight)| Said {
+            .map(|(text, weight)| WeightedText {
                 text,
                 weight: *weight,
             })
@@ -80,7 +80,7 @@ fn said(messages: &[ModelMessage]) -> Vec<(String, f32)> {
 }
 
 /// Records the descriptions and values that the model reads.
-fn note(index: &Index, packed: &Packed, toolbox: &Toolbox<'_>) {
+fn note(index: &Index, packed: &PackedCatalog, toolbox: &Toolbox<'_>) {
     for one in &packed.tables {
         let table = &index.tables()[one.table];
         let columns = one.columns.iter().map(|column| &table.columns[*column]);

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{facts::AnswerFacts, record::EarlyEnd};
 use crate::{chart::Chart, conversations::Message, results::Page};
 use mindhost_base::error::{Error, Result};
-use mindhost_query::federation::Story;
+use mindhost_query::federation::ExecutionReport;
 use mindhost_sql::{json::Rows, schema};
 
 /// The snapshot of a result out of several datasources: one each, which are of different moments.
@@ -78,7 +78,7 @@ pub fn query_result(
         has_more: page.rows() < page.total,
         executed_query: Some(&page.executed),
         snapshot: page.is_per_source.then_some(PER_SOURCE),
-        explain: explain.then_some(&page.story),
+        explain: explain.then_some(&page.report),
         data: Rows::new(page.columns, page.batches),
         chart: chart.map(|chart| chart.spec.as_ref()),
         chart_reason: chart.map(|chart| chart.reason.as_str()),
@@ -200,7 +200,7 @@ pub struct QueryResult<'a> {
     /// `executed_query`, and the `rows` and `bytes` that came back.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    explain: Option<&'a Story>,
+    explain: Option<&'a ExecutionReport>,
     /// With `"include": ["chart"]`: a Vega-Lite specification with the rows in it, or null.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]

@@ -4,7 +4,7 @@ use jiff::civil::Date;
 use serde_json::{Map, Value};
 
 use mindhost_plugin_api::Dialect;
-use mindhost_retrieval::Packed;
+use mindhost_retrieval::PackedCatalog;
 
 /// Tokens that [`catalog`] adds to what is packed, at most.
 pub const CATALOG_FRAME: usize = 200;
@@ -70,7 +70,7 @@ pub fn system_message(facts: &PromptFacts<'_>) -> String {
 
 /// The catalog as the last part of the system message. Nothing of what is packed begins a line or has angle brackets,
 /// so it cannot end the block.
-pub fn catalog(packed: &Packed, total: usize) -> String {
+pub fn catalog(packed: &PackedCatalog, total: usize) -> String {
     let shown = packed.tables.len();
     let what = match (packed.is_whole, shown) {
         (true, _) => "These are all tables.".to_owned(),
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn frame_of_the_catalog_is_within_its_tokens_and_says_how_much_is_shown() {
         let large = usize::MAX / 2;
-        let shown = |packed: &Packed| {
+        let shown = |packed: &PackedCatalog| {
             let text = catalog(packed, large);
             assert!(
                 mindhost_retrieval::tokens(&text) <= CATALOG_FRAME + packed.tokens,
@@ -147,9 +147,9 @@ mod tests {
             );
             text
         };
-        let mut packed = Packed {
+        let mut packed = PackedCatalog {
             is_whole: true,
-            ..Packed::default()
+            ..PackedCatalog::default()
         };
         assert!(shown(&packed).contains("all tables."));
         packed.is_whole = false;

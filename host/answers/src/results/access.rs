@@ -12,7 +12,7 @@ use mindhost_core::{datasources::Datasources, minds::Mind};
 use mindhost_plugin_api::{Dialect, Target};
 use mindhost_plugins::registry::Registry;
 use mindhost_sql::{
-    guard::{Guarded, ReadTable, Scope, ScopeDatasource},
+    guard::{GuardedStatement, ReadTable, Scope, ScopeDatasource},
     policy::TablePolicy,
 };
 
@@ -60,19 +60,27 @@ impl Access {
     }
 
     /// The datasources of a guarded statement.
-    pub fn sources<'a>(&'a self, guarded: &'a Guarded) -> impl Iterator<Item = &'a Source> {
+    pub fn sources<'a>(
+        &'a self,
+        guarded: &'a GuardedStatement,
+    ) -> impl Iterator<Item = &'a Source> {
         let indices = guarded.reads().datasources().iter();
         indices.filter_map(|index| self.source(*index))
     }
 
     /// Why a statement that was accepted with this access is not allowed with `now`; `None` if it is. Tables that are
     /// missing in the catalog do not count, because the catalog lacks tables while it is loaded.
-    pub fn withdrawn(&self, guarded: &Guarded, now: &Self) -> Option<&'static str> {
+    pub fn withdrawn(&self, guarded: &GuardedStatement, now: &Self) -> Option<&'static str> {
         let mut indices = guarded.reads().datasources().iter();
         indices.find_map(|index| self.withdrawn_from(*index, guarded, now))
     }
 
-    fn withdrawn_from(&self, index: usize, guarded: &Guarded, now: &Self) -> Option<&'static str> {
+    fn withdrawn_from(
+        &self,
+        index: usize,
+        guarded: &GuardedStatement,
+        now: &Self,
+    ) -> Option<&'static str> {
         let (source, scope) = (self.source(index)?, self.scope.datasources.get(index)?);
         let read = || {
             guarded

@@ -13,7 +13,7 @@ use super::access::Source;
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::{Call, Column, Connector, Statement};
 use mindhost_plugins::{registry::Registry, trial::Trial};
-use mindhost_sql::{deterministic::is_deterministic, guard::Guarded, json::Rows};
+use mindhost_sql::{deterministic::is_deterministic, guard::GuardedStatement, json::Rows};
 
 /// Results with more rows are not compared.
 const MAX_ROWS: usize = 10_000;
@@ -33,7 +33,12 @@ struct Fingerprint {
 
 /// Compares in the background, if the datasource has `shadow` set and a version is on trial. While one comparison of a
 /// trial runs, others are skipped.
-pub fn start(registry: &Registry, source: &Source, guarded: &Guarded, tasks: &TaskTracker) {
+pub fn start(
+    registry: &Registry,
+    source: &Source,
+    guarded: &GuardedStatement,
+    tasks: &TaskTracker,
+) {
     if !source.shadow || source.plugin_digest.is_some() || tasks.is_closed() {
         return;
     }

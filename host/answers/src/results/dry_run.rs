@@ -6,7 +6,7 @@ use super::{AcceptedStatement, Results, page};
 use mindhost_base::error::Result;
 use mindhost_plugin_api::{Call, Connection};
 use mindhost_plugins::serving_versions;
-use mindhost_sql::guard::Paged;
+use mindhost_sql::guard::PageStatement;
 
 /// How long an engine may take. It plans the statement and reads no row.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -27,7 +27,7 @@ impl Results {
             return columns(&mut *connection, guarded.text(), &call).await;
         };
         let text = match guarded.page(0, 0) {
-            Paged::Engine(text) | Paged::Skip { text } => text,
+            PageStatement::Engine(text) | PageStatement::Skip { text } => text,
         };
         let mut connection = self.connect(source, &call).await?;
         let columns = columns(&mut *connection, &text, &call).await;

@@ -15,7 +15,7 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::{Call, Connection, Dialect, TableRef};
 use mindhost_plugins::serving_versions;
-use mindhost_query::federation::{Keys, Report, SqlSource};
+use mindhost_query::federation::{Keys, Recorder, SqlSource};
 use mindhost_sql::guard::{Scope, ScopeDatasource, ScopeTable, guard};
 
 /// The digests of the versions that serve a statement.
@@ -26,7 +26,7 @@ pub struct Federated {
     /// Runs the statement.
     pub connection: Box<dyn Connection>,
     /// What went to which datasource.
-    pub report: Arc<Report>,
+    pub recorder: Arc<Recorder>,
     /// The versions that served.
     pub digests: Digests,
 }
@@ -52,7 +52,7 @@ struct Member {
 impl Results {
     /// Connects to the datasources of a statement when it runs.
     pub(super) fn federated(&self, accepted: &AcceptedStatement) -> Result<Federated> {
-        let (report, digests) = (Arc::new(Report::default()), Digests::default());
+        let (recorder, digests) = (Arc::new(Recorder::default()), Digests::default());
         let indices = accepted.guarded.reads().datasources().iter();
         let members = indices.filter_map(|index| {
             Some(Arc::new(Member {
@@ -70,10 +70,10 @@ impl Results {
         let connection =
             self.registry
                 .queries()?
-                .federated(members.collect(), Arc::clone(&report), keys);
+                .federated(members.collect(), Arc::clone(&recorder), keys);
         Ok(Federated {
             connection,
-            report,
+            recorder,
             digests,
         })
     }

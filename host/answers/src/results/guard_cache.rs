@@ -15,7 +15,7 @@ use mindhost_base::{
     error::{Error, Result},
     locks,
 };
-use mindhost_sql::guard::{Guarded, guard};
+use mindhost_sql::guard::{GuardedStatement, guard};
 
 /// Entries in the cache. A new entry replaces the one in its bucket.
 const BUCKETS: usize = 512;
@@ -38,7 +38,7 @@ struct Entry {
     /// While this exists, no other access can have its address.
     access: Weak<Access>,
     sql: Box<str>,
-    guarded: Arc<Guarded>,
+    guarded: Arc<GuardedStatement>,
 }
 
 impl Default for GuardCache {
@@ -58,14 +58,14 @@ impl GuardCache {
     ///
     /// # Errors
     /// Those of the guard.
-    pub async fn guarded(&self, access: &Arc<Access>, sql: &str) -> Result<Arc<Guarded>> {
+    pub async fn guarded(&self, access: &Arc<Access>, sql: &str) -> Result<Arc<GuardedStatement>> {
         if sql.len() > LONG_BYTES {
             return self.guard_long(Arc::clone(access), sql.to_owned()).await;
         }
         self.guard_short(access, sql)
     }
 
-    async fn guard_long(&self, access: Arc<Access>, sql: String) -> Result<Arc<Guarded>> {
+    async fn guard_long(&self, access: Arc<Access>, sql: String) -> Result<Arc<GuardedStatement>> {
         let permit = Arc::clone(&self.long_permits).acquire_owned().await;
         let permit = permit.map_err(Error::internal)?;
         let guarded = tokio::task::spawn_blocking(move || {
@@ -75,7 +75,7 @@ impl GuardCache {
         guarded.await.map_err(Error::internal)?.map(Arc::new)
     }
 
-    fn guard_short(&self, access: &Arc<Access>, sql: &str) -> Result<Arc<Guarded>> {
+    fn guard_short(&self, access: &Arc<Access>, sql: &str) -> Result<Arc<GuardedStatement>> {
         if sql.len() > MAX_CACHED_BYTES {
             return guard(sql, &access.scope).map(Arc::new);
         }

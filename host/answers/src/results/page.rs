@@ -7,8 +7,8 @@ use uuid::Uuid;
 use super::complete_pages::PageHint;
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::{Batch, Call, Column, Connection, Statement};
-use mindhost_query::federation::{Sent, Story};
-use mindhost_sql::guard::{Guarded, Paged};
+use mindhost_query::federation::{ExecutionReport, SourceStatement};
+use mindhost_sql::guard::{GuardedStatement, PageStatement};
 
 /// Rows that are asked of a connector at once.
 const ROWS_AT_ONCE: u64 = 8192;
@@ -40,7 +40,7 @@ pub struct Page {
     /// Digest of the plugin version that served it; of several datasources, one each, separated by commas.
     pub digest: String,
     /// What went to which datasource, and what came back.
-    pub story: Story,
+    pub report: ExecutionReport,
     /// Whether each datasource was read in a state of its own.
     pub is_per_source: bool,
 }
@@ -56,14 +56,14 @@ impl Page {
 /// statement.
 pub async fn read<'a>(
     connection: &mut dyn Connection,
-    guarded: &Guarded,
+    guarded: &GuardedStatement,
     window: Window,
     hint: impl FnOnce(&str) -> PageHint<'a>,
     call: &Call,
 ) -> Result<Page> {
     let (columns, batches, total) =
         match (guarded.page(window.limit, window.offset), guarded.count()) {
-            (Paged::Engine(text), Some(count)) => {
+            (PageStatement::Engine(text), Some(count)) => {
                 let hint = hint(&text);
                 match complete_page(connection, &text, window, &hint, call).await? {
                     Some(read) => read,
@@ -83,28 +83,28 @@ pub async fn read<'a>(
         ordered: guarded.is_ordered(),
         executed: guarded.shown().to_owned(),
         digest: connection.digest().to_owned(),
-        story: Story::default(),
+        report: ExecutionReport::default(),
         is_per_source: false,
     })
 }
 
-/// The story of a statement that one datasource ran.
+/// The report of a statement that one datasource ran.
 ///
 /// Its plan is shown where the host runs the SQL, unless a policy stands in it.
-pub fn story_of_one(
+pub fn report_of_one(
     page: &Page,
     datasource: &str,
-    guarded: &Guarded,
+    guarded: &GuardedStatement,
     plan: Option<String>,
-) -> Story {
+) -> ExecutionReport {
     let rows = match guarded.count() {
         Some(_) => page.rows(),
         // The host cut the page.
         None => page.total,
     };
-    Story {
+    ExecutionReport {
         plan: plan.filter(|_| !guarded.is_policed()).unwrap_or_default(),
-        sources: vec![Sent {
+        sources: vec![SourceStatement {
             datasource: datasource.to_owned(),
             executed_query: page.executed.clone(),
             sent: true,

@@ -8,7 +8,7 @@ use mindhost_catalog::Restrictions;
 use mindhost_core::minds::{Mind, MindPolicy};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::{
-    guard::{Guarded, ScopeTable},
+    guard::{GuardedStatement, ScopeTable},
     policy::{self, TablePolicy},
 };
 
@@ -58,7 +58,7 @@ pub(super) fn cache_key(mind: &Mind, attributes: &Attributes) -> Result<String> 
 
 /// The error of a statement that reads a table with a policy. The words of the engine may hold values of rows and names
 /// of columns that the caller does not see.
-pub(super) fn withheld(error: Error, guarded: &Guarded) -> Error {
+pub(super) fn withheld(error: Error, guarded: &GuardedStatement) -> Error {
     let is_of_engine = matches!(
         error.code(),
         Code::SqlInvalid | Code::SqlPermissionDenied | Code::UpstreamError | Code::PluginError

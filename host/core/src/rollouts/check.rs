@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::Services;
 use mindhost_base::error::Result;
 use mindhost_plugin_api::{Call, Connector, Model, Target};
-use mindhost_plugins::registry::Loaded;
+use mindhost_plugins::registry::LoadedPlugin;
 
 /// The result of the check with one datasource or provider.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -43,7 +43,7 @@ pub enum Outcome {
 /// When the store fails.
 pub async fn all(
     parts: &Services,
-    loaded: &Loaded,
+    loaded: &LoadedPlugin,
     cancel: &CancellationToken,
 ) -> Result<Vec<Check>> {
     let settings = &parts.settings;
@@ -52,7 +52,7 @@ pub async fn all(
         cancel,
     };
     Ok(match loaded {
-        Loaded::Connector(connector) => {
+        LoadedPlugin::Connector(connector) => {
             let engines = &connector.manifest().engines;
             let users = parts
                 .datasources
@@ -64,7 +64,7 @@ pub async fn all(
             });
             join_all(checks).await
         }
-        Loaded::Model(model) => {
+        LoadedPlugin::Model(model) => {
             let name = &model.manifest().name;
             let users = parts.providers.targets_of(name, settings.targets).await?;
             let old = parts.registry.model(name).ok();

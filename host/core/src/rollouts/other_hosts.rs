@@ -12,7 +12,7 @@ use super::{
 };
 use mindhost_base::{error::Result, locks::lock};
 use mindhost_plugins::{
-    registry::{Active, Loaded, Slot},
+    registry::{Active, LoadedPlugin, Slot},
     trial::Watch,
 };
 use mindhost_store::Backend;
@@ -116,7 +116,7 @@ async fn catch_up(
 }
 
 /// Watches a version while its rollout at another host does. If it fails here, it is rolled back everywhere.
-async fn watch_along(inner: Arc<Inner>, loaded: Loaded, watch: Arc<Watch>, rollout: Rollout) {
+async fn watch_along(inner: Arc<Inner>, loaded: LoadedPlugin, watch: Arc<Watch>, rollout: Rollout) {
     let parts = &inner.parts;
     let report = async {
         let told = RemoteRequest::Abort(watch.condemned().await);

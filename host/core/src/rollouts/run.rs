@@ -18,7 +18,7 @@ use super::{
 use mindhost_base::{error::Result, locks::lock};
 use mindhost_plugins::{
     active::PluginSwitch,
-    registry::{Active, Hold, Loaded, Slot},
+    registry::{Active, Hold, LoadedPlugin, Slot},
     trial::{Side, Watch},
 };
 use mindhost_store::Backend;
@@ -125,7 +125,7 @@ impl Task {
     }
 
     /// Why the version must not serve.
-    async fn check(&self, loaded: &Loaded) -> Result<Option<String>> {
+    async fn check(&self, loaded: &LoadedPlugin) -> Result<Option<String>> {
         let checks = check::all(&self.inner.parts, loaded, &self.running.abort).await?;
         let failed: Vec<String> = checks
             .iter()
@@ -172,7 +172,7 @@ impl Task {
     }
 
     /// The serving versions in the slots of the new version, and in the other slots of the version that it replaces.
-    fn before(&self, loaded: &Loaded) -> Active {
+    fn before(&self, loaded: &LoadedPlugin) -> Active {
         let mine = Slot::of(loaded.plugin().manifest());
         let mut before = self.inner.parts.registry.active();
         let old = self.replaced();
@@ -189,7 +189,7 @@ impl Task {
     }
 
     /// Stores the switch first: a server that crashes in between starts with the new version.
-    async fn switch(&self, loaded: &Loaded, watch: Option<&Arc<Watch>>) -> Result<()> {
+    async fn switch(&self, loaded: &LoadedPlugin, watch: Option<&Arc<Watch>>) -> Result<()> {
         let parts = &self.inner.parts;
         let (digest, from) = {
             let rollout = self.state.borrow();
@@ -209,9 +209,9 @@ impl Task {
     }
 
     /// Restores the version before in each slot, or empties the slot if there was none.
-    async fn go_back(&self, loaded: &Loaded, before: &Active) -> Result<()> {
+    async fn go_back(&self, loaded: &LoadedPlugin, before: &Active) -> Result<()> {
         let parts = &self.inner.parts;
-        let mut serving: BTreeMap<&String, Loaded> = BTreeMap::new();
+        let mut serving: BTreeMap<&String, LoadedPlugin> = BTreeMap::new();
         for digest in before.values() {
             if !serving.contains_key(digest) {
                 serving.insert(digest, parts.registry.serve(digest).await?);

@@ -18,7 +18,7 @@ use super::today;
 use mindhost_base::{error::Result, locks};
 use mindhost_runtime::{
     ids::{TargetId, VersionId},
-    meter::{Figures, Meters, News},
+    meter::{Figures, Meters, UsageDelta},
 };
 use mindhost_store::Store;
 
@@ -126,7 +126,7 @@ impl PluginUsage {
         }
     }
 
-    fn add(&self, news: Vec<News>) {
+    fn add(&self, news: Vec<UsageDelta>) {
         let day = today();
         let mut sums = locks::lock(&self.0.sums);
         for one in news {

@@ -23,7 +23,7 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::Manifest;
 use mindhost_runtime::{
-    Loaded, Ready,
+    LoadedPlugin, Ready,
     package::{Package, Refusal, check_origins},
 };
 
@@ -228,7 +228,7 @@ impl Registry {
     /// `plugin_refused`, `plugin_not_found`
     pub async fn ready(&self, digest: &str) -> Result<Arc<Ready>> {
         if let Some(ready) = self.at_hand(digest) {
-            let made = ready.made().await;
+            let made = ready.wait_until_compiled().await;
             made.map_err(|refusal| self.refuse(digest, &refusal))?;
             return Ok(ready);
         }
@@ -264,7 +264,7 @@ impl Registry {
     ///
     /// # Errors
     /// As [`Self::ready`].
-    pub async fn serve(&self, digest: &str) -> Result<Loaded> {
+    pub async fn serve(&self, digest: &str) -> Result<LoadedPlugin> {
         let loaded = self.ready(digest).await?.serve();
         let meters = self.meters();
         if let Some(version) = meters.and_then(|meters| meters.of_digest(digest)) {

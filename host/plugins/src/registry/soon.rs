@@ -28,17 +28,17 @@ impl Registry {
                 one.ready = Some(Arc::clone(ready));
             }
         }
-        let all = join_all(begun.iter().map(|ready| ready.made()));
+        let all = join_all(begun.iter().map(|ready| ready.wait_until_compiled()));
         if timeout(wait, all).await.is_err() {
-            let late = begun.iter().filter(|ready| !ready.is_made());
+            let late = begun.iter().filter(|ready| !ready.is_compiled());
             let late: Vec<_> = late.map(|ready| ready.manifest().name.as_str()).collect();
             tracing::info!(
                 plugins = late.join(", "),
                 "plugins still compiling (plugins.compile_wait); calls to them wait"
             );
         }
-        for ready in begun.iter().filter(|ready| ready.is_made()) {
-            if let Err(refusal) = ready.made().await {
+        for ready in begun.iter().filter(|ready| ready.is_compiled()) {
+            if let Err(refusal) = ready.wait_until_compiled().await {
                 self.refuse(ready.digest(), &refusal);
             }
         }
@@ -60,7 +60,7 @@ impl Registry {
     /// The names of the plugins that have no code yet, in order.
     pub fn compiling(&self) -> Vec<String> {
         let all = self.compiled();
-        let late = all.iter().filter(|(_, ready)| !ready.is_made());
+        let late = all.iter().filter(|(_, ready)| !ready.is_compiled());
         let late: BTreeSet<_> = late
             .map(|(_, ready)| ready.manifest().name.clone())
             .collect();
@@ -71,12 +71,12 @@ impl Registry {
     /// gets its slot, as at a start.
     pub fn follow(self: &Arc<Self>) {
         for (digest, ready) in self.compiled() {
-            if ready.is_made() {
+            if ready.is_compiled() {
                 continue;
             }
             let registry = Arc::clone(self);
             tokio::spawn(async move {
-                if let Err(refusal) = ready.made().await {
+                if let Err(refusal) = ready.wait_until_compiled().await {
                     registry.lose(&digest, &refusal).await;
                 }
             });

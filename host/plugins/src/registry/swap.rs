@@ -8,13 +8,13 @@ use mindhost_base::{
     locks,
 };
 use mindhost_plugin_api::Connector;
-use mindhost_runtime::{Loaded, Ready};
+use mindhost_runtime::{LoadedPlugin, Ready};
 
 impl Registry {
     /// Activates a version in all of its slots. Calls in progress finish on the old version, which is dropped after the
     /// last of them, at the latest after `plugins.drain_timeout`. With a watch the new version is on trial until
     /// [`Self::end_trial`], and the old one is kept for a return.
-    pub fn activate(&self, loaded: &Loaded, watch: Option<&Arc<Watch>>) {
+    pub fn activate(&self, loaded: &LoadedPlugin, watch: Option<&Arc<Watch>>) {
         let mut replaced = Vec::new();
         self.change(|table| replaced = table.replace(loaded, watch));
         for old in &replaced {
@@ -23,7 +23,7 @@ impl Registry {
     }
 
     /// Removes a version from its slots, and gives them back to the versions that had them before.
-    pub fn restore(&self, loaded: &Loaded, before: &BTreeMap<Slot, Loaded>) {
+    pub fn restore(&self, loaded: &LoadedPlugin, before: &BTreeMap<Slot, LoadedPlugin>) {
         let mut gone = Vec::new();
         self.change(|table| gone = table.restore(loaded, before));
         for old in &gone {
@@ -32,12 +32,12 @@ impl Registry {
     }
 
     /// Gives a version a share of the calls in each of its slots.
-    pub fn put_on_trial(&self, loaded: &Loaded, watch: &Arc<Watch>) {
+    pub fn put_on_trial(&self, loaded: &LoadedPlugin, watch: &Arc<Watch>) {
         self.change(|table| table.put_on_trial(loaded, watch));
     }
 
     /// Ends the trial of a version: the active one serves alone.
-    pub fn end_trial(&self, loaded: &Loaded) {
+    pub fn end_trial(&self, loaded: &LoadedPlugin) {
         self.change(|table| table.end_trials_of(loaded));
         if !self.table().serves(loaded.plugin().digest()) {
             self.drain_one(loaded);
@@ -57,7 +57,7 @@ impl Registry {
     }
 
     pub(super) fn pin_ready(&self, ready: &Ready) -> Result<Arc<dyn Connector>> {
-        let Loaded::Connector(connector) = ready.serve() else {
+        let LoadedPlugin::Connector(connector) = ready.serve() else {
             return Err(Error::invalid(
                 "plugin_digest",
                 "`plugin_digest` must be that of a connector",
@@ -78,7 +78,7 @@ impl Registry {
             gone = table.pinned.extract_if(.., unused).collect();
         });
         for (_, connector) in gone {
-            self.drain_one(&Loaded::Connector(connector));
+            self.drain_one(&LoadedPlugin::Connector(connector));
         }
     }
 
@@ -91,7 +91,7 @@ impl Registry {
 
     /// Closes the idle connections of a replaced plugin, and in the background cuts off its calls when the time is
     /// over.
-    fn drain_one(&self, old: &Loaded) {
+    fn drain_one(&self, old: &LoadedPlugin) {
         let (Some(backend), Some(end)) = (&self.backend, old.plugin().retire()) else {
             return;
         };

@@ -7,7 +7,7 @@ use super::super::{
     trial::{Trial, Watch},
 };
 use mindhost_plugin_api::{Connector, Model};
-use mindhost_runtime::Loaded;
+use mindhost_runtime::LoadedPlugin;
 
 /// The versions in one slot.
 pub struct Holder<P: ?Sized> {
@@ -48,10 +48,10 @@ pub struct Table {
 
 impl Table {
     /// Gives a plugin its free slots that are `wanted`. Returns whether there was one.
-    pub fn claim(&mut self, loaded: &Loaded, wanted: impl Fn(&Slot) -> bool) -> bool {
+    pub fn claim(&mut self, loaded: &LoadedPlugin, wanted: impl Fn(&Slot) -> bool) -> bool {
         let mut claimed = false;
         match loaded {
-            Loaded::Connector(connector) => {
+            LoadedPlugin::Connector(connector) => {
                 for engine in &connector.manifest().engines {
                     if wanted(&Slot::Engine(engine.clone()))
                         && !self.connectors.contains_key(engine)
@@ -62,7 +62,7 @@ impl Table {
                     }
                 }
             }
-            Loaded::Model(model) => {
+            LoadedPlugin::Model(model) => {
                 let name = &model.manifest().name;
                 if wanted(&Slot::Model(name.clone())) && !self.models.contains_key(name) {
                     self.models.insert(name.clone(), Holder::of(model));
@@ -75,14 +75,18 @@ impl Table {
 
     /// Gives a plugin all of its slots, and removes its other versions from theirs. With a watch it is then on trial
     /// beside the versions that it replaced. Returns the plugins that serve nothing any more.
-    pub fn replace(&mut self, loaded: &Loaded, watch: Option<&Arc<Watch>>) -> Vec<Loaded> {
+    pub fn replace(
+        &mut self,
+        loaded: &LoadedPlugin,
+        watch: Option<&Arc<Watch>>,
+    ) -> Vec<LoadedPlugin> {
         let before = self.serving();
         match watch {
             Some(watch) => self.put_on_trial(loaded, watch),
             None => self.end_trials_of(loaded),
         }
         match loaded {
-            Loaded::Connector(connector) => {
+            LoadedPlugin::Connector(connector) => {
                 let manifest = connector.manifest();
                 self.connectors.retain(|engine, holder| {
                     manifest.engines.contains(engine)
@@ -94,7 +98,7 @@ impl Table {
                     holder.active = Arc::clone(connector);
                 }
             }
-            Loaded::Model(model) => {
+            LoadedPlugin::Model(model) => {
                 let holder = self.models.entry(model.manifest().name.clone());
                 let holder = holder.or_insert_with(|| Holder::of(model));
                 holder.active = Arc::clone(model);
@@ -105,19 +109,24 @@ impl Table {
 
     /// Removes a plugin from its slots, and gives them back to the versions that had them before. Returns the plugins
     /// that serve nothing any more.
-    pub fn restore(&mut self, loaded: &Loaded, before: &BTreeMap<Slot, Loaded>) -> Vec<Loaded> {
+    pub fn restore(
+        &mut self,
+        loaded: &LoadedPlugin,
+        before: &BTreeMap<Slot, LoadedPlugin>,
+    ) -> Vec<LoadedPlugin> {
         let serving = self.serving();
         self.end_trials_of(loaded);
         self.remove(loaded.plugin().digest());
         for (slot, old) in before {
             match (slot, old) {
-                (Slot::Engine(engine), Loaded::Connector(old)) => {
+                (Slot::Engine(engine), LoadedPlugin::Connector(old)) => {
                     self.connectors.insert(engine.clone(), Holder::of(old));
                 }
-                (Slot::Model(name), Loaded::Model(old)) => {
+                (Slot::Model(name), LoadedPlugin::Model(old)) => {
                     self.models.insert(name.clone(), Holder::of(old));
                 }
-                (Slot::Engine(_), Loaded::Model(_)) | (Slot::Model(_), Loaded::Connector(_)) => {}
+                (Slot::Engine(_), LoadedPlugin::Model(_))
+                | (Slot::Model(_), LoadedPlugin::Connector(_)) => {}
             }
         }
         self.gone_since(serving)
@@ -131,23 +140,23 @@ impl Table {
             .retain(|_, holder| holder.active.digest() != digest);
     }
 
-    fn gone_since(&self, before: Vec<Loaded>) -> Vec<Loaded> {
+    fn gone_since(&self, before: Vec<LoadedPlugin>) -> Vec<LoadedPlugin> {
         let after = self.serving();
-        let is_gone = |old: &Loaded| !after.iter().any(|new| is_same(old, new));
+        let is_gone = |old: &LoadedPlugin| !after.iter().any(|new| is_same(old, new));
         before.into_iter().filter(is_gone).collect()
     }
 
     /// Gives a version a share of the calls in each of its slots.
-    pub fn put_on_trial(&mut self, loaded: &Loaded, watch: &Arc<Watch>) {
+    pub fn put_on_trial(&mut self, loaded: &LoadedPlugin, watch: &Arc<Watch>) {
         match loaded {
-            Loaded::Connector(candidate) => {
+            LoadedPlugin::Connector(candidate) => {
                 for engine in &candidate.manifest().engines {
                     if let Some(holder) = self.connectors.get_mut(engine) {
                         holder.trial = Some(Trial::new(candidate, &holder.active, watch));
                     }
                 }
             }
-            Loaded::Model(candidate) => {
+            LoadedPlugin::Model(candidate) => {
                 if let Some(holder) = self.models.get_mut(&candidate.manifest().name) {
                     holder.trial = Some(Trial::new(candidate, &holder.active, watch));
                 }
@@ -156,16 +165,16 @@ impl Table {
     }
 
     /// Ends the trials in the slots of a plugin.
-    pub fn end_trials_of(&mut self, loaded: &Loaded) {
+    pub fn end_trials_of(&mut self, loaded: &LoadedPlugin) {
         match loaded {
-            Loaded::Connector(connector) => {
+            LoadedPlugin::Connector(connector) => {
                 for engine in &connector.manifest().engines {
                     if let Some(holder) = self.connectors.get_mut(engine) {
                         holder.trial = None;
                     }
                 }
             }
-            Loaded::Model(model) => {
+            LoadedPlugin::Model(model) => {
                 if let Some(holder) = self.models.get_mut(&model.manifest().name) {
                     holder.trial = None;
                 }
@@ -209,12 +218,13 @@ impl Table {
     }
 
     /// All plugins that serve, each once.
-    pub fn serving(&self) -> Vec<Loaded> {
+    pub fn serving(&self) -> Vec<LoadedPlugin> {
         let connectors = self.connectors.values();
-        let connectors = connectors.map(|holder| Loaded::Connector(Arc::clone(&holder.active)));
+        let connectors =
+            connectors.map(|holder| LoadedPlugin::Connector(Arc::clone(&holder.active)));
         let models = self.models.values();
-        let models = models.map(|holder| Loaded::Model(Arc::clone(&holder.active)));
-        let mut all: Vec<Loaded> = Vec::new();
+        let models = models.map(|holder| LoadedPlugin::Model(Arc::clone(&holder.active)));
+        let mut all: Vec<LoadedPlugin> = Vec::new();
         for one in connectors.chain(models) {
             if !all.iter().any(|known| is_same(known, &one)) {
                 all.push(one);
@@ -249,10 +259,10 @@ impl Table {
     }
 }
 
-fn is_same(one: &Loaded, other: &Loaded) -> bool {
+fn is_same(one: &LoadedPlugin, other: &LoadedPlugin) -> bool {
     match (one, other) {
-        (Loaded::Connector(one), Loaded::Connector(other)) => Arc::ptr_eq(one, other),
-        (Loaded::Model(one), Loaded::Model(other)) => Arc::ptr_eq(one, other),
+        (LoadedPlugin::Connector(one), LoadedPlugin::Connector(other)) => Arc::ptr_eq(one, other),
+        (LoadedPlugin::Model(one), LoadedPlugin::Model(other)) => Arc::ptr_eq(one, other),
         _ => false,
     }
 }

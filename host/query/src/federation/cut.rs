@@ -21,7 +21,7 @@ use super::{
     select::{Names, Select},
     sources::{RemoteTable, unqualified},
 };
-use crate::errors::carried;
+use crate::errors::external;
 use mindhost_base::error::Error;
 
 /// Longest statement that is sent.
@@ -126,7 +126,7 @@ impl<'a> Cutter<'a> {
             let filter = unqualified(filter);
             let with = filtered.filtered(&filter, &schema, self.names);
             filtered = with.ok_or_else(|| {
-                carried(Error::internal("a filter that was promised has no form"))
+                external(Error::internal("a filter that was promised has no form"))
             })?;
         }
         if let Some(projection) = &scan.projection {

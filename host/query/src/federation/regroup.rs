@@ -100,7 +100,7 @@ impl Chain {
 }
 
 /// A part of the chain that has been joined.
-struct Joined {
+struct JoinGroup {
     plan: LogicalPlan,
     inputs: BTreeSet<usize>,
     rows: f64,
@@ -124,8 +124,8 @@ fn regrouped(node: &LogicalPlan) -> Result<Option<LogicalPlan>> {
     let inputs = chain.inputs.iter().cloned().map(regroup);
     chain.inputs = inputs.collect::<Result<_>>()?;
     let inputs = chain.inputs.iter().enumerate();
-    let mut parts: Vec<Joined> = inputs
-        .map(|(index, input)| Joined {
+    let mut parts: Vec<JoinGroup> = inputs
+        .map(|(index, input)| JoinGroup {
             plan: input.clone(),
             inputs: BTreeSet::from([index]),
             rows: rows(input),
@@ -147,9 +147,9 @@ fn regrouped(node: &LogicalPlan) -> Result<Option<LogicalPlan>> {
         } else {
             (right, left)
         };
-        parts.push(joined(left, right, &mut chain)?);
+        parts.push(join(left, right, &mut chain)?);
     }
-    let Some(Joined { plan, .. }) = parts.pop() else {
+    let Some(JoinGroup { plan, .. }) = parts.pop() else {
         return Ok(None);
     };
     let rest = conjunction(std::mem::take(&mut chain.filters));
@@ -164,9 +164,9 @@ fn regrouped(node: &LogicalPlan) -> Result<Option<LogicalPlan>> {
 
 /// The two parts that a pair of equal values connects, and that have the fewest rows together.
 fn pair(
-    parts: &[Joined],
+    parts: &[JoinGroup],
     chain: &Chain,
-    fits: impl Fn(&Joined, &Joined) -> bool,
+    fits: impl Fn(&JoinGroup, &JoinGroup) -> bool,
 ) -> Option<(usize, usize)> {
     let mut best: Option<(f64, usize, usize)> = None;
     for (index, a) in parts.iter().enumerate() {
@@ -188,7 +188,12 @@ fn pair(
 }
 
 /// A pair of equal values as one of `a` and one of `b`, if it is that.
-fn sides(equal: &(Expr, Expr), a: &Joined, b: &Joined, chain: &Chain) -> Option<(Expr, Expr)> {
+fn sides(
+    equal: &(Expr, Expr),
+    a: &JoinGroup,
+    b: &JoinGroup,
+    chain: &Chain,
+) -> Option<(Expr, Expr)> {
     let (left, right) = (chain.inputs_of(&equal.0)?, chain.inputs_of(&equal.1)?);
     if left.is_empty() || right.is_empty() {
         return None;
@@ -200,7 +205,7 @@ fn sides(equal: &(Expr, Expr), a: &Joined, b: &Joined, chain: &Chain) -> Option<
     crossed.then(|| (equal.1.clone(), equal.0.clone()))
 }
 
-fn joined(a: Joined, b: Joined, chain: &mut Chain) -> Result<Joined> {
+fn join(a: JoinGroup, b: JoinGroup, chain: &mut Chain) -> Result<JoinGroup> {
     let (mut on, mut others) = (Vec::new(), Vec::new());
     for equal in std::mem::take(&mut chain.equal) {
         match sides(&equal, &a, &b, chain) {
@@ -228,7 +233,7 @@ fn joined(a: Joined, b: Joined, chain: &mut Chain) -> Result<Joined> {
         NullEquality::NullEqualsNothing,
         false,
     )?;
-    Ok(Joined {
+    Ok(JoinGroup {
         plan: LogicalPlan::Join(join),
         inputs,
         rows,

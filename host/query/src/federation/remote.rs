@@ -24,12 +24,12 @@ use tokio::sync::mpsc;
 
 use super::{
     SqlSource,
-    known::{Known, is_about, known},
+    dynamic_filters::{DynamicFilters, dynamic_filters, is_about},
     receive,
     select::Select,
     sources::Sources,
 };
-use crate::errors::carried;
+use crate::errors::external;
 use mindhost_base::{
     error::{Error, Result as HostResult},
     locks::lock,
@@ -48,8 +48,8 @@ pub struct RemoteExec {
     sources: Arc<Sources>,
     select: Arc<Select>,
     schema: SchemaRef,
-    /// Its place in the report.
-    place: usize,
+    /// Its index in the report.
+    index: usize,
     /// Filters that joins above it will know when they have read their other side.
     filters: Vec<Arc<dyn PhysicalExpr>>,
     properties: Arc<PlanProperties>,
@@ -68,12 +68,12 @@ impl RemoteExec {
             .all
             .get(select.source)
             .map_or("", |source| source.name());
-        let place = sources.report.add(name, &select.text());
+        let index = sources.recorder.add(name, &select.text());
         Self {
             sources,
             select,
             schema,
-            place,
+            index,
             filters: Vec::new(),
             properties: Arc::new(properties),
         }
@@ -81,14 +81,14 @@ impl RemoteExec {
 
     fn job(&self) -> Result<Job> {
         let source = self.sources.all.get(self.select.source).cloned();
-        let source =
-            source.ok_or_else(|| carried(Error::internal("a statement without its datasource")))?;
+        let source = source
+            .ok_or_else(|| external(Error::internal("a statement without its datasource")))?;
         Ok(Job {
             sources: Arc::clone(&self.sources),
             source,
             select: Arc::clone(&self.select),
             schema: Arc::clone(&self.schema),
-            place: self.place,
+            index: self.index,
             filters: self.filters.clone(),
         })
     }
@@ -96,7 +96,7 @@ impl RemoteExec {
 
 impl fmt::Debug for RemoteExec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RemoteExec({})", self.place)
+        write!(f, "RemoteExec({})", self.index)
     }
 }
 
@@ -107,7 +107,7 @@ impl DisplayAs for RemoteExec {
             .all
             .get(self.select.source)
             .map_or("", |source| source.name());
-        write!(f, "RemoteExec: datasource={name}, statement={}", self.place)?;
+        write!(f, "RemoteExec: datasource={name}, statement={}", self.index)?;
         match self.filters.len() {
             0 => Ok(()),
             filters => write!(f, ", filters_from_joins={filters}"),
@@ -183,7 +183,7 @@ impl ExecutionPlan for RemoteExec {
             sources: Arc::clone(&self.sources),
             select: Arc::clone(&self.select),
             schema: Arc::clone(&self.schema),
-            place: self.place,
+            index: self.index,
             filters: self.filters.iter().cloned().chain(filters).collect(),
             properties: Arc::clone(&self.properties),
         })))
@@ -193,8 +193,8 @@ impl ExecutionPlan for RemoteExec {
     fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let job = self.job()?;
         let reading = match self.filters.is_empty() {
-            true => Reading::Open(job.start()),
-            false => Reading::Later(Box::new(job)),
+            true => ReadStage::Open(job.start()),
+            false => ReadStage::Later(Box::new(job)),
         };
         let batches = stream::unfold(reading, next);
         Ok(Box::pin(RecordBatchStreamAdapter::new(
@@ -210,59 +210,59 @@ struct Job {
     source: Arc<dyn SqlSource>,
     select: Arc<Select>,
     schema: SchemaRef,
-    place: usize,
+    index: usize,
     filters: Vec<Arc<dyn PhysicalExpr>>,
 }
 
-type Received = HostResult<(Batch, Arc<[Column]>)>;
+type BatchResult = HostResult<(Batch, Arc<[Column]>)>;
 
 /// The rows of a running statement. The drop ends it, down to the engine.
-struct Open {
-    batches: mpsc::Receiver<Received>,
+struct StatementRows {
+    batches: mpsc::Receiver<BatchResult>,
     sources: Arc<Sources>,
     name: String,
     id: String,
     schema: SchemaRef,
 }
 
-enum Reading {
+enum ReadStage {
     Later(Box<Job>),
-    Open(Open),
+    Open(StatementRows),
     End,
 }
 
-async fn next(reading: Reading) -> Option<(Result<RecordBatch>, Reading)> {
+async fn next(reading: ReadStage) -> Option<(Result<RecordBatch>, ReadStage)> {
     let mut open = match reading {
-        Reading::End => return None,
-        Reading::Open(open) => open,
-        Reading::Later(job) => job.start(),
+        ReadStage::End => return None,
+        ReadStage::Open(open) => open,
+        ReadStage::Later(job) => job.start(),
     };
     let received = open.batches.recv().await?;
     let converted = received
         .and_then(|(batch, columns)| receive::batch(&batch, &columns, &open.schema, &open.name));
     Some(match converted {
-        Ok(batch) => (Ok(batch), Reading::Open(open)),
+        Ok(batch) => (Ok(batch), ReadStage::Open(open)),
         Err(error) => {
-            open.sources.known.forget(&open.id);
-            (Err(carried(error)), Reading::End)
+            open.sources.column_types.forget(&open.id);
+            (Err(external(error)), ReadStage::End)
         }
     })
 }
 
 impl Job {
-    fn start(self) -> Open {
+    fn start(self) -> StatementRows {
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
-        let open = Open {
+        let open = StatementRows {
             batches,
             sources: Arc::clone(&self.sources),
             name: self.source.name().to_owned(),
             id: self.source.id().to_owned(),
             schema: Arc::clone(&self.schema),
         };
-        let conditions = match known(&self.filters, &self.select) {
+        let conditions = match dynamic_filters(&self.filters, &self.select) {
             // Nothing is sent, and the stream is at its end.
-            Known::Empty => return open,
-            Known::Conditions(conditions) => conditions,
+            DynamicFilters::Empty => return open,
+            DynamicFilters::Conditions(conditions) => conditions,
         };
         let select = (*self.select).clone();
         let select = match conditions.is_empty() {
@@ -275,7 +275,7 @@ impl Job {
     }
 
     /// Runs until the end, an error, or until the reader is dropped.
-    async fn run(self, sql: String, sender: mpsc::Sender<Received>) {
+    async fn run(self, sql: String, sender: mpsc::Sender<BatchResult>) {
         let call = Call {
             cancel: self.sources.call.cancel.child_token(),
             ..self.sources.call.clone()
@@ -293,18 +293,18 @@ impl Job {
     async fn read(
         &self,
         sql: &str,
-        sender: &mpsc::Sender<Received>,
+        sender: &mpsc::Sender<BatchResult>,
         call: &Call,
     ) -> HostResult<()> {
         let text = self.source.guard(sql).map_err(|error| {
             tracing::error!(%error, sql, "the guard refuses a statement that the host made");
             error
         })?;
-        let told = match self.source.is_policed() {
+        let visible_sql = match self.source.is_policed() {
             true => sql,
             false => &text,
         };
-        self.sources.report.sent(self.place, told);
+        self.sources.recorder.sent(self.index, visible_sql);
         let mut connection = self.source.open(call).await?;
         let statement = Statement {
             text,
@@ -315,7 +315,7 @@ impl Job {
         receive::check(&columns, &self.schema, self.source.name())?;
         while let Some(batch) = connection.next(ROWS_AT_ONCE, call).await? {
             let (rows, bytes) = (batch.rows() as u64, batch.bytes() as u64);
-            self.sources.report.received(self.place, rows, bytes);
+            self.sources.recorder.received(self.index, rows, bytes);
             self.sources.budget.take(rows, bytes)?;
             if rows > 0
                 && sender

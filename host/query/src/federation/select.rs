@@ -1,8 +1,8 @@
 //! The statement for a part of a plan, as it grows from a table upwards.
 //!
 //! Its columns are values over the tables in its FROM, so that a filter, a projection or an inner join above adds to
-//! the same SELECT. Only what stands above groups or limits wraps it into a subquery: engines and the guard bound the depth
-//! of those.
+//! the same SELECT. Only what stands above groups or limits wraps it into a subquery: engines and the guard bound the
+//! depth of those.
 
 use datafusion::logical_expr::{
     Aggregate, Expr, JoinType, Operator,
@@ -258,7 +258,7 @@ impl Select {
         open.limited(rows)
     }
 
-    /// Grouped.
+    /// With the groups and aggregates of a plan; `None` if the dialect computes one of them otherwise.
     pub fn grouped(self, aggregate: &Aggregate, names: &mut Names) -> Option<Self> {
         let schema = aggregate.input.schema();
         let mut open = self.open(names);

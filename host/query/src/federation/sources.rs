@@ -19,12 +19,12 @@ use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use super::{
-    Budget, Report, SqlSource,
+    Budget, Recorder, SqlSource,
     dialects::{Kind, rules},
     expressions::{Scope, Value},
     select::{Names, Select},
 };
-use crate::{decode, errors::carried, names::NO_SCHEMA};
+use crate::{decode, errors::external, names::NO_SCHEMA};
 use mindhost_base::{
     error::{Code, Error, Result as HostResult},
     locks::lock,
@@ -38,16 +38,16 @@ const FRESH: Duration = Duration::from_secs(60);
 const MAX_KEPT: usize = 4_096;
 
 /// The columns of a table, and when they were asked for.
-type Asked = (Instant, Arc<[Column]>);
+type CachedColumns = (Instant, Arc<[Column]>);
 
 /// Datasource, table, and the fingerprint of what the caller sees of it.
 type Key = (String, TableRef, u64);
 
 /// The types of the columns of tables.
 #[derive(Debug, Default)]
-pub struct KnownColumns(Mutex<HashMap<Key, Asked>>);
+pub struct ColumnTypes(Mutex<HashMap<Key, CachedColumns>>);
 
-impl KnownColumns {
+impl ColumnTypes {
     fn get(&self, key: &Key) -> Option<Arc<[Column]>> {
         let known = lock(&self.0);
         let (since, columns) = known.get(key)?;
@@ -78,12 +78,12 @@ pub struct Sources {
     pub(super) tasks: TaskTracker,
     /// The limits of the statement.
     pub(super) call: Call,
-    /// Id of the statement.
+    /// Id that the statements have that are sent for this one.
     pub(super) id: String,
-    pub(super) report: Arc<Report>,
+    pub(super) recorder: Arc<Recorder>,
     pub(super) keys: Keys,
     pub(super) budget: Arc<Budget>,
-    pub(super) known: Arc<KnownColumns>,
+    pub(super) column_types: Arc<ColumnTypes>,
     /// Names of tables in what is sent.
     pub(super) names: Mutex<Names>,
 }
@@ -104,6 +104,30 @@ impl fmt::Debug for Sources {
 }
 
 impl Sources {
+    /// The datasources of a statement that begins now. Their connections live in the runtime that calls this.
+    pub(crate) fn new(
+        all: Vec<Arc<dyn SqlSource>>,
+        call: &Call,
+        recorder: Arc<Recorder>,
+        keys: Keys,
+        budget: Arc<Budget>,
+        column_types: Arc<ColumnTypes>,
+        tasks: TaskTracker,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            all,
+            main: Handle::current(),
+            tasks,
+            call: call.clone(),
+            id: Uuid::now_v7().to_string(),
+            recorder,
+            keys,
+            budget,
+            column_types,
+            names: Mutex::default(),
+        })
+    }
+
     /// Whether joins tell other datasources their keys.
     pub fn share_keys(&self) -> bool {
         self.keys == Keys::Shared
@@ -111,7 +135,7 @@ impl Sources {
 
     fn source(&self, index: usize) -> Result<&Arc<dyn SqlSource>> {
         let source = self.all.get(index);
-        source.ok_or_else(|| carried(Error::internal("a part of a plan without its datasource")))
+        source.ok_or_else(|| external(Error::internal("a part of a plan without its datasource")))
     }
 
     /// The columns of a table with their types, which only a result has.
@@ -125,7 +149,7 @@ impl Sources {
         };
         let fingerprint = source.fingerprint(table);
         let key = (source.id().to_owned(), table.clone(), fingerprint);
-        if let Some(known) = self.known.get(&key) {
+        if let Some(known) = self.column_types.get(&key) {
             return Ok(known);
         }
         let (call, id) = (self.call.clone(), self.id.clone());
@@ -142,7 +166,7 @@ impl Sources {
             Ok::<_, Error>(columns)
         });
         let columns = ask.await.map_err(Error::internal)??;
-        self.known.put(key, &columns);
+        self.column_types.put(key, &columns);
         Ok(columns)
     }
 }
@@ -160,11 +184,6 @@ fn no_rows(source: &dyn SqlSource, table: &TableRef) -> String {
     };
     let (schema, name) = (rules.quoted(&table.schema), rules.quoted(&table.name));
     format!("SELECT {columns} FROM {schema}.{name} WHERE 1 = 0")
-}
-
-/// An id for the statements that are sent for one.
-pub(super) fn statement_id() -> String {
-    Uuid::now_v7().to_string()
 }
 
 /// The catalogs of a statement.
@@ -238,7 +257,7 @@ impl SchemaProvider for Schema {
             .sources
             .columns(self.index, &table)
             .await
-            .map_err(carried)?;
+            .map_err(external)?;
         Ok(Some(Arc::new(RemoteTable {
             sources: Arc::clone(&self.sources),
             index: self.index,
@@ -342,7 +361,7 @@ impl TableProvider for RemoteTable {
         _: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let name = TableReference::bare(self.table.name.clone());
-        Err(carried(Error::new(
+        Err(external(Error::new(
             Code::Internal,
             format!("the table {name} was left in a plan over several datasources"),
         )))

@@ -22,7 +22,9 @@ use std::{
 };
 
 use gold::Gold;
-use mindhost_retrieval::{Column, ForeignKey, Index, Knowledge, Packed, Said, Table, tokens};
+use mindhost_retrieval::{
+    Column, ForeignKey, Index, Knowledge, PackedCatalog, Table, WeightedText, tokens,
+};
 use serde_json::Value;
 
 /// What `answering.catalog_tokens` is by default.
@@ -151,7 +153,7 @@ fn large(merged: &[Table], options: &Options) {
         for _ in 0..25 {
             let began = work();
             let packed = index.pack(
-                &[Said {
+                &[WeightedText {
                     text: question,
                     weight: 1.0,
                 }],
@@ -208,7 +210,7 @@ impl Report {
             return;
         };
         let (began, work) = (Instant::now(), work());
-        let packed = index.pack(&[Said { text, weight: 1.0 }], options.budget);
+        let packed = index.pack(&[WeightedText { text, weight: 1.0 }], options.budget);
         self.times.push(began.elapsed());
         self.work.push(self::work() - work);
         assert_eq!(tokens(&packed.text), packed.tokens);
@@ -266,7 +268,7 @@ fn work() -> Duration {
 }
 
 /// The tables, as `name`, and columns, as `table(column)`, that the gold reads and the context lacks.
-fn missing(gold: &Gold, packed: &Packed, index: &Index) -> Vec<String> {
+fn missing(gold: &Gold, packed: &PackedCatalog, index: &Index) -> Vec<String> {
     let mut shown: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     for one in &packed.tables {
         let table = &index.tables()[one.table];

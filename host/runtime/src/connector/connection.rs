@@ -11,11 +11,12 @@ use super::super::{
         sql::{SqlConnector, SqlConnectorPre},
         types,
     },
-    connects::Reported,
+    connection_exports::GuestResult,
     convert,
-    instance::{GuestFuture, OnStop},
-    shared::{Cursor, Held, gone, schema_or_close},
+    instance::OnStop,
+    plugin_connections::{Cursor, PooledConnection, gone, schema_or_close},
     state::State,
+    world::GuestFuture,
 };
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::{
@@ -25,17 +26,17 @@ use mindhost_plugin_api::{
 
 /// A connection that was taken from its pool.
 pub struct WasmConnection {
-    held: Held<SqlConnectorPre<State>>,
+    pooled: PooledConnection<SqlConnectorPre<State>>,
     cursor: Option<Cursor>,
     /// Inside a snapshot, so the connection must not be reused.
     snapshot: bool,
 }
 
 impl WasmConnection {
-    /// A connection that holds one of the target's slots.
-    pub(super) fn new(held: Held<SqlConnectorPre<State>>) -> Self {
+    /// A connection that holds one of the target's connections.
+    pub(super) fn new(pooled: PooledConnection<SqlConnectorPre<State>>) -> Self {
         Self {
-            held,
+            pooled,
             cursor: None,
             snapshot: false,
         }
@@ -49,13 +50,13 @@ impl WasmConnection {
                 &'a mut Store<State>,
                 guest::GuestConnection<'a>,
                 ResourceAny,
-            ) -> GuestFuture<'a, Reported<R>>
+            ) -> GuestFuture<'a, GuestResult<R>>
             + Clone
             + Send
             + 'static,
     {
         self.no_cursor()?;
-        self.held
+        self.pooled
             .call(call, move |store, guest: &SqlConnector, handle| {
                 f(
                     store,
@@ -78,17 +79,17 @@ impl WasmConnection {
 #[async_trait]
 impl Connection for WasmConnection {
     fn digest(&self) -> &str {
-        &self.held.shared.digest
+        &self.pooled.plugin.digest
     }
 
     async fn check(&mut self, call: &Call) -> Result<ServerInfo> {
         self.no_cursor()?;
-        self.held.check(call).await
+        self.pooled.check(call).await
     }
 
     async fn tables(&mut self, call: &Call) -> Result<Vec<TableRef>> {
         self.no_cursor()?;
-        self.held.tables(call).await
+        self.pooled.tables(call).await
     }
 
     async fn describe_tables(
@@ -97,7 +98,7 @@ impl Connection for WasmConnection {
         call: &Call,
     ) -> Result<Vec<TableInfo>> {
         self.no_cursor()?;
-        self.held.describe_tables(tables, call).await
+        self.pooled.describe_tables(tables, call).await
     }
 
     async fn statistics(
@@ -126,7 +127,7 @@ impl Connection for WasmConnection {
         let checked = statistics
             .map(|statistics| convert::statistics(statistics, &options.columns))
             .transpose();
-        self.held.accept(checked)
+        self.pooled.accept(checked)
     }
 
     async fn begin_snapshot(&mut self, timeout: Duration, call: &Call) -> Result<bool> {
@@ -157,20 +158,20 @@ impl Connection for WasmConnection {
             text: statement.text.clone(),
             id: statement.id.clone(),
             timeout_ms: millis(statement.timeout),
-            max_cell_bytes: u64::from(self.held.shared.quota.settings.max_cell_bytes),
+            max_cell_bytes: u64::from(self.pooled.plugin.quota.settings.max_cell_bytes),
             extra: Vec::new(),
         };
         self.no_cursor()?;
         let (handle, key, columns) = self
-            .held
+            .pooled
             .call(call, move |store, guest: &SqlConnector, handle| {
                 Box::pin(start(store, guest, handle, statement.clone()))
             })
             .await?;
-        let settings = &self.held.shared.quota.settings;
+        let settings = &self.pooled.plugin.quota.settings;
         let checked = convert::cancel_key(key)
             .and_then(|key| Ok((key, convert::Schema::new(columns, settings)?)));
-        let (key, schema) = self.held.accept(checked)?;
+        let (key, schema) = self.pooled.accept(checked)?;
         let columns = Arc::clone(&schema.columns);
         self.cursor = Some(Cursor {
             handle,
@@ -182,7 +183,7 @@ impl Connection for WasmConnection {
 
     async fn next(&mut self, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
         let cursor = self.cursor.clone().ok_or_else(gone)?;
-        let next = self.held.next(&cursor, max_rows, call).await?;
+        let next = self.pooled.next(&cursor, max_rows, call).await?;
         if next.is_err() {
             self.close(call).await?;
         }
@@ -192,9 +193,9 @@ impl Connection for WasmConnection {
     async fn close(&mut self, call: &Call) -> Result<()> {
         // The rows are complete, so a failed close drops the connection but not the result.
         if let Some(cursor) = self.cursor.take()
-            && !self.held.close(&cursor, call).await
+            && !self.pooled.close(&cursor, call).await
         {
-            self.held.live = None;
+            self.pooled.live = None;
         }
         Ok(())
     }
@@ -206,7 +207,7 @@ async fn start(
     guest: &SqlConnector,
     connection: ResourceAny,
     statement: guest::Statement,
-) -> wasmtime::Result<Reported<(ResourceAny, Option<Vec<u8>>, Vec<types::Column>)>> {
+) -> wasmtime::Result<GuestResult<(ResourceAny, Option<Vec<u8>>, Vec<types::Column>)>> {
     let exports = guest.mindhost_plugin_connector();
     let started = exports.connection();
     let cursor = match started
@@ -232,23 +233,23 @@ impl Drop for WasmConnection {
     fn drop(&mut self) {
         match self.cursor.take() {
             None if self.snapshot => {
-                if let Some(live) = self.held.live.take() {
+                if let Some(live) = self.pooled.live.take() {
                     live.retire();
                 }
             }
-            None => self.held.give_back(),
+            None => self.pooled.give_back(),
             // Dropped in the middle of a result: cancel the statement, then let the guest close. The connection is not
             // reused, because the cancellation could hit its next statement.
             Some(cursor) => {
-                let Some(live) = self.held.live.take() else {
+                let Some(live) = self.pooled.live.take() else {
                     return;
                 };
                 let key = cursor.key.as_ref().or(live.key.as_ref());
-                let slot = &self.held.slot;
-                let stop = self.held.shared.canceller(key, &live.grants, slot);
+                let permit = &self.pooled.permit;
+                let stop = self.pooled.plugin.canceller(key, &live.grants, permit);
                 let on_stop = OnStop {
                     cancel_engine: None,
-                    slot: Arc::clone(slot),
+                    permit: Arc::clone(permit),
                     waits: stop.is_some(),
                 };
                 if let Some(stop) = stop

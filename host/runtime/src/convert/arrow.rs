@@ -11,7 +11,7 @@ use arrow_ipc::{Endianness, MessageHeader, MetadataVersion, Precision, TimeUnit 
 use arrow_schema::{DataType as Physical, Field, Schema, TimeUnit};
 
 use super::rows::{DAY, cell_size, is_decimal, is_json};
-use crate::instance::violation;
+use crate::host_errors::violation;
 use mindhost_base::{config::PluginSettings, error::Result};
 use mindhost_plugin_api::{Column, DataType};
 

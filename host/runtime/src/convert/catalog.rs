@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use super::{MAX_TEXT, each, name, shortened};
 use crate::{
     bindings::{catalog_types as catalog, types},
-    instance::violation,
-    state::cut,
+    host_errors::violation,
+    text::truncated,
 };
 use mindhost_base::{
     config::PluginSettings,
@@ -137,7 +137,7 @@ pub fn statistics(
             common_values: column
                 .common_values
                 .into_iter()
-                .map(|(value, part)| (cut(&value, MAX_TEXT).to_owned(), part))
+                .map(|(value, part)| (truncated(&value, MAX_TEXT).to_owned(), part))
                 .collect(),
             min_value: shortened(column.min_value),
             max_value: shortened(column.max_value),

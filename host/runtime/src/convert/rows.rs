@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use super::{each, name};
-use crate::{bindings::types, instance::violation};
+use crate::{bindings::types, host_errors::violation};
 use mindhost_base::{
     config::PluginSettings,
     error::{Blame, Code, Error, Result},

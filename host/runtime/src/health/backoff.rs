@@ -99,7 +99,7 @@ impl Backoff {
 /// The circuit breaker of a workspace or of the version.
 #[derive(Debug, Default)]
 pub struct Breaker {
-    /// Its backoffs.
+    /// How long calls are rejected after the latest faults.
     pub backoff: Backoff,
     /// Start of the quarantine, and the fault that caused it.
     pub quarantine: Option<(Timestamp, String)>,

@@ -1,5 +1,5 @@
-//! Access tokens by OAuth 2.0 client credentials (RFC 6749, section 4.4). The host asks for them and renews them, so the
-//! guest sees neither the client's secret nor a token.
+//! Access tokens by OAuth 2.0 client credentials (RFC 6749, section 4.4). The host asks for them and renews them, so
+//! the guest sees neither the client's secret nor a token.
 
 use std::{
     collections::HashMap,
@@ -87,7 +87,7 @@ struct Token {
 
 /// A successful answer.
 #[derive(Deserialize)]
-struct Granted {
+struct TokenResponse {
     access_token: String,
     token_type: String,
     expires_in: Option<Seconds>,
@@ -103,7 +103,7 @@ enum Seconds {
 
 /// A refusal.
 #[derive(Deserialize)]
-struct Refused {
+struct ErrorResponse {
     error: String,
 }
 
@@ -127,11 +127,11 @@ impl AccessTokens {
             Err(refusal) if refusal.is_of_client() => {
                 let other = self.ask(http, !in_body).await?;
                 // The first refusal is the one that counts if neither way works.
-                let granted = other.map_err(|_| self.failure(&refusal.told()))?;
+                let granted = other.map_err(|_| self.failure(&refusal.message()))?;
                 current.in_body = !in_body;
                 granted
             }
-            other => other.map_err(|refusal| self.failure(&refusal.told()))?,
+            other => other.map_err(|refusal| self.failure(&refusal.message()))?,
         };
         let token = self.token(granted, asked)?;
         let header = token.header.clone();
@@ -155,7 +155,7 @@ impl AccessTokens {
         &self,
         http: &HttpClient,
         in_body: bool,
-    ) -> Result<Result<Granted, Refusal>, Failure> {
+    ) -> Result<Result<TokenResponse, Refusal>, Failure> {
         let request = self.request(in_body)?;
         let response = http.request(request).await;
         let response = response.map_err(|error| client::failure(&error))?;
@@ -171,10 +171,10 @@ impl AccessTokens {
                 .map(Ok)
                 .map_err(|_| self.failure("gave no access token"));
         }
-        let code = serde_json::from_slice::<Refused>(&body).ok();
+        let code = serde_json::from_slice::<ErrorResponse>(&body).ok();
         Ok(Err(Refusal {
             status,
-            code: code.and_then(|refused| known(&refused.error)),
+            code: code.and_then(|refused| error_code(&refused.error)),
         }))
     }
 
@@ -218,7 +218,7 @@ impl AccessTokens {
         Ok(value)
     }
 
-    fn token(&self, granted: Granted, asked: Instant) -> Result<Token, Failure> {
+    fn token(&self, granted: TokenResponse, asked: Instant) -> Result<Token, Failure> {
         if !granted.token_type.eq_ignore_ascii_case("bearer") {
             return Err(self.failure("gave a token that is no bearer token"));
         }
@@ -261,7 +261,7 @@ impl Refusal {
             || (self.code.is_none() && self.status == StatusCode::UNAUTHORIZED)
     }
 
-    fn told(&self) -> String {
+    fn message(&self) -> String {
         let status = self.status.as_u16();
         let advice = match self.code {
             _ if self.is_of_client() => "check the client's id and secret",
@@ -279,7 +279,7 @@ impl Refusal {
 }
 
 /// The codes of RFC 6749, section 5.2. Other text of the endpoint is not passed on.
-fn known(code: &str) -> Option<&'static str> {
+fn error_code(code: &str) -> Option<&'static str> {
     const CODES: [&str; 6] = [
         "invalid_request",
         "invalid_client",

@@ -18,11 +18,11 @@ use hyper_util::{
 };
 use wasmtime_wasi_http::{Error as HttpError, WasiBody};
 
-use super::{
-    super::grants::{addresses, plain_name},
-    origin::Origin,
+use super::origin::Origin;
+use crate::{
+    host_names::{addresses, plain_name},
+    policy::{EgressRules, Reach},
 };
-use crate::policy::{EgressRules, Reach};
 use mindhost_base::{
     config::PluginSettings,
     error::{Error, Result},
@@ -70,7 +70,7 @@ pub struct Rules {
 
 /// A granted origin.
 pub struct Destination {
-    /// The origin.
+    /// In canonical form, so that it can be compared.
     pub origin: Origin,
     /// The default port of the plugin.
     pub own_port: Option<u16>,
@@ -80,19 +80,19 @@ pub struct Destination {
 
 impl Rules {
     /// Checks one address of an origin. Credentials need TLS or a private network.
-    pub fn check(&self, ip: IpAddr, origin: &Origin) -> Result<(), Refused> {
+    pub fn check(&self, ip: IpAddr, origin: &Origin) -> Result<(), AddressRefusal> {
         let address = SocketAddr::new(ip, origin.port);
         if let Some(why) = self.egress.refusal(address, &self.reserved) {
-            return Err(Refused(why));
+            return Err(AddressRefusal(why));
         }
         let granted = || self.destinations.iter().filter(|one| one.origin == *origin);
         let own_port = granted().find_map(|one| one.own_port);
         if let Some(why) = self.egress.port_refusal(address, own_port) {
-            return Err(Refused(why));
+            return Err(AddressRefusal(why));
         }
         let confidential = granted().any(|one| one.confidential);
         if confidential && !origin.tls && Reach::of(ip) == Reach::Public {
-            return Err(Refused(format!(
+            return Err(AddressRefusal(format!(
                 "the credential of this provider would go to {} unencrypted; use an https URL",
                 origin.host
             )));
@@ -102,7 +102,7 @@ impl Rules {
 
     /// Checks one address of a name. The port is unknown here, so the address must be allowed for every origin with
     /// that name. A name of no origin does not resolve.
-    fn check_name(&self, ip: IpAddr, name: &str) -> Result<(), Refused> {
+    fn check_name(&self, ip: IpAddr, name: &str) -> Result<(), AddressRefusal> {
         let mut is_granted = false;
         for Destination { origin, .. } in &self.destinations {
             if origin.host == name {
@@ -112,7 +112,7 @@ impl Rules {
         }
         match is_granted {
             true => Ok(()),
-            false => Err(Refused(format!(
+            false => Err(AddressRefusal(format!(
                 "a request went to {name}, which the configuration does not name"
             ))),
         }
@@ -121,15 +121,15 @@ impl Rules {
 
 /// Why a request was not sent. hyper's errors carry it to the caller.
 #[derive(Debug)]
-pub struct Refused(pub String);
+pub struct AddressRefusal(pub String);
 
-impl std::fmt::Display for Refused {
+impl std::fmt::Display for AddressRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for AddressRefusal {}
 
 /// Resolves names for the client and checks every address, each time a connection is opened.
 #[derive(Clone)]
@@ -182,8 +182,8 @@ impl From<HttpError> for Failure {
     }
 }
 
-impl From<Refused> for Failure {
-    fn from(Refused(why): Refused) -> Self {
+impl From<AddressRefusal> for Failure {
+    fn from(AddressRefusal(why): AddressRefusal) -> Self {
         Self::Refused(why)
     }
 }
@@ -192,7 +192,7 @@ impl From<Refused> for Failure {
 pub fn failure(error: &legacy::Error) -> Failure {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if let Some(Refused(why)) = error.downcast_ref() {
+        if let Some(AddressRefusal(why)) = error.downcast_ref() {
             return Failure::Refused(why.clone());
         }
         if let Some(error) = error.downcast_ref::<Error>() {

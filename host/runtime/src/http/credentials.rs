@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use wasmtime_wasi_http::DEFAULT_FORBIDDEN_HEADERS;
 
 use super::{
-    super::grants::{misconfigured, text},
     access_token::{self, AccessTokens, TokenStore},
     origin::Origin,
 };
+use crate::{connection_data::text, host_errors::misconfigured};
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::manifest::{CredentialRule, CredentialScheme, Manifest};
 

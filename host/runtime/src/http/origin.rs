@@ -7,7 +7,10 @@ use http::{
     uri::{PathAndQuery, Scheme},
 };
 
-use super::super::grants::{literal, misconfigured, plain_name};
+use crate::{
+    host_errors::misconfigured,
+    host_names::{literal, plain_name},
+};
 use mindhost_base::error::Result;
 
 /// Scheme, host and port, which must all match. The host is in lower case without the trailing dot.

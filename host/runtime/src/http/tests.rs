@@ -13,6 +13,7 @@ use serde_json::json;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
+    sync::Semaphore,
 };
 
 /// A server that answers one request with `answer` and gives back what it read.

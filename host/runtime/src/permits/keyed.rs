@@ -11,7 +11,7 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::instance::{self, cancelled};
+use crate::host_errors::{cancelled, overloaded};
 use mindhost_base::{
     error::{Error, Result},
     locks::lock,
@@ -88,7 +88,7 @@ impl Waiters {
     }
 
     /// Whether a call waits for a permit that an idle connection of this workspace holds.
-    pub fn wants_slot_in(&self, workspace: &str) -> bool {
+    pub fn wants_permit_in(&self, workspace: &str) -> bool {
         self.all.load(Ordering::SeqCst) > 0
             && (self.of_host.load(Ordering::SeqCst) > 0
                 || lock(&self.of_workspaces).contains_key(workspace))
@@ -131,7 +131,7 @@ impl Drop for WaitGuard {
 
 /// The error of a workspace at its instance limit.
 pub fn workspace_limit_reached(size: u32) -> Error {
-    instance::overloaded(format!(
+    overloaded(format!(
         "all {size} plugin instances that one workspace may have are in use (plugins.max_workspace_instances); retry \
          when another call has finished"
     ))
@@ -139,7 +139,7 @@ pub fn workspace_limit_reached(size: u32) -> Error {
 
 /// The error of a workspace at its cancellation limit.
 pub fn cancel_limit_reached(size: u32) -> Error {
-    instance::overloaded(format!(
+    overloaded(format!(
         "limit of {size} concurrent cancellations of one workspace reached; try again"
     ))
 }
@@ -187,13 +187,13 @@ mod tests {
     fn idle_connection_is_closed_for_a_call_that_can_use_its_permit() {
         let waiters = Arc::new(Waiters::default());
         let own = waiters.add(Some("crowded"));
-        assert!(waiters.wants_slot_in("crowded"));
-        assert!(!waiters.wants_slot_in("other"));
+        assert!(waiters.wants_permit_in("crowded"));
+        assert!(!waiters.wants_permit_in("other"));
         let any = waiters.add(None);
-        assert!(waiters.wants_slot_in("other"));
+        assert!(waiters.wants_permit_in("other"));
         assert_eq!(waiters.count(), 2);
         drop((own, any));
-        assert!(!waiters.wants_slot_in("crowded"));
+        assert!(!waiters.wants_permit_in("crowded"));
         assert!(lock(&waiters.of_workspaces).is_empty());
     }
 }

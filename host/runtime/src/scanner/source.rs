@@ -10,11 +10,12 @@ use super::super::{
         scan::{ScannerConnector, ScannerConnectorPre},
         scanner as guest, types,
     },
-    connects::Reported,
+    connection_exports::GuestResult,
     convert,
-    instance::{OnStop, violation},
-    rate_limits::Repeats,
-    shared::{Cursor, Held, Shared, gone, schema_or_close},
+    host_errors::violation,
+    instance::OnStop,
+    plugin_connections::{Cursor, PluginConnections, PooledConnection, gone, schema_or_close},
+    rate_limits::Retries,
     state::State,
 };
 use mindhost_base::error::{Code, Error, Result};
@@ -28,20 +29,20 @@ const MAX_SCANS: usize = 256;
 
 /// A source that was taken from its pool.
 pub struct WasmSource {
-    held: Held<ScannerConnectorPre<State>>,
+    pooled: PooledConnection<ScannerConnectorPre<State>>,
     scans: BTreeMap<ScanId, Cursor>,
     /// The scans that have not yielded rows yet, so that they can begin again.
-    fresh: BTreeMap<ScanId, (Scan, Repeats)>,
+    fresh: BTreeMap<ScanId, (Scan, Retries)>,
     next_id: u64,
     /// A scan reported at its end that the source is unusable.
     spent: bool,
 }
 
 impl WasmSource {
-    /// A source that holds one of the target's slots.
-    pub(super) fn new(held: Held<ScannerConnectorPre<State>>) -> Self {
+    /// A source that holds one of the target's connections.
+    pub(super) fn new(pooled: PooledConnection<ScannerConnectorPre<State>>) -> Self {
         Self {
-            held,
+            pooled,
             scans: BTreeMap::new(),
             fresh: BTreeMap::new(),
             next_id: 0,
@@ -50,14 +51,14 @@ impl WasmSource {
     }
 
     /// The plugin, whose settings outlive a call on the source.
-    fn shared(&self) -> Arc<Shared<ScannerConnectorPre<State>>> {
-        Arc::clone(&self.held.shared)
+    fn plugin(&self) -> Arc<PluginConnections<ScannerConnectorPre<State>>> {
+        Arc::clone(&self.pooled.plugin)
     }
 
     /// Opens the cursor of a scan and compares its columns.
     async fn begin(&mut self, scan: &Scan, call: &Call) -> Result<Cursor> {
-        let shared = self.shared();
-        let settings = &shared.quota.settings;
+        let plugin = self.plugin();
+        let settings = &plugin.quota.settings;
         let request = guest::ScanRequest {
             table: convert::to_table_ref(&scan.table),
             projection: scan.columns.iter().map(|c| c.name.clone()).collect(),
@@ -68,13 +69,13 @@ impl WasmSource {
             extra: Vec::new(),
         };
         let (handle, columns) = self
-            .held
+            .pooled
             .call(call, move |store, guest: &ScannerConnector, handle| {
                 Box::pin(start(store, guest, handle, request.clone()))
             })
             .await?;
         let checked = convert::Schema::of_table(columns, settings);
-        let schema = self.held.accept(checked)?;
+        let schema = self.pooled.accept(checked)?;
         let same = schema.columns.len() == scan.columns.len()
             && schema
                 .columns
@@ -91,7 +92,7 @@ impl WasmSource {
         if same {
             return Ok(cursor);
         }
-        self.spent |= !self.held.close(&cursor, call).await;
+        self.spent |= !self.pooled.close(&cursor, call).await;
         let table = &scan.table.name;
         Err(Error::new(
             Code::UpstreamError,
@@ -107,7 +108,7 @@ impl WasmSource {
         let fresh = self
             .fresh
             .remove(&id)
-            .filter(|_| !self.spent && self.held.live.is_some());
+            .filter(|_| !self.spent && self.pooled.live.is_some());
         let Some((scan, mut repeats)) = fresh else {
             return Err(error);
         };
@@ -121,7 +122,7 @@ impl WasmSource {
     async fn close_cursor(&mut self, id: ScanId, call: &Call) {
         // Other scans continue; the source is not returned to the pool.
         if let Some(cursor) = self.scans.remove(&id) {
-            self.spent |= !self.held.close(&cursor, call).await;
+            self.spent |= !self.pooled.close(&cursor, call).await;
         }
     }
 }
@@ -129,15 +130,15 @@ impl WasmSource {
 #[async_trait]
 impl Source for WasmSource {
     fn digest(&self) -> &str {
-        &self.held.shared.digest
+        &self.pooled.plugin.digest
     }
 
     async fn check(&mut self, call: &Call) -> Result<ServerInfo> {
-        self.held.check(call).await
+        self.pooled.check(call).await
     }
 
     async fn tables(&mut self, call: &Call) -> Result<Vec<TableRef>> {
-        self.held.tables(call).await
+        self.pooled.tables(call).await
     }
 
     async fn describe_tables(
@@ -145,21 +146,21 @@ impl Source for WasmSource {
         tables: &[TableRef],
         call: &Call,
     ) -> Result<Vec<TableInfo>> {
-        self.held.describe_tables(tables, call).await
+        self.pooled.describe_tables(tables, call).await
     }
 
     async fn columns(&mut self, table: &TableRef, call: &Call) -> Result<Arc<[Column]>> {
         let asked = convert::to_table_ref(table);
         let columns = self
-            .held
+            .pooled
             .call(call, move |store, guest: &ScannerConnector, handle| {
                 let asked = asked.clone();
                 let source = guest.mindhost_plugin_scanner().source();
                 Box::pin(async move { source.call_columns(store, handle, &asked).await })
             })
             .await?;
-        let checked = convert::Schema::of_table(columns, &self.shared().quota.settings);
-        Ok(self.held.accept(checked)?.columns)
+        let checked = convert::Schema::of_table(columns, &self.plugin().quota.settings);
+        Ok(self.pooled.accept(checked)?.columns)
     }
 
     async fn filter_support(
@@ -171,7 +172,7 @@ impl Source for WasmSource {
         let (table, count) = (convert::to_table_ref(table), filters.len());
         let filters: Vec<_> = filters.iter().map(convert::to_filter).collect();
         let answers = self
-            .held
+            .pooled
             .call(call, move |store, guest: &ScannerConnector, handle| {
                 let (table, filters) = (table.clone(), filters.clone());
                 let source = guest.mindhost_plugin_scanner().source();
@@ -189,7 +190,7 @@ impl Source for WasmSource {
                 answers.len()
             ))),
         };
-        self.held.accept(checked)
+        self.pooled.accept(checked)
     }
 
     async fn scan(&mut self, scan: &Scan, call: &Call) -> Result<ScanId> {
@@ -205,14 +206,14 @@ impl Source for WasmSource {
         let id = ScanId(self.next_id);
         self.next_id += 1;
         self.scans.insert(id, cursor);
-        self.fresh.insert(id, (scan.clone(), Repeats::of_source()));
+        self.fresh.insert(id, (scan.clone(), Retries::of_source()));
         Ok(id)
     }
 
     async fn next(&mut self, scan: ScanId, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
         let mut cursor = self.scans.get(&scan).cloned().ok_or_else(gone)?;
         loop {
-            match self.held.next(&cursor, max_rows, call).await? {
+            match self.pooled.next(&cursor, max_rows, call).await? {
                 Ok(batch) => {
                     self.fresh.remove(&scan);
                     return Ok(batch);
@@ -235,7 +236,7 @@ async fn start(
     guest: &ScannerConnector,
     source: ResourceAny,
     request: guest::ScanRequest,
-) -> wasmtime::Result<Reported<(ResourceAny, Vec<types::Column>)>> {
+) -> wasmtime::Result<GuestResult<(ResourceAny, Vec<types::Column>)>> {
     let exports = guest.mindhost_plugin_scanner().source();
     let cursor = match exports.call_scan(&mut *store, source, &request).await? {
         Ok(cursor) => cursor,
@@ -249,12 +250,12 @@ impl Drop for WasmSource {
     fn drop(&mut self) {
         let open: Vec<_> = std::mem::take(&mut self.scans).into_values().collect();
         if open.is_empty() && !self.spent {
-            return self.held.give_back();
+            return self.pooled.give_back();
         }
-        if let Some(live) = self.held.live.take() {
+        if let Some(live) = self.pooled.live.take() {
             let on_stop = OnStop {
                 cancel_engine: None,
-                slot: Arc::clone(&self.held.slot),
+                permit: Arc::clone(&self.pooled.permit),
                 waits: false,
             };
             let open = open.into_iter().map(|open| open.handle);

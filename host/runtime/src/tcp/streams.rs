@@ -87,10 +87,10 @@ struct Sender {
     stream: Arc<TcpStream>,
     permit: Arc<HandlePermit>,
     traffic: Arc<Traffic>,
-    state: Sending,
+    state: WriteStage,
 }
 
-enum Sending {
+enum WriteStage {
     Idle,
     /// The rest of a write that did not fit into the socket buffer. A task sends it even if the guest does not poll: a
     /// guest that waits for the response would wait for ever.
@@ -107,7 +107,7 @@ impl Output {
             stream,
             permit,
             traffic,
-            state: Sending::Idle,
+            state: WriteStage::Idle,
         })))
     }
 
@@ -117,15 +117,15 @@ impl Output {
         let (stream, permit) = (Arc::clone(&sender.stream), Arc::clone(&sender.permit));
         // An error of shutdown means that the peer has disconnected.
         let shut_down = move || drop(SockRef::from(&*stream).shutdown(Shutdown::Write));
-        match std::mem::replace(&mut sender.state, Sending::Ended) {
+        match std::mem::replace(&mut sender.state, WriteStage::Ended) {
             // The guest may have dropped the socket; it counts until it is closed.
-            Sending::Busy(rest) => drop(tokio::spawn(async move {
+            WriteStage::Busy(rest) => drop(tokio::spawn(async move {
                 let _ = tokio::time::timeout(LINGER, rest).await;
                 shut_down();
                 drop(permit);
             })),
-            Sending::Idle => shut_down(),
-            Sending::Failed(_) | Sending::Ended => {}
+            WriteStage::Idle => shut_down(),
+            WriteStage::Failed(_) | WriteStage::Ended => {}
         }
     }
 
@@ -137,27 +137,27 @@ impl Output {
 impl Sender {
     /// Whether another write is possible. Returns the error of the last one once.
     fn settle(&mut self) -> StreamResult<bool> {
-        if let Sending::Busy(rest) = &mut self.state
+        if let WriteStage::Busy(rest) = &mut self.state
             && let Some(outcome) = rest.now_or_never()
         {
-            self.state = Sending::after(outcome);
+            self.state = WriteStage::after(outcome);
         }
         match &self.state {
-            Sending::Idle => Ok(true),
-            Sending::Busy(_) => Ok(false),
-            Sending::Failed(_) | Sending::Ended => Err(self.end()),
+            WriteStage::Idle => Ok(true),
+            WriteStage::Busy(_) => Ok(false),
+            WriteStage::Failed(_) | WriteStage::Ended => Err(self.end()),
         }
     }
 
     fn end(&mut self) -> StreamError {
-        match std::mem::replace(&mut self.state, Sending::Ended) {
-            Sending::Failed(error) => StreamError::LastOperationFailed(error.into()),
+        match std::mem::replace(&mut self.state, WriteStage::Ended) {
+            WriteStage::Failed(error) => StreamError::LastOperationFailed(error.into()),
             _ => StreamError::Closed,
         }
     }
 }
 
-impl Sending {
+impl WriteStage {
     fn after(outcome: Result<io::Result<()>, JoinError>) -> Self {
         match outcome.unwrap_or_else(|error| Err(error.into())) {
             Ok(()) => Self::Idle,
@@ -172,11 +172,11 @@ impl Pollable for Output {
         let traffic = Arc::clone(&self.lock().traffic);
         let sent = std::future::poll_fn(|cx| {
             let mut sender = self.lock();
-            let Sending::Busy(rest) = &mut sender.state else {
+            let WriteStage::Busy(rest) = &mut sender.state else {
                 return std::task::Poll::Ready(());
             };
             rest.poll_unpin(cx)
-                .map(|outcome| sender.state = Sending::after(outcome))
+                .map(|outcome| sender.state = WriteStage::after(outcome))
         });
         traffic.waited(sent).await;
     }
@@ -202,13 +202,13 @@ impl OutputStream for Output {
             Ok(written) => bytes.advance(written),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => {
-                sender.state = Sending::Failed(error);
+                sender.state = WriteStage::Failed(error);
                 return Err(sender.end());
             }
         }
         if !bytes.is_empty() {
             let rest = send(Arc::clone(&sender.stream), bytes);
-            sender.state = Sending::Busy(AbortOnDropHandle::new(tokio::spawn(rest)));
+            sender.state = WriteStage::Busy(AbortOnDropHandle::new(tokio::spawn(rest)));
         }
         Ok(())
     }

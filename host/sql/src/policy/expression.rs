@@ -7,9 +7,9 @@ use sqlparser::ast::{
 };
 
 use super::{
-    Refused,
+    RuleRefusal,
     relation::own,
-    values::{self, Callers, Found, Placeholders},
+    values::{self, Callers, PlaceholderValue, Placeholders},
 };
 use crate::{guard, lexical::Source, rules::Rules};
 use mindhost_base::policy::Mask;
@@ -69,8 +69,8 @@ pub(super) struct Columns<'a> {
 
 impl Columns<'_> {
     /// The condition of a rule. Where the caller has no value for it, no row fits.
-    pub fn filter(&self, text: &str, callers: &Callers<'_>) -> Result<Expr, Refused> {
-        let within = |refused: Refused| Refused::of("filter", refused.reason);
+    pub fn filter(&self, text: &str, callers: &Callers<'_>) -> Result<Expr, RuleRefusal> {
+        let within = |refused: RuleRefusal| RuleRefusal::of("filter", refused.reason);
         match self.expression(text, callers).map_err(within)? {
             Some(filter) => Ok(filter),
             None => self.parsed("1 = 0").map_err(within),
@@ -78,8 +78,14 @@ impl Columns<'_> {
     }
 
     /// What stands in place of a column.
-    pub fn mask(&self, column: &str, mask: &Mask, callers: &Callers<'_>) -> Result<Expr, Refused> {
-        let within = |refused: Refused| Refused::of(format!("masked.{column}"), refused.reason);
+    pub fn mask(
+        &self,
+        column: &str,
+        mask: &Mask,
+        callers: &Callers<'_>,
+    ) -> Result<Expr, RuleRefusal> {
+        let within =
+            |refused: RuleRefusal| RuleRefusal::of(format!("masked.{column}"), refused.reason);
         let of_column = |template: &str| {
             let parsed = self.parsed(template)?;
             Ok(replaced(parsed, &self.qualified(column)))
@@ -91,7 +97,7 @@ impl Columns<'_> {
             Mask::Text(text) if text.chars().count() > MAX_TEXT || text.contains('\0') => {
                 let reason =
                     format!("a text has at most {MAX_TEXT} characters and no NUL character");
-                Err(Refused::of("", reason))
+                Err(RuleRefusal::of("", reason))
             }
             Mask::Text(text) => Ok(values::text(text, self.rules.dialect)),
             Mask::Sql(text) => match self.expression(text, callers) {
@@ -104,14 +110,14 @@ impl Columns<'_> {
     }
 
     /// An expression of a rule, with the values of the caller; `None` if one is missing.
-    fn expression(&self, text: &str, callers: &Callers<'_>) -> Result<Option<Expr>, Refused> {
+    fn expression(&self, text: &str, callers: &Callers<'_>) -> Result<Option<Expr>, RuleRefusal> {
         if text.chars().count() > MAX_TEXT {
             let reason = format!("the SQL of a policy has at most {MAX_TEXT} characters");
-            return Err(Refused::of("", reason));
+            return Err(RuleRefusal::of("", reason));
         }
-        let marked = values::placeholders(text).map_err(|reason| Refused::of("", reason))?;
+        let marked = values::placeholders(text).map_err(|reason| RuleRefusal::of("", reason))?;
         let mut expr = self.parsed(&marked.text)?;
-        let mut checked = Checked {
+        let mut checked = RuleWalk {
             columns: self,
             placeholders: Placeholders {
                 names: &marked.names,
@@ -128,10 +134,10 @@ impl Columns<'_> {
     }
 
     /// Parses one expression and nothing else.
-    fn parsed(&self, text: &str) -> Result<Expr, Refused> {
+    fn parsed(&self, text: &str) -> Result<Expr, RuleRefusal> {
         // In brackets, because T-SQL reads `SELECT a = b` as `b AS a`; the line ends a comment.
         let sql = format!("SELECT ({text}\n)");
-        let refuse = |reason: &str| Refused::of("", reason.to_owned());
+        let refuse = |reason: &str| RuleRefusal::of("", reason.to_owned());
         let source = Source::new(&sql).map_err(|error| refuse(error.message()))?;
         let query = guard::read(&source, self.rules).map_err(|error| refuse(error.message()))?;
         let printed = query.to_string();
@@ -255,22 +261,25 @@ fn replace(expr: &mut Expr, column: &Expr) {
 }
 
 /// The walk over an expression of a rule: it accepts known nodes and refuses all others.
-struct Checked<'a> {
+struct RuleWalk<'a> {
     columns: &'a Columns<'a>,
     placeholders: Placeholders<'a>,
     nodes: usize,
 }
 
-impl Checked<'_> {
-    fn exprs<'e>(&mut self, exprs: impl IntoIterator<Item = &'e mut Expr>) -> Result<(), Refused> {
+impl RuleWalk<'_> {
+    fn exprs<'e>(
+        &mut self,
+        exprs: impl IntoIterator<Item = &'e mut Expr>,
+    ) -> Result<(), RuleRefusal> {
         exprs.into_iter().try_for_each(|expr| self.expr(expr))
     }
 
-    fn expr(&mut self, expr: &mut Expr) -> Result<(), Refused> {
+    fn expr(&mut self, expr: &mut Expr) -> Result<(), RuleRefusal> {
         self.nodes += 1;
         if self.nodes > MAX_NODES {
             let reason = format!("the SQL of a policy has at most {MAX_NODES} parts");
-            return Err(Refused::of("", reason));
+            return Err(RuleRefusal::of("", reason));
         }
         match expr {
             Expr::Identifier(ident) => {
@@ -304,7 +313,7 @@ impl Checked<'_> {
         }
     }
 
-    fn operation(&mut self, expr: &mut Expr) -> Result<(), Refused> {
+    fn operation(&mut self, expr: &mut Expr) -> Result<(), RuleRefusal> {
         match expr {
             Expr::BinaryOp { left, op, right } if is_plain(op) => {
                 self.exprs([left.as_mut(), right.as_mut()])
@@ -371,10 +380,10 @@ impl Checked<'_> {
     }
 
     /// A column, or the value of a placeholder.
-    fn name(&mut self, ident: &Ident) -> Result<Expr, Refused> {
+    fn name(&mut self, ident: &Ident) -> Result<Expr, RuleRefusal> {
         match self.placeholders.find(ident)? {
-            Some(Found::One(value)) => return Ok(*value),
-            Some(Found::List(_) | Found::Missing) => {
+            Some(PlaceholderValue::One(value)) => return Ok(*value),
+            Some(PlaceholderValue::List(_) | PlaceholderValue::Missing) => {
                 self.placeholders.missing = true;
                 return Ok(Expr::Value(Value::Null.into()));
             }
@@ -382,7 +391,7 @@ impl Checked<'_> {
         }
         match self.columns.find(ident) {
             Some(column) => Ok(self.columns.qualified(column)),
-            None => Err(Refused::of(
+            None => Err(RuleRefusal::of(
                 "",
                 format!("the table has no column `{}`", ident.value),
             )),
@@ -390,7 +399,7 @@ impl Checked<'_> {
     }
 
     /// The list behind IN, where a placeholder may stand for several values.
-    fn list(&mut self, list: &mut Vec<Expr>) -> Result<(), Refused> {
+    fn list(&mut self, list: &mut Vec<Expr>) -> Result<(), RuleRefusal> {
         let mut all = Vec::with_capacity(list.len());
         for mut one in list.drain(..) {
             let found = match &one {
@@ -398,9 +407,9 @@ impl Checked<'_> {
                 _ => None,
             };
             match found {
-                Some(Found::One(value)) => all.push(*value),
-                Some(Found::List(values)) => all.extend(values),
-                Some(Found::Missing) => self.placeholders.missing = true,
+                Some(PlaceholderValue::One(value)) => all.push(*value),
+                Some(PlaceholderValue::List(values)) => all.extend(values),
+                Some(PlaceholderValue::Missing) => self.placeholders.missing = true,
                 None => {
                     self.expr(&mut one)?;
                     all.push(one);
@@ -411,7 +420,7 @@ impl Checked<'_> {
         Ok(())
     }
 
-    fn function(&mut self, function: &mut Function) -> Result<(), Refused> {
+    fn function(&mut self, function: &mut Function) -> Result<(), RuleRefusal> {
         let name = function.name.to_string().to_ascii_lowercase();
         let is_plain = !function.uses_odbc_syntax
             && matches!(function.parameters, FunctionArguments::None)
@@ -424,7 +433,7 @@ impl Checked<'_> {
         };
         let is_plain = is_plain && list.duplicate_treatment.is_none() && list.clauses.is_empty();
         if !is_plain || !FUNCTIONS.contains(&name.as_str()) {
-            return Err(Refused::of(
+            return Err(RuleRefusal::of(
                 "",
                 format!(
                     "`{name}` cannot be used in a policy; the functions are {}",
@@ -460,10 +469,10 @@ fn is_plain(op: &BinaryOperator) -> bool {
     )
 }
 
-fn refused(what: &impl std::fmt::Display) -> Refused {
+fn refused(what: &impl std::fmt::Display) -> RuleRefusal {
     let reason = format!(
         "`{what}` cannot be used in a policy: write comparisons, AND, OR, NOT, IN, BETWEEN, LIKE, IS NULL, CASE, CAST and \
          simple functions over the columns of the table"
     );
-    Refused::of("", reason)
+    RuleRefusal::of("", reason)
 }

@@ -7,8 +7,8 @@ use sqlparser::ast::{
     Expr, Ident, ObjectName, Query, Select, SelectItem, SetExpr, TableFactor, TableWithJoins,
 };
 
-use super::Refused;
-use crate::{guard, guard::ScopeTable, lexical::Source, rules::Rules};
+use super::RuleRefusal;
+use crate::{guard, lexical::Source, rules::Rules, scope::ScopeTable};
 use mindhost_plugin_api::Dialect;
 
 /// What the table is called within the relation.
@@ -42,7 +42,7 @@ pub(super) fn of(
     visible: &[String],
     filter: Option<Expr>,
     masks: Vec<(String, Expr)>,
-) -> Result<Query, Refused> {
+) -> Result<Query, RuleRefusal> {
     let plain = "SELECT c FROM t AS policy";
     let skeleton = match (&filter, with_barrier(rules.dialect)) {
         (Some(_), Some(barrier)) => barrier,
@@ -82,7 +82,7 @@ fn masked(
     inner: Query,
     visible: &[String],
     masks: Vec<(String, Expr)>,
-) -> Result<Query, Refused> {
+) -> Result<Query, RuleRefusal> {
     let mut query = parsed(rules, "SELECT c FROM (SELECT 1) AS policy")?;
     let select = select(&mut query)?;
     select.projection = visible
@@ -132,12 +132,12 @@ fn item(rules: &Rules, column: &str, mask: Option<Expr>) -> SelectItem {
     }
 }
 
-fn parsed(rules: &'static Rules, sql: &str) -> Result<Query, Refused> {
+fn parsed(rules: &'static Rules, sql: &str) -> Result<Query, RuleRefusal> {
     let source = Source::new(sql).map_err(|_| impossible())?;
     guard::read(&source, rules).map_err(|_| impossible())
 }
 
-fn select(query: &mut Query) -> Result<&mut Select, Refused> {
+fn select(query: &mut Query) -> Result<&mut Select, RuleRefusal> {
     match query.body.as_mut() {
         SetExpr::Select(select) => Ok(select),
         _ => Err(impossible()),
@@ -145,6 +145,6 @@ fn select(query: &mut Query) -> Result<&mut Select, Refused> {
 }
 
 /// The texts of this module are constant.
-fn impossible() -> Refused {
-    Refused::of("", "the policy cannot be written in this dialect")
+fn impossible() -> RuleRefusal {
+    RuleRefusal::of("", "the policy cannot be written in this dialect")
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{TablePolicy, attributes, check};
 use crate::{
-    Guarded, Scope, ScopeTable, guard,
+    GuardedStatement, Scope, ScopeTable, guard,
     tests::{datasource, table},
 };
 use mindhost_base::{
@@ -70,7 +70,12 @@ fn scope(dialect: Dialect, rule: &Rule, attributes: &Attributes) -> Scope {
     }
 }
 
-fn guarded(dialect: Dialect, rule: &Rule, attributes: &Attributes, sql: &str) -> Result<Guarded> {
+fn guarded(
+    dialect: Dialect,
+    rule: &Rule,
+    attributes: &Attributes,
+    sql: &str,
+) -> Result<GuardedStatement> {
     guard(sql, &scope(dialect, rule, attributes))
 }
 

@@ -2,7 +2,7 @@
 
 use sqlparser::ast::{Expr, Ident, ObjectName, UnaryOperator, Value};
 
-use super::Refused;
+use super::RuleRefusal;
 use mindhost_base::policy::{Attribute, Attributes, Scalar, is_attribute_name};
 use mindhost_plugin_api::Dialect;
 
@@ -11,14 +11,14 @@ const MARK: &str = "mindhost_caller_";
 
 /// Text whose placeholders are names that can be parsed: `mindhost_caller_0_` for the first.
 #[derive(Debug)]
-pub(super) struct Marked {
+pub(super) struct SqlTemplate {
     pub text: String,
     /// The attribute of each placeholder, in order.
     pub names: Vec<String>,
 }
 
 /// Marks the placeholders of a text.
-pub(super) fn placeholders(text: &str) -> Result<Marked, String> {
+pub(super) fn placeholders(text: &str) -> Result<SqlTemplate, String> {
     if text.to_ascii_lowercase().contains(MARK) {
         return Err(format!("the SQL of a policy cannot contain `{MARK}`"));
     }
@@ -40,7 +40,7 @@ pub(super) fn placeholders(text: &str) -> Result<Marked, String> {
         rest = after;
     }
     marked.push_str(rest);
-    Ok(Marked {
+    Ok(SqlTemplate {
         text: marked,
         names,
     })
@@ -54,7 +54,7 @@ pub(super) enum Callers<'a> {
 }
 
 /// The values of a placeholder.
-pub(super) enum Found {
+pub(super) enum PlaceholderValue {
     One(Box<Expr>),
     List(Vec<Expr>),
     /// The caller has no such attribute.
@@ -74,7 +74,7 @@ pub(super) struct Placeholders<'a> {
 
 impl Placeholders<'_> {
     /// What stands for a name of the tree; `None` if it is no placeholder.
-    pub fn find(&mut self, ident: &Ident) -> Result<Option<Found>, Refused> {
+    pub fn find(&mut self, ident: &Ident) -> Result<Option<PlaceholderValue>, RuleRefusal> {
         let index = ident.value.strip_prefix(MARK);
         let index = index.and_then(|rest| rest.strip_suffix('_')?.parse::<usize>().ok());
         let Some(name) = index.and_then(|index| self.names.get(index)) else {
@@ -85,21 +85,28 @@ impl Placeholders<'_> {
         }
         self.replaced += 1;
         let attributes = match self.callers {
-            Callers::Unknown => return Ok(Some(Found::One(Box::new(text("x", self.dialect))))),
+            Callers::Unknown => {
+                return Ok(Some(PlaceholderValue::One(Box::new(text(
+                    "x",
+                    self.dialect,
+                )))));
+            }
             Callers::Known(attributes) => attributes,
         };
         Ok(Some(match attributes.get(name) {
-            Some(Attribute::One(value)) => Found::One(Box::new(literal(value, self.dialect))),
+            Some(Attribute::One(value)) => {
+                PlaceholderValue::One(Box::new(literal(value, self.dialect)))
+            }
             Some(Attribute::List(values)) if !values.is_empty() => {
                 let literals = values.iter().map(|value| literal(value, self.dialect));
-                Found::List(literals.collect())
+                PlaceholderValue::List(literals.collect())
             }
-            Some(Attribute::List(_)) | None => Found::Missing,
+            Some(Attribute::List(_)) | None => PlaceholderValue::Missing,
         }))
     }
 
     /// Refuses placeholders that did not stand where a value stands.
-    pub fn all_replaced(&self) -> Result<(), Refused> {
+    pub fn all_replaced(&self) -> Result<(), RuleRefusal> {
         match self.replaced == self.names.len() {
             true => Ok(()),
             false => Err(quoted()),
@@ -107,9 +114,9 @@ impl Placeholders<'_> {
     }
 }
 
-fn quoted() -> Refused {
+fn quoted() -> RuleRefusal {
     let reason = "a placeholder stands for a value: write tenant = {{caller.tenant}}, without quotes around it";
-    Refused::of("", reason)
+    RuleRefusal::of("", reason)
 }
 
 /// A value as a literal of the tree.
@@ -138,8 +145,8 @@ fn signed(digits: String, is_negative: bool) -> Expr {
     }
 }
 
-/// A text as the parser would have read it. For MySQL and ClickHouse it keeps a text as it is written, so the quotes are
-/// escaped here; for the others, the walk finds the form.
+/// A text as the parser would have read it. For MySQL and ClickHouse it keeps a text as it is written, so the quotes
+/// are escaped here; for the others, the walk finds the form.
 pub(super) fn text(value: &str, dialect: Dialect) -> Expr {
     let value = match dialect {
         // What a backslash means is up to the session.

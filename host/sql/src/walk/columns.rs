@@ -6,7 +6,7 @@ use sqlparser::{
 };
 
 use super::Walk;
-use crate::names::{self, Found};
+use crate::names::{self, ResolvedTable};
 use mindhost_base::error::{Code, Result};
 use mindhost_plugin_api::Dialect;
 
@@ -138,7 +138,7 @@ impl Walk<'_> {
             self.rules
                 .same_table(&written.value, written.quote_style.is_some(), stored)
         };
-        let is_of = |found: &Found<'_>, written: &Ident| {
+        let is_of = |found: &ResolvedTable<'_>, written: &Ident| {
             let datasource = self.scope.datasources.get(found.datasource);
             datasource.is_some_and(|one| names::is_datasource(self.scope, one, written))
         };

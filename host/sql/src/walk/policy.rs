@@ -6,13 +6,17 @@ use sqlparser::{
 };
 
 use super::{Mode, Walk};
-use crate::{names::Found, policy::TablePolicy};
+use crate::{names::ResolvedTable, table_policy::TablePolicy};
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::Dialect;
 
 impl<'a> Walk<'a> {
     /// Records a table that has a policy, and walks over the relation of the policy like over the caller's SQL.
-    pub(super) fn policed_table(&mut self, found: Found<'a>, policy: &TablePolicy) -> Result<()> {
+    pub(super) fn policed_table(
+        &mut self,
+        found: ResolvedTable<'a>,
+        policy: &TablePolicy,
+    ) -> Result<()> {
         self.policed = true;
         let mut relation = Box::new(policy.relation(found.table)?.clone());
         if self.mode != Mode::Engine {

@@ -10,7 +10,7 @@ use anyhow::Context;
 use clap::Args;
 use mindhost_plugin_api::Call;
 use mindhost_plugins::record::{self, Entry, Tape};
-use mindhost_runtime::standalone::Loaded;
+use mindhost_runtime::standalone::LoadedPlugin;
 use tokio_util::sync::CancellationToken;
 
 use self::differences::Differences;
@@ -61,10 +61,10 @@ pub(super) async fn run(replay: Replay) -> anyhow::Result<ExitCode> {
         found: Differences::default(),
     };
     match record::recorded(&alone.loaded, &tape) {
-        Loaded::Connector(connector) => {
+        LoadedPlugin::Connector(connector) => {
             connections::replay(&*connector, &entries, &mut again).await
         }
-        Loaded::Model(model) => models::replay(&*model, &entries, &mut again).await,
+        LoadedPlugin::Model(model) => models::replay(&*model, &entries, &mut again).await,
     }
     alone.drain().await;
     Ok(again.found.report())

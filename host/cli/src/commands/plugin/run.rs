@@ -14,7 +14,7 @@ use mindhost_plugin_api::{
     Paging, Part, PluginKind, Role, Statement, TableRef,
 };
 use mindhost_plugins::record::recorded;
-use mindhost_runtime::standalone::Loaded;
+use mindhost_runtime::standalone::LoadedPlugin;
 use mindhost_sql::{Scope, ScopeDatasource, ScopeTable, guard};
 use tokio_util::sync::CancellationToken;
 
@@ -90,8 +90,8 @@ pub(super) async fn run(run: Run) -> anyhow::Result<()> {
         Some(tape) => recorded(&alone.loaded, tape),
     };
     let ended = match &loaded {
-        Loaded::Connector(connector) => session.connector(&**connector).await,
-        Loaded::Model(model) => session.model(&**model).await,
+        LoadedPlugin::Connector(connector) => session.connector(&**connector).await,
+        LoadedPlugin::Model(model) => session.model(&**model).await,
     };
     alone.drain().await;
     if let Some(tape) = tape {

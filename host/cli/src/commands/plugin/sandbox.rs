@@ -117,11 +117,11 @@ impl Sandbox for TestSandbox {
             Error::new(Code::PluginRefused, refusal.to_string()).blamed(Blame::Plugin)
         })?;
         Ok(match (&alone.loaded, &alone.scanner) {
-            (standalone::Loaded::Model(model), _) => LoadedPlugin::Model(Arc::clone(model)),
-            (standalone::Loaded::Connector(connector), None) => {
+            (standalone::LoadedPlugin::Model(model), _) => LoadedPlugin::Model(Arc::clone(model)),
+            (standalone::LoadedPlugin::Connector(connector), None) => {
                 LoadedPlugin::Connector(Arc::clone(connector))
             }
-            (standalone::Loaded::Connector(connector), Some(scanner)) => {
+            (standalone::LoadedPlugin::Connector(connector), Some(scanner)) => {
                 LoadedPlugin::Scanner(Arc::clone(scanner), Arc::clone(connector))
             }
         })

@@ -9,7 +9,7 @@ use tokio::{
 
 use super::{
     QueryEngine,
-    plan::{self, Bounds, Planned, Tables},
+    plan::{self, Bounds, StatementPlan, Tables},
 };
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::{Batch, Call};
@@ -18,7 +18,7 @@ use mindhost_plugin_api::{Batch, Call};
 const BATCHES_AHEAD: usize = 1;
 
 /// A running statement. Dropping it ends its task.
-pub(crate) struct Running {
+pub(crate) struct Execution {
     batches: mpsc::Receiver<Result<RecordBatch>>,
     task: JoinHandle<()>,
     /// Whether its end has been read.
@@ -34,7 +34,7 @@ pub(crate) async fn plan(
     tables: Tables,
     bounds: Bounds,
     call: &Call,
-) -> Result<Planned> {
+) -> Result<StatementPlan> {
     let handle = engine.handle()?;
     let text = text.to_owned();
     // On a thread that may block: planning waits for the sources, and does not yield.
@@ -49,9 +49,9 @@ pub(crate) async fn plan(
     }
 }
 
-impl Running {
+impl Execution {
     /// Runs a planned statement.
-    pub(crate) fn start(engine: &QueryEngine, planned: Planned) -> Result<Self> {
+    pub(crate) fn start(engine: &QueryEngine, planned: StatementPlan) -> Result<Self> {
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
         let task = engine.tasks.track_future(planned.run(sender));
         Ok(Self {
@@ -97,7 +97,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for Execution {
     fn drop(&mut self) {
         self.task.abort();
     }

@@ -23,7 +23,7 @@ use super::{
 
 /// What is known of the other side.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Known {
+pub enum DynamicFilters {
     /// It has no rows, so no row of this side is needed.
     Empty,
     /// Conditions that each needed row of this side fulfils.
@@ -31,7 +31,7 @@ pub enum Known {
 }
 
 /// What filters have become known, for the columns of a statement.
-pub fn known(filters: &[Arc<dyn PhysicalExpr>], select: &Select) -> Known {
+pub fn dynamic_filters(filters: &[Arc<dyn PhysicalExpr>], select: &Select) -> DynamicFilters {
     let mut conditions = Vec::new();
     for filter in filters {
         let now = match filter.downcast_ref::<DynamicFilterPhysicalExpr>() {
@@ -41,10 +41,10 @@ pub fn known(filters: &[Arc<dyn PhysicalExpr>], select: &Select) -> Known {
         if let Some(now) = now
             && collect(&now, select, &mut conditions)
         {
-            return Known::Empty;
+            return DynamicFilters::Empty;
         }
     }
-    Known::Conditions(conditions)
+    DynamicFilters::Conditions(conditions)
 }
 
 /// Collects the conditions of a conjunction. Those without a form are left out: the join tests every row anyway. True

@@ -11,7 +11,7 @@ use std::{
 
 use http::{Request, uri::Scheme};
 
-use crate::state::GuestLog;
+use crate::guest_log::GuestLog;
 
 /// The direction of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +29,8 @@ const SECRET_NAMES: [&str; 10] = [
     "key", "token", "secret", "sig", "pass", "auth", "cred", "code", "session", "jwt",
 ];
 
-/// An exchange; its last holder logs it.
-pub struct Exchange {
+/// The line of one exchange, which is logged when its last holder drops it.
+pub struct ExchangeLog {
     log: Arc<GuestLog>,
     request: String,
     started: Instant,
@@ -40,10 +40,10 @@ pub struct Exchange {
     received: AtomicU64,
 }
 
-impl Exchange {
+impl ExchangeLog {
     /// Begins one if anybody listens. The request is that of the guest: the host has not added credentials yet.
     pub fn begin<B>(log: &Arc<GuestLog>, request: &Request<B>) -> Option<Arc<Self>> {
-        log.hears_exchanges().then(|| {
+        log.logs_exchanges().then(|| {
             Arc::new(Self {
                 request: format!("{} {}", request.method(), url(log, request)),
                 log: Arc::clone(log),
@@ -70,7 +70,7 @@ impl Exchange {
     }
 }
 
-impl Drop for Exchange {
+impl Drop for ExchangeLog {
     fn drop(&mut self) {
         let all = self.started.elapsed();
         let (how, head) = match self.head.get() {

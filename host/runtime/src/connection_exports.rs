@@ -1,5 +1,5 @@
-//! The exports that both worlds of connectors have: a connection to a source, and cursors that read from it. A scanner's
-//! source counts as a connection.
+//! The exports that both worlds of connectors have: a connection to a source, and cursors that read from it. A
+//! scanner's source counts as a connection.
 
 use wasmtime::{Store, component::ResourceAny};
 
@@ -10,56 +10,56 @@ use super::{
         sql::SqlConnector,
         types::{self, TableRef},
     },
-    instance::GuestFuture,
     state::State,
+    world::GuestFuture,
 };
 
 /// The result of a guest function, or the error that it reports.
-pub type Reported<R> = Result<R, types::Error>;
+pub type GuestResult<R> = Result<R, types::Error>;
 
 /// A connection that a guest opened, and what `cancel` needs to stop what runs on it.
-pub type Opened = (ResourceAny, Option<Vec<u8>>);
+pub type OpenConnection = (ResourceAny, Option<Vec<u8>>);
 
 /// The exports of a world with connections to pool.
-pub trait Connects: Send + Sync + Sized + 'static {
+pub trait ConnectionExports: Send + Sync + Sized + 'static {
     /// Opens a connection.
     fn open<'a>(
         &'a self,
         store: &'a mut Store<State>,
         config: types::Config,
-    ) -> GuestFuture<'a, Reported<Opened>>;
+    ) -> GuestFuture<'a, GuestResult<OpenConnection>>;
     /// Stops what runs on the connection of another instance.
     fn cancel<'a>(
         &'a self,
         store: &'a mut Store<State>,
         config: types::Config,
         key: Vec<u8>,
-    ) -> GuestFuture<'a, Reported<()>>;
+    ) -> GuestFuture<'a, GuestResult<()>>;
     /// Describes the server behind a connection.
     fn check<'a>(
         &'a self,
         store: &'a mut Store<State>,
         connection: ResourceAny,
-    ) -> GuestFuture<'a, Reported<types::ServerInfo>>;
+    ) -> GuestFuture<'a, GuestResult<types::ServerInfo>>;
     /// Lists the tables.
     fn tables<'a>(
         &'a self,
         store: &'a mut Store<State>,
         connection: ResourceAny,
-    ) -> GuestFuture<'a, Reported<Vec<TableRef>>>;
+    ) -> GuestFuture<'a, GuestResult<Vec<TableRef>>>;
     /// Describes tables.
     fn describe_tables<'a>(
         &'a self,
         store: &'a mut Store<State>,
         connection: ResourceAny,
         tables: Vec<TableRef>,
-    ) -> GuestFuture<'a, Reported<Vec<catalog_types::Table>>>;
+    ) -> GuestFuture<'a, GuestResult<Vec<catalog_types::Table>>>;
     /// The columns of a cursor.
     fn schema<'a>(
         &'a self,
         store: &'a mut Store<State>,
         cursor: ResourceAny,
-    ) -> GuestFuture<'a, Reported<Vec<types::Column>>>;
+    ) -> GuestFuture<'a, GuestResult<Vec<types::Column>>>;
     /// The next rows of a cursor.
     fn next<'a>(
         &'a self,
@@ -67,13 +67,13 @@ pub trait Connects: Send + Sync + Sized + 'static {
         cursor: ResourceAny,
         max_rows: u32,
         max_bytes: u32,
-    ) -> GuestFuture<'a, Reported<Option<types::Batch>>>;
+    ) -> GuestFuture<'a, GuestResult<Option<types::Batch>>>;
     /// Closes a cursor. Returns whether its connection can be used again.
     fn close<'a>(
         &'a self,
         store: &'a mut Store<State>,
         cursor: ResourceAny,
-    ) -> GuestFuture<'a, Reported<bool>>;
+    ) -> GuestFuture<'a, GuestResult<bool>>;
 }
 
 /// The calls that have the same shape in both worlds; only the names of the interface and its resource differ.
@@ -83,7 +83,7 @@ macro_rules! same_calls {
             &'a self,
             store: &'a mut Store<State>,
             connection: ResourceAny,
-        ) -> GuestFuture<'a, Reported<types::ServerInfo>> {
+        ) -> GuestFuture<'a, GuestResult<types::ServerInfo>> {
             let exports = self.$interface().$connection();
             Box::pin(async move { exports.call_check(store, connection).await })
         }
@@ -92,7 +92,7 @@ macro_rules! same_calls {
             &'a self,
             store: &'a mut Store<State>,
             connection: ResourceAny,
-        ) -> GuestFuture<'a, Reported<Vec<TableRef>>> {
+        ) -> GuestFuture<'a, GuestResult<Vec<TableRef>>> {
             let exports = self.$interface().$connection();
             Box::pin(async move { exports.call_tables(store, connection).await })
         }
@@ -102,7 +102,7 @@ macro_rules! same_calls {
             store: &'a mut Store<State>,
             connection: ResourceAny,
             tables: Vec<TableRef>,
-        ) -> GuestFuture<'a, Reported<Vec<catalog_types::Table>>> {
+        ) -> GuestFuture<'a, GuestResult<Vec<catalog_types::Table>>> {
             let exports = self.$interface().$connection();
             Box::pin(async move {
                 exports
@@ -115,7 +115,7 @@ macro_rules! same_calls {
             &'a self,
             store: &'a mut Store<State>,
             cursor: ResourceAny,
-        ) -> GuestFuture<'a, Reported<Vec<types::Column>>> {
+        ) -> GuestFuture<'a, GuestResult<Vec<types::Column>>> {
             let exports = self.$interface().cursor();
             Box::pin(async move { exports.call_schema(store, cursor).await })
         }
@@ -126,7 +126,7 @@ macro_rules! same_calls {
             cursor: ResourceAny,
             max_rows: u32,
             max_bytes: u32,
-        ) -> GuestFuture<'a, Reported<Option<types::Batch>>> {
+        ) -> GuestFuture<'a, GuestResult<Option<types::Batch>>> {
             let exports = self.$interface().cursor();
             Box::pin(async move { exports.call_next(store, cursor, max_rows, max_bytes).await })
         }
@@ -135,19 +135,19 @@ macro_rules! same_calls {
             &'a self,
             store: &'a mut Store<State>,
             cursor: ResourceAny,
-        ) -> GuestFuture<'a, Reported<bool>> {
+        ) -> GuestFuture<'a, GuestResult<bool>> {
             let exports = self.$interface().cursor();
             Box::pin(async move { exports.call_close(store, cursor).await })
         }
     };
 }
 
-impl Connects for SqlConnector {
+impl ConnectionExports for SqlConnector {
     fn open<'a>(
         &'a self,
         store: &'a mut Store<State>,
         config: types::Config,
-    ) -> GuestFuture<'a, Reported<Opened>> {
+    ) -> GuestFuture<'a, GuestResult<OpenConnection>> {
         Box::pin(async move {
             let connection = self.mindhost_plugin_connector().connection();
             match connection.call_open(&mut *store, &config).await? {
@@ -165,7 +165,7 @@ impl Connects for SqlConnector {
         store: &'a mut Store<State>,
         config: types::Config,
         key: Vec<u8>,
-    ) -> GuestFuture<'a, Reported<()>> {
+    ) -> GuestFuture<'a, GuestResult<()>> {
         let exports = self.mindhost_plugin_connector();
         Box::pin(async move { exports.call_cancel(store, &config, &key).await })
     }
@@ -173,12 +173,12 @@ impl Connects for SqlConnector {
     same_calls!(mindhost_plugin_connector, connection);
 }
 
-impl Connects for ScannerConnector {
+impl ConnectionExports for ScannerConnector {
     fn open<'a>(
         &'a self,
         store: &'a mut Store<State>,
         config: types::Config,
-    ) -> GuestFuture<'a, Reported<Opened>> {
+    ) -> GuestFuture<'a, GuestResult<OpenConnection>> {
         let source = self.mindhost_plugin_scanner().source();
         Box::pin(async move {
             let opened = source.call_open(store, &config).await?;
@@ -192,7 +192,7 @@ impl Connects for ScannerConnector {
         _: &'a mut Store<State>,
         _: types::Config,
         _: Vec<u8>,
-    ) -> GuestFuture<'a, Reported<()>> {
+    ) -> GuestFuture<'a, GuestResult<()>> {
         Box::pin(async { Ok(Ok(())) })
     }
 

@@ -25,7 +25,7 @@ const INTERFACE: &str = "wasi:http/outgoing-handler@0.2.12";
 
 type Request = Resource<HostOutgoingRequest>;
 type Options = Resource<RequestOptions>;
-type Sent = Result<Resource<HostFutureIncomingResponse>, ErrorCode>;
+type HandleResult = Result<Resource<HostFutureIncomingResponse>, ErrorCode>;
 
 /// Replaces the library's function. The linker must allow shadowing.
 pub fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
@@ -40,7 +40,7 @@ fn handle(
     mut http: WasiHttpCtxView<'_>,
     request: Request,
     options: Option<Options>,
-) -> wasmtime::Result<Sent> {
+) -> wasmtime::Result<HandleResult> {
     let given = options
         .as_ref()
         .map(|options| Options::new_own(options.rep()));

@@ -11,7 +11,7 @@ use http_body::{Body, Frame, SizeHint};
 
 use super::{
     super::call_time::{NetworkWait, Traffic},
-    exchange::{Direction, Exchange},
+    exchange_log::{Direction, ExchangeLog},
 };
 
 /// A body that counts each byte that passes, for the call and for the exchange, which ends after its bodies.
@@ -20,7 +20,7 @@ pub struct MeteredBody<B> {
     direction: Direction,
     traffic: Arc<Traffic>,
     /// Set if somebody reads the log of exchanges.
-    logged: Option<Arc<Exchange>>,
+    logged: Option<Arc<ExchangeLog>>,
     /// Set while no frame is available.
     waiting: Option<NetworkWait>,
 }
@@ -31,7 +31,7 @@ impl<B> MeteredBody<B> {
         body: B,
         direction: Direction,
         traffic: &Arc<Traffic>,
-        logged: Option<&Arc<Exchange>>,
+        logged: Option<&Arc<ExchangeLog>>,
     ) -> Self {
         Self {
             body,

@@ -9,19 +9,20 @@ use wasmtime::{Store, component::ResourceAny};
 use super::{
     bindings::types,
     code::VersionCode,
-    connects::{Connects, Reported},
+    connection_exports::{ConnectionExports, GuestResult},
     convert,
     engine::Runtime,
     errors::{self, Phase},
     grants::Grants,
-    instance::{
-        GuestFuture, Instance, OnStop, StartOptions, World, blame_guest, cancelled, replaced,
-    },
-    permits::PluginQuota,
-    pool::{Live, Pool, Pools, Slot},
-    rate_limits::Repeats,
+    guest_log::GuestLog,
+    host_errors::{blame_guest, cancelled, replaced},
+    instance::{Instance, OnStop, StartOptions},
+    permits::{ConnectionPermit, PluginQuota},
+    pool::{LiveConnection, Pool, Pools},
+    rate_limits::Retries,
     refusals::Refusal,
-    state::{GuestLog, State},
+    state::State,
+    world::{GuestFuture, World},
 };
 use crate::meter::VersionMeter;
 use mindhost_base::error::{Code, Error, Result};
@@ -33,9 +34,9 @@ use mindhost_plugin_api::{
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A connector plugin of either world that is ready to serve.
-pub struct WasmPlugin<W: World<Guest: Connects>>(pub(super) Arc<Shared<W>>);
+pub struct WasmPlugin<W: World<Guest: ConnectionExports>>(pub(super) Arc<PluginConnections<W>>);
 
-impl<W: World<Guest: Connects>> WasmPlugin<W> {
+impl<W: World<Guest: ConnectionExports>> WasmPlugin<W> {
     /// A plugin over a linked component.
     pub fn new(
         runtime: &Arc<Runtime>,
@@ -43,9 +44,9 @@ impl<W: World<Guest: Connects>> WasmPlugin<W> {
         manifest: Manifest,
         digest: String,
     ) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(PluginConnections {
             runtime: Arc::clone(runtime),
-            pools: runtime.pools(&manifest.name),
+            pools: Pools::new(runtime, &manifest.name),
             version: runtime.version(&manifest, &digest),
             quota: runtime.quota(&manifest),
             life: Retirement::default(),
@@ -56,7 +57,7 @@ impl<W: World<Guest: Connects>> WasmPlugin<W> {
     }
 }
 
-impl<W: World<Guest: Connects>> Plugin for WasmPlugin<W> {
+impl<W: World<Guest: ConnectionExports>> Plugin for WasmPlugin<W> {
     fn manifest(&self) -> &Manifest {
         &self.0.manifest
     }
@@ -73,7 +74,7 @@ impl<W: World<Guest: Connects>> Plugin for WasmPlugin<W> {
 }
 
 /// What the connections of a plugin share.
-pub struct Shared<W: World<Guest: Connects>> {
+pub struct PluginConnections<W: World<Guest: ConnectionExports>> {
     pub runtime: Arc<Runtime>,
     code: Arc<VersionCode<W>>,
     pub manifest: Manifest,
@@ -85,15 +86,19 @@ pub struct Shared<W: World<Guest: Connects>> {
     pub life: Retirement,
 }
 
-impl<W: World<Guest: Connects>> Drop for Shared<W> {
+impl<W: World<Guest: ConnectionExports>> Drop for PluginConnections<W> {
     fn drop(&mut self) {
         self.life.gone.cancel();
     }
 }
 
-impl<W: World<Guest: Connects>> Shared<W> {
+impl<W: World<Guest: ConnectionExports>> PluginConnections<W> {
     /// Takes a connection from the pool of a target, or opens one.
-    pub async fn hold(self: &Arc<Self>, target: &Target, call: &Call) -> Result<Held<W>> {
+    pub async fn acquire(
+        self: &Arc<Self>,
+        target: &Target,
+        call: &Call,
+    ) -> Result<PooledConnection<W>> {
         let limited;
         let target = match target.max_connections > self.quota.max_connections {
             true => {
@@ -114,13 +119,13 @@ impl<W: World<Guest: Connects>> Shared<W> {
             Some(live) => live,
             None => self.open(target, call).await?,
         };
-        Ok(Held {
-            shared: Arc::clone(self),
+        Ok(PooledConnection {
+            plugin: Arc::clone(self),
             target: target.clone(),
             pool,
             live: Some(live),
             reused,
-            slot: Arc::new(permit),
+            permit: Arc::new(permit),
             _key_permit: key_permit,
         })
     }
@@ -134,7 +139,7 @@ impl<W: World<Guest: Connects>> Shared<W> {
         )
     }
 
-    async fn open(&self, target: &Target, call: &Call) -> Result<Live<W::Guest>> {
+    async fn open(&self, target: &Target, call: &Call) -> Result<LiveConnection<W::Guest>> {
         let settings = &self.quota.settings;
         let (world, generation) = self.code.get(call).await?;
         let runtime = &self.runtime;
@@ -169,7 +174,7 @@ impl<W: World<Guest: Connects>> Shared<W> {
             .run(call, None, move |store, guest| guest.open(store, config))
             .await;
         match (result?, instance) {
-            (Ok((connection, key)), Some(instance)) => Ok(Live {
+            (Ok((connection, key)), Some(instance)) => Ok(LiveConnection {
                 instance,
                 connection,
                 key: convert::cancel_key(key)?,
@@ -202,25 +207,25 @@ impl<W: World<Guest: Connects>> Shared<W> {
         self: &Arc<Self>,
         key: Option<&Vec<u8>>,
         grants: &Arc<Grants>,
-        slot: &Slot,
+        permit: &Arc<ConnectionPermit>,
     ) -> Option<Box<dyn FnOnce() + Send>> {
         let key = key.filter(|_| self.manifest.capabilities.cancel)?.clone();
-        let shared = Arc::clone(self);
+        let connections = Arc::clone(self);
         let grants = Arc::clone(grants);
-        let mut slot = Some(Arc::clone(slot));
+        let mut permit = Some(Arc::clone(permit));
         Some(Box::new(move || {
-            let tasks = shared.runtime.tasks.clone();
+            let tasks = connections.runtime.tasks.clone();
             tasks.spawn(async move {
                 // Some engines lose a cancellation that arrives before the statement starts, so it is sent twice. The
                 // connection is not used again, so it cannot hit another statement.
                 for key in [key.clone(), key] {
-                    if let Err(error) = shared.cancel(&grants, key).await {
-                        let plugin = shared.manifest.name.as_str();
+                    if let Err(error) = connections.cancel(&grants, key).await {
+                        let plugin = connections.manifest.name.as_str();
                         tracing::warn!(plugin, %error, "a statement could not be cancelled");
                     }
-                    // The slot is free after the first one.
-                    drop(slot.take());
-                    tokio::time::sleep(shared.quota.settings.cancel_grace).await;
+                    // The permit is released after the first one.
+                    drop(permit.take());
+                    tokio::time::sleep(connections.quota.settings.cancel_grace).await;
                 }
             });
         }))
@@ -255,16 +260,16 @@ impl<W: World<Guest: Connects>> Shared<W> {
 }
 
 /// A connection that was taken from its pool.
-pub struct Held<W: World<Guest: Connects>> {
-    pub shared: Arc<Shared<W>>,
+pub struct PooledConnection<W: World<Guest: ConnectionExports>> {
+    pub plugin: Arc<PluginConnections<W>>,
     target: Target,
     pool: Arc<Pool<W::Guest>>,
     /// Absent while a call runs, and after a call that lost the connection.
-    pub live: Option<Live<W::Guest>>,
+    pub live: Option<LiveConnection<W::Guest>>,
     /// The connection comes from the pool and has not been used since: it may have broken there.
     reused: bool,
-    /// The connection slot of the target.
-    pub slot: Slot,
+    /// The permit for its connection to the target.
+    pub permit: Arc<ConnectionPermit>,
     _key_permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -278,11 +283,11 @@ pub struct Cursor {
 }
 
 /// The columns of a cursor that a guest just opened. Closes one without a schema.
-pub async fn schema_or_close<G: Connects>(
+pub async fn schema_or_close<G: ConnectionExports>(
     store: &mut Store<State>,
     guest: &G,
     cursor: ResourceAny,
-) -> wasmtime::Result<Reported<Vec<types::Column>>> {
+) -> wasmtime::Result<GuestResult<Vec<types::Column>>> {
     match guest.schema(&mut *store, cursor).await? {
         Ok(columns) => Ok(Ok(columns)),
         Err(mut error) => {
@@ -301,7 +306,7 @@ pub struct Fault {
     refused: Option<Refusal>,
 }
 
-impl<W: World<Guest: Connects>> Held<W> {
+impl<W: World<Guest: ConnectionExports>> PooledConnection<W> {
     /// Calls the guest once and keeps the connection if it is usable. `key` cancels the statement of the call.
     pub async fn once<R, F>(
         &mut self,
@@ -315,20 +320,20 @@ impl<W: World<Guest: Connects>> Held<W> {
                 &'a mut Store<State>,
                 &'a W::Guest,
                 ResourceAny,
-            ) -> GuestFuture<'a, Reported<R>>
+            ) -> GuestFuture<'a, GuestResult<R>>
             + Send
             + 'static,
     {
         let live = self.live.take().ok_or_else(gone)?;
         let cancel_engine =
-            self.shared
-                .canceller(key.or(live.key.as_ref()), &live.grants, &self.slot);
+            self.plugin
+                .canceller(key.or(live.key.as_ref()), &live.grants, &self.permit);
         let on_stop = OnStop {
             waits: cancel_engine.is_some(),
             cancel_engine,
-            slot: Arc::clone(&self.slot),
+            permit: Arc::clone(&self.permit),
         };
-        let Live {
+        let LiveConnection {
             instance,
             connection,
             key,
@@ -342,12 +347,12 @@ impl<W: World<Guest: Connects>> Held<W> {
         let (result, instance) = tokio::select! {
             biased;
             ended = ran => ended,
-            () = self.shared.life.cut.cancelled() => (Err(replaced()), None),
+            () = self.plugin.life.cut.cancelled() => (Err(replaced()), None),
         };
         // An instance is returned with an error only if the call ended before it began.
         let usable = !matches!(&result, Ok(Err(error)) if !error.connection_usable);
         if let Some(instance) = instance.filter(|_| usable) {
-            self.live = Some(Live {
+            self.live = Some(LiveConnection {
                 instance,
                 connection,
                 key,
@@ -362,8 +367,8 @@ impl<W: World<Guest: Connects>> Held<W> {
         }))
     }
 
-    /// Calls the guest, again on a new connection if the pooled one is dead, and again after a pause if the source limits
-    /// the rate. For calls without a partial result.
+    /// Calls the guest, again on a new connection if the pooled one is dead, and again after a pause if the source
+    /// limits the rate. For calls without a partial result.
     pub async fn call<R, F>(&mut self, call: &Call, f: F) -> Result<R>
     where
         R: Send + 'static,
@@ -371,12 +376,12 @@ impl<W: World<Guest: Connects>> Held<W> {
                 &'a mut Store<State>,
                 &'a W::Guest,
                 ResourceAny,
-            ) -> GuestFuture<'a, Reported<R>>
+            ) -> GuestFuture<'a, GuestResult<R>>
             + Clone
             + Send
             + 'static,
     {
-        let mut repeats = Repeats::of_source();
+        let mut repeats = Retries::of_source();
         loop {
             let reused = std::mem::take(&mut self.reused);
             let fault = match self.once(call, None, f.clone()).await? {
@@ -384,7 +389,7 @@ impl<W: World<Guest: Connects>> Held<W> {
                 Err(fault) => fault,
             };
             if reused && fault.error.kind == types::ErrorKind::ConnectionLost {
-                self.live = Some(self.shared.open(&self.target, call).await?);
+                self.live = Some(self.plugin.open(&self.target, call).await?);
                 continue;
             }
             let error = self.fault(fault);
@@ -403,7 +408,7 @@ impl<W: World<Guest: Connects>> Held<W> {
             grants,
             refused,
         } = fault;
-        self.shared.error(error, Phase::Using, &grants, refused)
+        self.plugin.error(error, Phase::Using, &grants, refused)
     }
 
     /// Drops the instance if the guest broke the contract.
@@ -431,7 +436,7 @@ impl<W: World<Guest: Connects>> Held<W> {
                 guest.tables(store, connection)
             })
             .await?;
-        let checked = convert::table_refs(tables, &self.shared.quota.settings);
+        let checked = convert::table_refs(tables, &self.plugin.quota.settings);
         self.accept(checked)
     }
 
@@ -447,7 +452,7 @@ impl<W: World<Guest: Connects>> Held<W> {
                 guest.describe_tables(store, connection, asked.clone())
             })
             .await?;
-        let checked = convert::tables(infos, tables, &self.shared.quota.settings);
+        let checked = convert::tables(infos, tables, &self.plugin.quota.settings);
         self.accept(checked)
     }
 
@@ -458,8 +463,8 @@ impl<W: World<Guest: Connects>> Held<W> {
         max_rows: u32,
         call: &Call,
     ) -> Result<std::result::Result<Option<Batch>, Error>> {
-        let shared = Arc::clone(&self.shared);
-        let settings = &shared.quota.settings;
+        let connections = Arc::clone(&self.plugin);
+        let settings = &connections.quota.settings;
         let (handle, max_bytes) = (cursor.handle, settings.batch_bytes);
         let mut is_again = false;
         loop {

@@ -3,14 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use tokio::{runtime::Handle, time::Instant};
+use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{Budget, Keys, Report, Sources, SqlSource, sources::statement_id};
-use crate::{
+use super::{
     QueryEngine,
+    execution::{self, Execution},
+    federation::{Budget, Keys, Recorder, Sources, SqlSource},
     plan::{Bounds, Tables},
-    running::{self, Running},
 };
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::{
@@ -22,30 +22,30 @@ use mindhost_plugin_api::{
 pub struct FederatedConnection {
     engine: Arc<QueryEngine>,
     sources: Vec<Arc<dyn SqlSource>>,
-    report: Arc<Report>,
+    recorder: Arc<Recorder>,
     keys: Keys,
     query: Option<Query>,
 }
 
 /// A running statement over the datasources.
 struct Query {
-    running: Running,
+    execution: Execution,
     /// Cancels what goes on in the datasources.
     _stop: DropGuard,
 }
 
 impl FederatedConnection {
-    /// A connection that tells `report` what it does.
+    /// A connection that tells `recorder` what it does.
     pub fn new(
         engine: &Arc<QueryEngine>,
         sources: Vec<Arc<dyn SqlSource>>,
-        report: Arc<Report>,
+        recorder: Arc<Recorder>,
         keys: Keys,
     ) -> Self {
         Self {
             engine: Arc::clone(engine),
             sources,
-            report,
+            recorder,
             keys,
             query: None,
         }
@@ -53,22 +53,24 @@ impl FederatedConnection {
 
     /// What a statement plans with and reads from.
     fn members(&self, call: &Call) -> Arc<Sources> {
-        Arc::new(Sources {
-            all: self.sources.clone(),
-            main: Handle::current(),
-            tasks: self.engine.tasks.clone(),
-            call: call.clone(),
-            id: statement_id(),
-            report: Arc::clone(&self.report),
-            keys: self.keys,
-            budget: Budget::new(self.engine.moved_rows, self.engine.moved_bytes),
-            known: Arc::clone(&self.engine.known_columns),
-            names: std::sync::Mutex::default(),
-        })
+        let budget = Budget::new(self.engine.moved_rows, self.engine.moved_bytes);
+        let recorder = Arc::clone(&self.recorder);
+        let column_types = Arc::clone(&self.engine.column_types);
+        let tasks = self.engine.tasks.clone();
+        let sources = self.sources.clone();
+        Sources::new(
+            sources,
+            call,
+            recorder,
+            self.keys,
+            budget,
+            column_types,
+            tasks,
+        )
     }
 }
 
-fn not_here() -> Error {
+fn no_catalog() -> Error {
     Error::internal("several datasources together have no catalog")
 }
 
@@ -80,15 +82,15 @@ impl Connection for FederatedConnection {
     }
 
     async fn check(&mut self, _: &Call) -> Result<ServerInfo> {
-        Err(not_here())
+        Err(no_catalog())
     }
 
     async fn tables(&mut self, _: &Call) -> Result<Vec<TableRef>> {
-        Err(not_here())
+        Err(no_catalog())
     }
 
     async fn describe_tables(&mut self, _: &[TableRef], _: &Call) -> Result<Vec<TableInfo>> {
-        Err(not_here())
+        Err(no_catalog())
     }
 
     async fn statistics(
@@ -97,7 +99,7 @@ impl Connection for FederatedConnection {
         _: &StatisticsOptions,
         _: &Call,
     ) -> Result<Option<Vec<ColumnStatistics>>> {
-        Err(not_here())
+        Err(no_catalog())
     }
 
     /// False: each statement that is sent sees a state of its own datasource.
@@ -125,11 +127,11 @@ impl Connection for FederatedConnection {
         let first = self.sources.first().map_or("", |source| source.id());
         let bounds = Bounds::of(&engine, first, whole.clone());
         let tables = Tables::Several(self.members(&whole));
-        let planned = running::plan(&engine, &statement.text, tables, bounds, call).await?;
-        self.report.set_plan(planned.shown());
+        let planned = execution::plan(&engine, &statement.text, tables, bounds, call).await?;
+        self.recorder.set_plan(planned.shown());
         let columns = Arc::clone(planned.columns());
         self.query = Some(Query {
-            running: Running::start(&engine, planned)?,
+            execution: Execution::start(&engine, planned)?,
             _stop: stop,
         });
         Ok(columns)
@@ -138,7 +140,7 @@ impl Connection for FederatedConnection {
     async fn next(&mut self, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
         let query = self.query.as_mut();
         let query = query.ok_or_else(|| Error::internal("no statement runs on this connection"))?;
-        let next = query.running.next(max_rows, call).await;
+        let next = query.execution.next(max_rows, call).await;
         if next.is_err() {
             self.query = None;
         }

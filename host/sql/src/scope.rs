@@ -1,0 +1,43 @@
+//! What the statements of one Mind may read.
+
+use std::sync::Arc;
+
+use super::table_policy::TablePolicy;
+use mindhost_plugin_api::{Dialect, Paging, TableRef};
+
+/// The tables that a Mind's statements may read.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// The datasources in the order of the Mind. A statement without a table goes to the first.
+    pub datasources: Vec<ScopeDatasource>,
+}
+
+/// One datasource of a Mind.
+#[derive(Clone, Debug)]
+pub struct ScopeDatasource {
+    /// Id of the datasource.
+    pub id: String,
+    /// Its name, which may qualify a table.
+    pub name: String,
+    /// The dialect of its engine.
+    pub dialect: Dialect,
+    /// The tables of it in the Mind.
+    pub tables: Vec<ScopeTable>,
+    /// Schemas whose functions, operators and types a statement may name, as `schema.name`.
+    pub function_schemas: Vec<String>,
+    /// Whether the engine or the host cuts pages.
+    pub paging: Paging,
+}
+
+/// One table of a Mind.
+#[derive(Clone, Debug)]
+pub struct ScopeTable {
+    /// Its name as the engine spells it.
+    pub table: TableRef,
+    /// The names of its columns; empty if the catalog has not loaded it.
+    pub columns: Vec<String>,
+    /// Its rows, counted or estimated, if the catalog knows. Decides how a statement over several datasources is run.
+    pub row_count: Option<u64>,
+    /// What the caller may see of it; `None` means all.
+    pub policy: Option<Arc<TablePolicy>>,
+}
