@@ -132,6 +132,8 @@ struct Need {
     wanted: bool,
     /// If it has a bit a value: the node of the values, and whether it may be absent when no value is NULL.
     bits: Option<(usize, bool)>,
+    /// Bytes of one of its values. `arrow-ipc` panics where a part of one stands at the end.
+    width: usize,
 }
 
 /// What a field needs of a record batch.
@@ -160,6 +162,7 @@ impl Needs {
                 1 if *data_type == DataType::Boolean => Some((node, false)),
                 _ => None,
             },
+            width: if index == 1 { width(data_type) } else { 1 },
         }));
         match data_type {
             DataType::Utf8View | DataType::BinaryView => {
@@ -190,6 +193,7 @@ impl Needs {
                 Need {
                     wanted: *wanted,
                     bits: None,
+                    width: 1,
                 },
                 count,
             );
@@ -343,6 +347,8 @@ fn repacked(
                 Some(codec) => decompress(bytes, codec, &mut out)?,
             }
         }
+        let part = (out.len() - from) % need.width;
+        out.truncate(out.len() - part);
         if need.wanted && !has_bits(need, nodes, out.len() - from) {
             return Err("a buffer is shorter than its values".to_owned());
         }
@@ -354,6 +360,17 @@ fn repacked(
         }
     }
     Ok((buffers, out))
+}
+
+/// Bytes of one value of the buffer behind the one of NULLs: an offset, a view, a key of a dictionary or the value.
+fn width(data_type: &DataType) -> usize {
+    match data_type {
+        DataType::Utf8 | DataType::Binary | DataType::List(_) | DataType::Map(..) => 4,
+        DataType::LargeUtf8 | DataType::LargeBinary | DataType::LargeList(_) => 8,
+        DataType::Utf8View | DataType::BinaryView => 16,
+        DataType::Dictionary(key, _) => width(key),
+        other => other.primitive_width().unwrap_or(1),
+    }
 }
 
 /// Whether a buffer of so many bytes has a bit for each value.

@@ -180,14 +180,19 @@ impl Shape {
             let levels = page.get(at..end).ok_or_else(outside)?;
             if max > 0 && encoding == RUNS {
                 let bits = u8::try_from(bits).unwrap_or(u8::MAX);
-                let mut found = 0;
+                let (mut found, mut seen) = (0, 0);
                 for run in Runs::new(levels, bits, header.values) {
                     if run.is_cut_off {
                         return Err(general("the levels of a page are cut off"));
                     }
+                    seen += run.length;
                     if is_divisor && which == 1 {
                         found += run.count(u64::from(max.unsigned_abs()));
                     }
+                }
+                // The decoder skips rows in a loop that only levels end.
+                if seen < u64::from(header.values) {
+                    return Err(general("a page has fewer levels than values"));
                 }
                 if found > non_null {
                     return Err(general("a page has fewer nulls than it says"));
@@ -343,4 +348,42 @@ fn little_endian(bytes: &[u8]) -> u64 {
         .zip(bytes)
         .for_each(|(to, from)| *to = *from);
     u64::from_le_bytes(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The answer to a page of eight values in a list, with so many levels of repetition.
+    fn judged(kind: i64, levels: u8) -> Result<Bytes> {
+        let shape = Shape {
+            physical: Type::INT32,
+            width: 4,
+            max_levels: [1, 0],
+        };
+        // A run of the level 0.
+        let mut page = vec![levels << 1, 0];
+        if kind == DATA {
+            page.splice(0..0, [2, 0, 0, 0]);
+        }
+        page.extend([0; 32]);
+        let header = PageHeader {
+            kind,
+            values: 8,
+            level_encodings: (RUNS, RUNS),
+            level_bytes: (0, 2),
+            ..PageHeader::default()
+        };
+        shape.sound(&header, Bytes::from(page), 0)
+    }
+
+    #[test]
+    fn each_value_has_its_level() {
+        for kind in [DATA, DATA_V2] {
+            assert!(judged(kind, 8).is_ok());
+            assert!(judged(kind, 60).is_ok());
+            let error = judged(kind, 7).unwrap_err().to_string();
+            assert!(error.contains("fewer levels than values"), "{error}");
+        }
+    }
 }
