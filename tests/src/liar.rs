@@ -1,6 +1,10 @@
-//! A PostgreSQL server that lies: it speaks the protocol as it should, and says what a test has it say.
+//! Servers that lie: they speak their protocol as they should, and say what a test has them say. This one is
+//! PostgreSQL.
 
+mod http;
 mod talk;
+
+pub use http::{Lie, LyingHttp};
 
 use std::sync::{Arc, Mutex, PoisonError};
 

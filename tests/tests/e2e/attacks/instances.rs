@@ -1,5 +1,7 @@
 //! Somebody wants more of the server than a share: instances of plugins, connections, things in a workspace.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use mindhost_tests::{Gate, Host, Mind, ScriptedModel, Turn, eventually, json};
 
 use crate::responses::SHOP;
@@ -116,21 +118,38 @@ async fn a_datasource_cannot_have_more_than_the_operator_allows() {
 /// What was stored when more was allowed counts as the most that is allowed now.
 #[tokio::test]
 async fn an_older_datasource_is_held_to_the_ceiling_too() {
-    let host = Host::builder().env("MINDHOST_SQL__STATEMENT_TIMEOUT_CEILING", "1s");
+    let host = Host::builder()
+        .env("MINDHOST_SQL__MAX_CONNECTIONS_CEILING", "1")
+        .env("MINDHOST_SQL__STATEMENT_TIMEOUT_CEILING", "1s");
     let host = host.start().await;
     host.sqlite("shop", SHOP).await.load().await;
     let mind = host.mind("clerk").datasource("shop").direct_queries();
     let mind = mind.create().await;
     assert!(host.shut_down().await);
     let store = rusqlite::Connection::open(host.data_dir().join("mindhost.db")).unwrap();
-    let larger =
-        "UPDATE datasources SET settings = json_set(settings, '$.statement_timeout_ms', 3600000)";
+    let larger = "UPDATE datasources SET settings = json_set(settings, '$.statement_timeout_ms', 3600000, '$.max_connections', 50)";
     assert_eq!(store.execute(larger, []).unwrap(), 1);
     drop(store);
     host.restart().await;
     let endless =
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
-    mind.sql(endless).await.expect_error(504, "timeout");
+    // The second statement waits for the only connection, so it cannot be over before the first.
+    let is_over = AtomicBool::new(false);
+    let first = async {
+        mind.sql(endless).await.expect_error(504, "timeout");
+        is_over.store(true, Ordering::SeqCst);
+    };
+    let second = async {
+        let running = async || {
+            host.get("/running").await.json()["data"]
+                .as_array()
+                .map(Vec::len)
+        };
+        eventually(running, |count| *count == Some(1)).await;
+        assert_eq!(mind.rows("SELECT count(*) FROM orders").await, [[json!(3)]]);
+        assert!(is_over.load(Ordering::SeqCst), "two connections");
+    };
+    tokio::join!(first, second);
     // Another change need not lower it.
     host.patch("/datasources/shop", json!({"description": "Orders"}))
         .await
