@@ -162,9 +162,9 @@ impl SqlQuery {
 pub struct Services {
     /// Holds the responses.
     pub store: Store,
-    /// Conversations.
+    /// Where questions and answers are kept, by conversation.
     pub conversations: Conversations,
-    /// Minds.
+    /// Says which datasources, provider and instructions a question is answered with.
     pub minds: Arc<Minds>,
     /// Model providers.
     pub providers: Arc<Providers>,

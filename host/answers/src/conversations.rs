@@ -15,12 +15,12 @@ use mindhost_base::error::{Code, Error, Result};
 use mindhost_core::auth::{Caller, Role, keys};
 use mindhost_store::{ROW_BYTES, Store, StoredBytes, to_json};
 
-/// A conversation.
+/// A series of messages that belong to one Mind.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// Its id.
+    /// UUID, given when it is created.
     pub id: Uuid,
-    /// Workspace.
+    /// Id of the workspace whose keys may see it.
     pub workspace_id: String,
     /// Key that owns it.
     pub key_id: String,
@@ -132,16 +132,16 @@ pub struct StoredSql {
     pub origin: SqlOrigin,
 }
 
-/// A message.
+/// One message of a conversation, by a person or a Mind.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// Its id.
+    /// UUID; its result and export are asked for by it.
     pub id: Uuid,
     /// Who wrote it.
     pub author: Author,
     /// `completed`, `incomplete`.
     pub status: String,
-    /// Its text.
+    /// The question, or the words of the answer.
     pub text: String,
     /// The SQL that it is based on.
     pub sql: Option<StoredSql>,

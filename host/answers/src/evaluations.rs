@@ -128,7 +128,7 @@ pub struct Services {
     pub answering: Answering,
     /// Reads the rows of answers.
     pub stored_results: StoredResults,
-    /// The Minds.
+    /// Finds the Mind that is evaluated.
     pub minds: Arc<Minds>,
     /// Looks up keys again.
     pub auth: Arc<Auth>,

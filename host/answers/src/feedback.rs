@@ -89,7 +89,7 @@ impl NewFeedback {
 pub struct Feedback {
     /// Id; later ones sort after earlier ones.
     pub id: Uuid,
-    /// The response.
+    /// UUID of the rated response.
     pub response_id: Uuid,
     /// Id of the key that gave it.
     pub key_id: String,
@@ -114,7 +114,7 @@ pub struct Feedback {
 /// What an editor makes of feedback; what is missing comes from the feedback.
 #[derive(Clone, Debug, Default)]
 pub struct Promotion {
-    /// The question.
+    /// The question to verify; else the one that was asked.
     pub question: Option<String>,
     /// The statement; else the corrected one, else that of the answer.
     pub sql: Option<String>,

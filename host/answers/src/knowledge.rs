@@ -40,7 +40,7 @@ const CHECKS_AT_ONCE: usize = 4;
 pub struct Services {
     /// Holds it.
     pub base: KnowledgeBase,
-    /// Minds.
+    /// Finds the Mind that the knowledge belongs to.
     pub minds: Arc<Minds>,
     /// Catalogs, whose changes make checks necessary.
     pub catalog: Arc<Catalog>,

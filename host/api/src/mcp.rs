@@ -51,7 +51,7 @@ const INSTRUCTIONS: &str = "Minds answer questions about databases. List them fi
 /// Maximum size of a refusal by the library, in bytes.
 const LONGEST_REFUSAL: usize = 4096;
 
-/// Its path.
+/// Where clients of the Model Context Protocol post.
 pub const PATH: &str = "/mcp";
 
 /// Offers the caller's Minds as tools of the Model Context Protocol

@@ -35,7 +35,7 @@ use mindhost_core::auth::{Caller, limits::Limits};
 use mindhost_plugins::registry::Registry;
 use mindhost_store::Store;
 
-/// Its path.
+/// Where Prometheus scrapes; it needs the key of an operator.
 const PATH: &str = "/metrics";
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -171,7 +171,7 @@ impl MetricSources {
     }
 }
 
-/// A gauge.
+/// A value that may fall, read when it is scraped.
 #[derive(Debug)]
 struct Gauge {
     name: &'static str,

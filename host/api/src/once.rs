@@ -138,11 +138,11 @@ pub async fn answer(
 
 /// A question as it came in.
 pub struct KeyedRequest<'a> {
-    /// Its route.
+    /// Path with placeholders, such as `/minds/{name}/knowledge`.
     pub route: &'static str,
-    /// Its headers.
+    /// All headers of the request; only `Idempotency-Key` is looked at.
     pub headers: &'a HeaderMap,
-    /// Its body.
+    /// The bytes as they came: another body under the same key is a mistake.
     pub body: &'a [u8],
 }
 

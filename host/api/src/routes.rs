@@ -204,7 +204,7 @@ pub const USER: Rules = Rules::of(Some(Role::User));
 pub const EDITOR: Rules = Rules::of(Some(Role::Editor));
 /// For admins and operators.
 pub const ADMIN: Rules = Rules::of(Some(Role::Admin));
-/// For operators.
+/// For keys of the role `operator` alone.
 pub const OPERATOR: Rules = Rules::of(Some(Role::Operator));
 
 impl Rules {

@@ -40,7 +40,7 @@ pub struct Config {
     pub limits: Limits,
     /// The audit trail.
     pub audit: Audit,
-    /// The store.
+    /// Where everything but rows of datasources is kept.
     pub store: Store,
     /// Encryption of secrets.
     pub secrets: Secrets,
@@ -135,7 +135,7 @@ pub struct Audit {
     pub retention: Duration,
 }
 
-/// The store.
+/// The section `store`: SQLite in the data directory, or PostgreSQL.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Store {

@@ -15,39 +15,39 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// The class of a failure, which decides the HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// 400
+    /// 400: the request is malformed, or a value in it is wrong.
     Invalid,
-    /// 401
+    /// 401: the key is missing or unknown.
     Unauthenticated,
-    /// 403
+    /// 403: the key's role does not allow it.
     Forbidden,
-    /// 404
+    /// 404: the path or the name says nothing that the caller may see.
     NotFound,
-    /// 405
+    /// 405: the path has no such method.
     MethodNotAllowed,
-    /// 406
+    /// 406: no form of the answer is one that the client takes.
     NotAcceptable,
-    /// 408
+    /// 408: the client did not send its request in time.
     RequestTimeout,
-    /// 409
+    /// 409: it does not fit the state of things now.
     Conflict,
-    /// 413
+    /// 413: the body is larger than the limit.
     TooLarge,
-    /// 415
+    /// 415: the body is of a type that the route does not take.
     UnsupportedMediaType,
-    /// 422
+    /// 422: understood, and not possible with these data.
     Unprocessable,
-    /// 429
+    /// 429: above a limit of the key; `Retry-After` says when to come again.
     RateLimited,
     /// 499: the caller disconnected or cancelled.
     Cancelled,
-    /// 500
+    /// 500: a bug of the host. The log has the cause.
     Internal,
-    /// 502
+    /// 502: the database, the vendor or the plugin failed.
     BadGateway,
-    /// 503
+    /// 503: overloaded, starting or ending; it may be repeated.
     Unavailable,
-    /// 504
+    /// 504: the database or the vendor was too slow.
     Timeout,
 }
 
@@ -218,7 +218,7 @@ codes! {
     NotAcceptable = "not_acceptable", NotAcceptable;
     /// The body came too slowly.
     BodyTimeout = "body_timeout", RequestTimeout;
-    /// The name is taken.
+    /// Another resource of the workspace has the name.
     NameTaken = "name_taken", Conflict;
     /// Something still uses it.
     InUse = "resource_in_use", Conflict;

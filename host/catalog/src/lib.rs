@@ -72,9 +72,9 @@ impl Engines for Datasources {
 /// A datasource, for the catalog.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// Workspace.
+    /// Id of the workspace, a part of every key.
     pub workspace: &'a str,
-    /// Id.
+    /// Id of the datasource, which stays when it is renamed.
     pub id: &'a str,
     /// The tables that the caller may see and change; `None` means all. Other tables are hidden.
     pub seen: Option<&'a [TableRef]>,

@@ -48,7 +48,7 @@ pub struct Loader<'a> {
     pub settings: &'a config::Catalog,
     /// Id of this host.
     pub host: &'a str,
-    /// The run.
+    /// The row in the store that this host has claimed.
     pub run: &'a Run,
     /// Cancels the work, and its statement in the engine.
     pub cancel: &'a CancellationToken,

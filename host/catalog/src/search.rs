@@ -29,7 +29,7 @@ pub struct View {
 pub struct ViewSource {
     /// Id of the datasource.
     pub id: String,
-    /// Its name.
+    /// The datasource's name in its workspace.
     pub name: String,
     /// The Mind's tables; `None` means all.
     pub tables: Option<Vec<TableRef>>,

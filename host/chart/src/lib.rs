@@ -41,7 +41,7 @@ impl Chart {
 /// A whole result. Each row has a value for each column, as the API writes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a> {
-    /// The columns.
+    /// Name and type of each column, in the order of the rows' cells.
     pub columns: &'a [Column],
     /// The rows, in order.
     pub rows: &'a [Vec<Value>],

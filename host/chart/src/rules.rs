@@ -23,7 +23,7 @@ pub struct Choice {
     pub form: Form,
     /// The columns that it shows.
     pub fields: Vec<Field>,
-    /// Rows.
+    /// How many rows the result has.
     pub rows: usize,
     /// Whether the order of the rows is that of an ORDER BY.
     pub is_ordered: bool,

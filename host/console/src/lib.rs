@@ -8,7 +8,7 @@ pub struct File {
     pub path: &'static str,
     /// Hexadecimal; changes with the content.
     pub hash: &'static str,
-    /// As it is.
+    /// The bytes without compression.
     pub plain: &'static [u8],
     /// Compressed with gzip; empty where it was not compressed.
     pub gzip: &'static [u8],

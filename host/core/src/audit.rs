@@ -97,7 +97,7 @@ pub struct Entry {
 pub struct AuditFilter {
     /// Older than this one.
     pub after: Option<String>,
-    /// Of one key.
+    /// Id of the key whose acts are listed; none for those of all.
     pub key: Option<String>,
     /// At most so many.
     pub limit: u32,

@@ -24,9 +24,9 @@ pub type ClearData = Map<String, Value>;
 /// only for this row and these properties, even if another program writes into the store.
 #[derive(Clone, Copy, Debug)]
 pub struct Holder<'a> {
-    /// Its table.
+    /// Table of the store that has the row.
     pub table: &'a str,
-    /// Its id.
+    /// Id of the row in that table.
     pub id: &'a str,
     /// Id of its workspace.
     pub workspace: &'a str,

@@ -34,12 +34,12 @@ pub use files::{StoredFile, Upload};
 use rules::Ceiling;
 pub use rules::{Settings, SettingsChange};
 
-/// A datasource.
+/// A connection to a database under a name of the workspace.
 #[derive(Clone, Debug)]
 pub struct Datasource {
-    /// Id.
+    /// UUID, which stays when it is renamed.
     pub id: String,
-    /// Id of its workspace.
+    /// Workspace whose Minds may use it.
     pub workspace_id: String,
     /// Unique in the workspace.
     pub name: String,
@@ -99,7 +99,7 @@ impl StoredConnection for Datasource {
     }
 }
 
-/// A new datasource.
+/// What a datasource is made of, checked and not stored yet.
 #[derive(Debug)]
 pub struct NewDatasource {
     /// `[A-Za-z][A-Za-z0-9_]{0,61}`

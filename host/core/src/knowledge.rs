@@ -59,9 +59,9 @@ impl Status {
 pub struct Entry {
     /// Id; later ones sort after earlier ones.
     pub id: String,
-    /// Id of its workspace.
+    /// Workspace that the Mind belongs to.
     pub workspace_id: String,
-    /// Id of its Mind.
+    /// UUID, so that a Mind made again under the name has none of it.
     pub mind_id: String,
     /// What it says.
     pub knowledge: Knowledge,

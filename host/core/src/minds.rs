@@ -26,7 +26,7 @@ use mindhost_store::{ReadCache, ResourceKind, Store, new_id, now, timestamp};
 /// What the callers of a Mind see of one table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MindPolicy {
-    /// Id of the datasource.
+    /// UUID, so that the policy outlives a new name.
     pub datasource_id: String,
     /// Which table of it.
     pub table: TableRef,

@@ -38,7 +38,7 @@ pub struct Change {
     pub now: Mark,
 }
 
-/// The questions of one run.
+/// The judged questions of one run, to compare with another's.
 #[derive(Clone, Copy, Debug)]
 pub struct RunQuestions<'a> {
     /// Those that were judged.

@@ -16,7 +16,7 @@ pub struct Sources<'a> {
     pub question: &'a str,
 }
 
-/// A number in a text.
+/// A number in a text, with the digits that it was written with.
 #[derive(Clone, Debug, PartialEq)]
 struct TextNumber {
     text: String,

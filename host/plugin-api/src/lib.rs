@@ -135,7 +135,7 @@ impl std::fmt::Display for TableRef {
 pub struct ServerInfo {
     /// `PostgreSQL`
     pub product: String,
-    /// `15.18`
+    /// As the server says it, such as `15.18`.
     pub version: String,
 }
 
@@ -270,7 +270,7 @@ pub struct TableInfo {
 /// A column as its engine describes it.
 #[derive(Clone, Debug)]
 pub struct ColumnInfo {
-    /// Name.
+    /// Without quotes, in the case in which the source lists it.
     pub name: String,
     /// From 1.
     pub ordinal: u32,
@@ -291,7 +291,7 @@ pub struct KeyColumn {
     pub constraint_name: String,
     /// From 1.
     pub ordinal: u32,
-    /// Column.
+    /// Name of a column of this table.
     pub column: String,
 }
 
@@ -302,7 +302,7 @@ pub struct ForeignKeyColumn {
     pub constraint_name: String,
     /// From 1.
     pub ordinal: u32,
-    /// Column.
+    /// Name of the column of this table that refers.
     pub column: String,
     /// The table that it points to.
     pub referenced: TableRef,
@@ -324,9 +324,9 @@ pub struct StatisticsOptions {
 /// Statistics of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnStatistics {
-    /// Column.
+    /// Name of the column, as the description has it.
     pub column: String,
-    /// 0.0 to 1.0.
+    /// Share of the rows without a value, from 0.0 to 1.0.
     pub null_fraction: Option<f64>,
     /// Distinct values, NULL not counted.
     pub distinct_count: Option<u64>,
@@ -413,7 +413,7 @@ pub trait Connection: Send {
     ) -> Result<Option<Vec<ColumnStatistics>>>;
     /// From here all statements see one state of the data. False when the engine cannot.
     async fn begin_snapshot(&mut self, timeout: Duration, call: &Call) -> Result<bool>;
-    /// Ends it.
+    /// Ends the snapshot; statements see newer data again.
     async fn end_snapshot(&mut self, call: &Call) -> Result<()>;
     /// Starts a statement and opens its cursor.
     async fn query(&mut self, statement: &Statement, call: &Call) -> Result<Arc<[Column]>>;
@@ -544,7 +544,7 @@ pub enum StopReason {
     ToolCalls,
     /// It ran into its token limit.
     Length,
-    /// It refused.
+    /// The vendor refused to answer.
     Refused,
     /// The vendor's own reason.
     Other,

@@ -60,7 +60,7 @@ pub enum Pushdown {
 /// What is to be read of a table.
 #[derive(Clone, Debug)]
 pub struct Scan {
-    /// The table.
+    /// The table to read, as the scanner listed it.
     pub table: TableRef,
     /// Its columns that are wanted, in this order; at least one. What comes must be these.
     pub columns: Arc<[Column]>,

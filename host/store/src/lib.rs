@@ -69,10 +69,10 @@ pub struct Store {
     write_timeout: Duration,
 }
 
-/// The names of a workspace.
+/// The name of a workspace, and that of its directory.
 #[derive(Debug)]
 pub struct WorkspaceNames {
-    /// Its name.
+    /// Unique, without regard to case.
     pub name: String,
     /// Its directory below `files/` in the data directory. Differs from the name if a deleted workspace used that.
     pub folder: String,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use mindhost_plugin_api::{Tool, ToolCall};
 
-/// Its name.
+/// The name that the model calls this tool by.
 const NAME: &str = "cannot_answer";
 
 /// The tool, as the model is offered it.

@@ -29,7 +29,7 @@ pub struct ResultFacts {
     pub assumptions: Vec<String>,
 }
 
-/// The facts of an answer.
+/// What is told beside the text of an answer: statement, tables, sizes, warnings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnswerFacts {
     /// Of the result that it is based on.

@@ -185,10 +185,10 @@ pub struct Settings {
     pub truncation: Truncation,
 }
 
-/// One response.
+/// One response, as it is stored and as `GET /responses/{id}` gives it.
 #[derive(Clone, Debug)]
 pub struct ResponseRecord {
-    /// Its id.
+    /// UUID, the same that the caller got with the first event.
     pub id: Uuid,
     /// Workspace of the caller.
     pub workspace_id: String,
@@ -200,7 +200,7 @@ pub struct ResponseRecord {
     pub mind_id: String,
     /// The Mind's name when it was asked.
     pub mind_name: String,
-    /// Its status.
+    /// How far it is.
     pub status: ResponseStatus,
     /// `{code, message}` if it failed.
     pub error: Option<Value>,

@@ -29,7 +29,7 @@ pub struct RunningAnswers {
     settings: config::Answering,
 }
 
-/// A running answer.
+/// A running answer: the response as it began, and its events.
 #[derive(Clone)]
 pub struct RunningAnswer {
     /// The response at the start.

@@ -20,7 +20,7 @@ const MAX_OPAQUE_BYTES: usize = 4 * 1024 * 1024;
 /// The output of one turn.
 #[derive(Debug, Default)]
 pub struct Turn {
-    /// Its text.
+    /// What the model said in words, without its tool calls.
     pub text: String,
     /// The tools that it calls, each with an id of its own.
     pub calls: Vec<ToolCall>,

@@ -47,13 +47,13 @@ pub async fn insert(tx: &mut Tx, conversations: &[&Conversation]) -> Result<()> 
 /// A message with its position in its conversation.
 #[derive(Clone, Copy, Debug)]
 pub struct NewMessage<'a> {
-    /// The conversation.
+    /// The one that the message is added to.
     pub conversation: &'a Conversation,
     /// The response that it belongs to.
     pub response: Option<Uuid>,
     /// From 1.
     pub position: i64,
-    /// The message.
+    /// What is added, with its statement if it has one.
     pub message: &'a Message,
 }
 

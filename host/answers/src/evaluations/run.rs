@@ -35,7 +35,7 @@ pub(super) struct Live {
     pub cancel: CancellationToken,
 }
 
-/// A run.
+/// The work of one evaluation, from its first question to its report.
 pub(super) struct Run {
     pub id: Uuid,
     pub caller: Caller,

@@ -14,7 +14,7 @@ pub struct CompletePages {
     buckets: Box<[AtomicU64]>,
 }
 
-/// The hint for one page.
+/// Whether one page is likely to be the whole result, as it was when last read.
 pub struct PageHint<'a> {
     bucket: &'a AtomicU64,
     hash: u64,

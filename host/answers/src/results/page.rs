@@ -24,10 +24,10 @@ pub struct Window {
     pub max_bytes: usize,
 }
 
-/// A page.
+/// Some rows of a result, from an offset on.
 #[derive(Debug)]
 pub struct Page {
-    /// The columns.
+    /// Name and type of each column, in the order of the cells of a row.
     pub columns: Arc<[Column]>,
     /// The rows, in order.
     pub batches: Vec<Batch>,

@@ -36,7 +36,7 @@ pub struct StoredResults {
 
 /// The SQL of a message that the caller may run, with the current access of its Mind.
 pub struct StoredStatement {
-    /// The message.
+    /// UUID of the message that holds the statement.
     pub message_id: Uuid,
     sql: String,
     origin: SqlOrigin,

@@ -81,7 +81,7 @@ impl Calls {
     }
 }
 
-/// One call.
+/// One call of a tool that a client may cancel by its request id.
 pub struct Call {
     calls: Calls,
     name: Name,

@@ -18,7 +18,7 @@ const ACTIVE: &str = "status IN ('PENDING', 'LOADING')";
 /// The response to a heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heartbeat {
-    /// Continue.
+    /// The run is still this host's.
     Continue,
     /// Cancel the run.
     CancelRequested,

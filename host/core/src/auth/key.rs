@@ -42,12 +42,12 @@ pub struct Key {
     pub last_used_at: Option<jiff::Timestamp>,
 }
 
-/// A new key.
+/// What a key is made of; its text is drawn at random.
 #[derive(Clone, Debug)]
 pub struct NewKey {
     /// For people; 1 to 100 characters.
     pub name: String,
-    /// Its role.
+    /// At most that of who makes it.
     pub role: Role,
     /// Ids of the Minds that it is limited to.
     pub minds: Option<Vec<String>>,

@@ -228,7 +228,7 @@ impl Kind {
 }
 
 impl Knowledge {
-    /// Its kind.
+    /// What it tells: a term, an instruction, a join, an example.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Instruction(_) => Kind::Instruction,

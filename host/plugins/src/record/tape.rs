@@ -31,7 +31,7 @@ pub struct Header {
     pub mindhost_recording: u32,
     /// Name of the plugin.
     pub plugin: String,
-    /// Its version.
+    /// Version of the recorded plugin.
     pub version: String,
     /// SHA-256 of its file, in hex.
     pub digest: String,
@@ -47,9 +47,9 @@ pub struct Entry {
     /// The function, by its name in the contract: `query`, `next`, …; `open` begins a connection and `start` a
     /// completion.
     pub call: String,
-    /// The arguments.
+    /// What the call was given, as JSON.
     pub arguments: Value,
-    /// The outcome.
+    /// What came of it: a reply or an error.
     #[serde(flatten)]
     pub outcome: Outcome,
     /// Its duration in microseconds.
@@ -91,7 +91,7 @@ pub enum TapeError {
     /// Another version of Mindhost wrote it.
     #[error("the recording has the format {0}, and this is format {VERSION}; record it anew")]
     Version(u32),
-    /// It is empty.
+    /// The file has no line, not even a head.
     #[error("the file is empty")]
     Empty,
 }

@@ -20,7 +20,7 @@ const QUEUE: usize = 1024;
 /// A finished response with its new conversation and all messages of that.
 #[derive(Debug)]
 pub struct FinishedAnswer {
-    /// The conversation.
+    /// The conversation that the messages are added to.
     pub conversation: Conversation,
     /// The response.
     pub record: ResponseRecord,

@@ -8,7 +8,7 @@ use mindhost_sql::outline::{self, Name, Outline, Table, same_column, spelled};
 pub struct StatementScope<'a> {
     /// The dialect of the statement.
     pub dialect: Dialect,
-    /// Its tables.
+    /// What the statement may read, of all datasources of the Mind.
     pub tables: Vec<KnownTable<'a>>,
     several: bool,
 }
@@ -18,9 +18,9 @@ pub struct StatementScope<'a> {
 pub struct KnownTable<'a> {
     /// The name of its datasource.
     pub datasource: &'a str,
-    /// Its schema.
+    /// As a statement writes it, without quotes.
     pub schema: &'a str,
-    /// Its name.
+    /// As a statement writes it, without quotes.
     pub name: &'a str,
     /// Its columns; empty if the catalog has not loaded it.
     pub columns: &'a [String],
