@@ -57,7 +57,14 @@ pub(crate) fn rows(
     limit: usize,
 ) -> Result<Vec<Vec<String>>> {
     let mut answer = send(data, sending)?;
-    let bytes = answer.body.read_to_end(limit)?;
+    // The statement is the connector's own, so the caller can do nothing about a long answer.
+    let bytes = answer
+        .body
+        .read_to_end(limit)
+        .map_err(|error| match error.kind() {
+            ErrorKind::TooLarge => malformed(&format!("more than {limit} bytes about itself")),
+            _ => error,
+        })?;
     let text = String::from_utf8(bytes).map_err(|_| malformed("text that is not UTF-8"))?;
     let mut rows = Vec::new();
     for line in text.lines() {

@@ -10,7 +10,7 @@ use mindhost_tests::{
 const AGAIN: usize = 8;
 
 /// What the server is to say, made anew for each statement.
-type Lie = fn() -> Said;
+type PostgresLie = fn() -> Said;
 
 const JSON: u32 = 114;
 const NUMERIC: u32 = 1700;
@@ -58,7 +58,7 @@ fn is_callers(sql: &str) -> bool {
 #[tokio::test]
 async fn lies_in_results_are_the_servers() {
     let (server, liar, mind) = scene().await;
-    let lies: [(&str, Lie); 6] = [
+    let lies: [(&str, PostgresLie); 6] = [
         ("no json", || Said::column("doc", JSON, ["{\"a\":"])),
         ("no decimal", || {
             Said::column("price", NUMERIC, ["1; DROP TABLE item"])
@@ -172,7 +172,7 @@ async fn lies_of_clickhouse_are_its_own() {
 
     let is_description = |sql: &str| sql.starts_with("DESCRIBE (") && sql.contains("item");
     let is_result = |sql: &str| sql.contains("item") && !sql.contains("DESCRIBE (");
-    let described = |sql: &str, columns: usize, column: &str| {
+    let described = move |sql: &str, columns: usize, column: &str| {
         is_description(sql).then(|| Lie::text(column.repeat(columns)))
     };
     let lies: [(&str, Box<dyn Fn(&str) -> Option<Lie> + Send + Sync>); 6] = [
@@ -192,15 +192,15 @@ async fn lies_of_clickhouse_are_its_own() {
             }),
         ),
         (
-            "String",
+            "does not fit its type",
             Box::new(move |sql| described(sql, 1, "id\tString\n")),
         ),
         (
-            "ClickHouse",
+            "that Arrow's format does not allow",
             Box::new(move |sql| is_result(sql).then(|| Lie::text("no Arrow at all"))),
         ),
         (
-            "ClickHouse",
+            "that Arrow's format does not allow",
             Box::new(move |sql| {
                 is_result(sql).then(|| Lie::Forever(b"\xff\xff\xff\xff".to_vec(), vec![0; 4_096]))
             }),
@@ -262,11 +262,11 @@ async fn lies_of_trino_are_its_own() {
             page(json!(vec![column("id", "bigint"); 5_000]), json!([])),
         ),
         (
-            "bigint",
+            "not of its type",
             page(json!([column("id", "bigint")]), json!([["one"]])),
         ),
         (
-            "row",
+            "too few values, or too many",
             page(json!([column("id", "bigint")]), json!([[1, 2]])),
         ),
         (
@@ -274,9 +274,9 @@ async fn lies_of_trino_are_its_own() {
             json!({"id": "q1", "data": [[1]]}),
         ),
         ("not Trino's", json!([])),
-        ("id", json!({"id": "../q1"})),
+        ("an id that is none", json!({"id": "../q1"})),
         (
-            "",
+            "another origin",
             json!({"id": "q1", "nextUri": "http://192.0.2.1/v1/statement/x"}),
         ),
     ];
@@ -292,7 +292,12 @@ async fn lies_of_trino_are_its_own() {
         let endless = || Lie::Forever(start.to_vec(), b",[1]".repeat(20_000));
         is_result(sql).then(endless)
     });
-    check_blame(&mind.sql("SELECT id AS endless FROM s.item").await, "bytes");
+    // A cell may be as large as the settings say, so a page may too; an endless one ends there.
+    let refused = mind.sql("SELECT id AS endless FROM s.item").await;
+    assert_eq!(
+        refused.expect_error(400, "result_too_large")["blame"],
+        "upstream"
+    );
 
     let long = json!([["s", "n".repeat(5_000)]]);
     for (words, rows) in [("5000 bytes", long), ("cannot be read", json!([["s"]]))] {
@@ -345,7 +350,7 @@ async fn lies_of_a_vendor_are_the_vendors() {
         (Vendor::OpenAi, "too long", Turn::call(&name, json!({}))),
         (
             Vendor::OpenAi,
-            "JSON",
+            "not a piece of a chat",
             Turn::empty().and_raw("data: {no json\n\n"),
         ),
         (Vendor::Anthropic, "too long", long),
@@ -354,7 +359,7 @@ async fn lies_of_a_vendor_are_the_vendors() {
             "JSON",
             anthropic(&[]).and_raw("event: ping\ndata: {no json\n\n"),
         ),
-        (Vendor::Anthropic, "block", unknown),
+        (Vendor::Anthropic, "cut off", unknown),
     ] {
         let model = ScriptedModel::of(vendor, (0..AGAIN).map(|_| turn.clone())).await;
         let host = Host::start().await;
