@@ -1061,19 +1061,6 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        About: {
-            name: string;
-            title: string;
-            version: string;
-            kind: components["schemas"]["PluginKind"];
-            engines: string[];
-            digest: string;
-            /** Format: u-int64 */
-            size: number;
-            signer?: string | null;
-            world: string;
-            wit: string;
-        };
         ActivatePlugin: {
             version?: string | null;
             canary?: components["schemas"]["Canary"] | null;
@@ -1337,7 +1324,7 @@ export interface components {
             /** Format: date-time */
             modified_at: string;
         };
-        Deleted: {
+        DeletedConversation: {
             /** Format: uuid */
             id: string;
             object: string;
@@ -1522,20 +1509,20 @@ export interface components {
         IncompleteDetails: {
             reason: string;
         };
-        Input: components["schemas"]["Words"] | components["schemas"]["InputItems"];
+        Input: components["schemas"]["NonEmptyText"] | components["schemas"]["InputItems"];
         InputItem: components["schemas"]["Message"] | components["schemas"]["ItemReference"];
         InputItems: components["schemas"]["InputItem"][];
         InputTokensDetails: {
             /** Format: u-int64 */
             cached_tokens: number;
         };
-        Inspected: components["schemas"]["About"] & {
-            manifest: Record<string, never>;
-        };
-        InspectedPlugin: components["schemas"]["Inspected"] & {
+        InspectedPlugin: components["schemas"]["Inspection"] & {
             wider_rights: components["schemas"]["PluginRight"][];
         };
-        Installed: (components["schemas"]["About"] | null) & components["schemas"]["Status"] & {
+        Inspection: components["schemas"]["VersionFacts"] & {
+            manifest: Record<string, never>;
+        };
+        Installed: (components["schemas"]["VersionFacts"] | null) & components["schemas"]["Status"] & {
             file?: string | null;
         };
         Item: {
@@ -1752,10 +1739,10 @@ export interface components {
             role: components["schemas"]["Author"];
             content: components["schemas"]["MessageContent"];
         };
-        MessageContent: components["schemas"]["Words"] | components["schemas"]["MessageParts"];
+        MessageContent: components["schemas"]["NonEmptyText"] | components["schemas"]["MessageParts"];
         MessagePart: {
             type: components["schemas"]["MessagePartType"];
-            text: components["schemas"]["Words"];
+            text: components["schemas"]["NonEmptyText"];
         };
         /** @enum {string} */
         MessagePartType: "input_text" | "output_text" | "text";
@@ -1930,6 +1917,7 @@ export interface components {
             compat?: components["schemas"]["Compat"] | null;
             attributes?: components["schemas"]["BTreeMap"];
         };
+        NonEmptyText: string;
         /** @enum {string} */
         Outcome: "passed" | "failed" | "failed_before";
         OutputItem: components["schemas"]["OutputMessage"] | components["schemas"]["QueryResult"];
@@ -2470,7 +2458,19 @@ export interface components {
             key_name: string;
             mind: string | null;
         };
-        Words: string;
+        VersionFacts: {
+            name: string;
+            title: string;
+            version: string;
+            kind: components["schemas"]["PluginKind"];
+            engines: string[];
+            digest: string;
+            /** Format: u-int64 */
+            size: number;
+            signer?: string | null;
+            world: string;
+            wit: string;
+        };
         Workspace: {
             id: string;
             name: string;
@@ -5239,7 +5239,7 @@ export interface operations {
                      *       "deleted": true
                      *     }
                      */
-                    "application/json": components["schemas"]["Deleted"];
+                    "application/json": components["schemas"]["DeletedConversation"];
                 };
             };
         };
@@ -5588,7 +5588,7 @@ export interface operations {
                      *       "deleted": true
                      *     }
                      */
-                    "application/json": components["schemas"]["Deleted"];
+                    "application/json": components["schemas"]["DeletedConversation"];
                 };
             };
         };

@@ -200,7 +200,7 @@ async fn lies_of_clickhouse_are_its_own() {
             Box::new(move |sql| is_result(sql).then(|| Lie::text("no Arrow at all"))),
         ),
         (
-            "that Arrow's format does not allow",
+            "a result without columns",
             Box::new(move |sql| {
                 is_result(sql).then(|| Lie::Forever(b"\xff\xff\xff\xff".to_vec(), vec![0; 4_096]))
             }),
