@@ -9,6 +9,9 @@ use mindhost_tests::{
 /// More often than a plugin may fail before it is rested.
 const AGAIN: usize = 8;
 
+/// What a server that speaks HTTP is to say to a statement.
+type HttpLie = Box<dyn Fn(&str) -> Option<Lie> + Send + Sync>;
+
 /// What the server is to say, made anew for each statement.
 type PostgresLie = fn() -> Said;
 
@@ -175,7 +178,7 @@ async fn lies_of_clickhouse_are_its_own() {
     let described = move |sql: &str, columns: usize, column: &str| {
         is_description(sql).then(|| Lie::text(column.repeat(columns)))
     };
-    let lies: [(&str, Box<dyn Fn(&str) -> Option<Lie> + Send + Sync>); 6] = [
+    let lies: [(&str, HttpLie); 6] = [
         (
             "another number of columns",
             Box::new(move |sql| described(sql, 2, "id\tInt64\n")),
