@@ -81,15 +81,15 @@ pub struct Ask {
     pub model: String,
     /// The messages, the question last; empty to answer the last question of the conversation again.
     pub input: Vec<Input>,
-    /// The conversation to continue.
+    /// `None` to begin a new one, unless `previous_response_id` is set.
     pub conversation: Option<Uuid>,
-    /// The response whose conversation to continue.
+    /// Continues the conversation of this response; ignored if `conversation` is set.
     pub previous_response_id: Option<Uuid>,
     /// SQL instead of words.
     pub query: Option<SqlQuery>,
     /// Added to the Mind's instructions.
     pub instructions: Option<String>,
-    /// Metadata of the caller.
+    /// The caller's own notes, kept with the response and not read: up to 16 short texts by name.
     pub metadata: Map<String, Value>,
     /// Limit for the answer, in tokens.
     pub max_output_tokens: Option<u32>,
@@ -126,21 +126,21 @@ impl Default for Ask {
     }
 }
 
-/// One message of the input.
+/// A part of the input: a message itself, or the id of an earlier one.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A new message.
+    /// A message that is not stored yet.
     Message(Message),
     /// An earlier message, and the path of the field that names it.
     Reference(Uuid, String),
 }
 
-/// The `sql_query` tool.
+/// SQL of the caller, which is answered with rows. No model is asked.
 #[derive(Debug)]
 pub struct SqlQuery {
     /// The statement.
     pub sql: String,
-    /// Rows to return inline.
+    /// Rows to return inline, from 1 to [`MAX_INLINE_ROWS`].
     pub max_inline_rows: u64,
     /// Whether to tell what went to which datasource.
     pub explain: bool,
@@ -166,7 +166,7 @@ pub struct Services {
     pub conversations: Conversations,
     /// Says which datasources, provider and instructions a question is answered with.
     pub minds: Arc<Minds>,
-    /// Model providers.
+    /// Finds the provider whose model answers.
     pub providers: Arc<Providers>,
     /// Plugins.
     pub registry: Arc<Registry>,
@@ -190,7 +190,7 @@ pub struct Services {
     pub halt: CancellationToken,
 }
 
-/// Makes answers.
+/// Starts, finds, cancels and deletes answers. A clone is cheap and shares all state.
 #[derive(Clone)]
 pub struct Answering(Arc<Inner>);
 

@@ -22,13 +22,13 @@ pub struct Conversation {
     pub id: Uuid,
     /// Id of the workspace whose keys may see it.
     pub workspace_id: String,
-    /// Key that owns it.
+    /// Id of the key that owns it: only that key may add to it or change it.
     pub key_id: String,
-    /// Id of its Mind, once it has one.
+    /// Id of its Mind. `None` until its first question.
     pub mind_id: Option<String>,
     /// Name of that Mind at the first question.
     pub mind_name: Option<String>,
-    /// Metadata of the caller.
+    /// The caller's own notes: up to 16 short texts by name.
     pub metadata: Map<String, Value>,
     /// When it was made.
     pub created_at: Timestamp,
@@ -143,7 +143,7 @@ pub struct Message {
     pub status: String,
     /// The question, or the words of the answer.
     pub text: String,
-    /// The SQL that it is based on.
+    /// What the answer is based on; `None` for a question, and for an answer without data.
     pub sql: Option<StoredSql>,
     /// The response that it was made for, once it is stored.
     pub response_id: Option<Uuid>,
@@ -175,7 +175,7 @@ impl Message {
 /// A page of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// Start after this one.
+    /// The id that the page begins behind; `None` for the first page.
     pub after: Option<Uuid>,
     /// Most entries to return.
     pub limit: u32,
@@ -183,7 +183,7 @@ pub struct Window {
     pub descending: bool,
 }
 
-/// The conversations of the store.
+/// Creates, reads, changes and deletes conversations, for callers that may.
 #[derive(Clone, Debug)]
 pub struct Conversations {
     store: Store,
@@ -448,7 +448,7 @@ pub fn require_owner(caller: &Caller, key_id: &str) -> Result<()> {
     }
 }
 
-/// For a conversation of another Mind.
+/// `conversation_of_another_mind`, for the parameter `conversation`; `name` is the Mind that it belongs to.
 pub fn of_another_mind(name: &str) -> Error {
     Error::new(
         Code::ConversationOfAnotherMind,

@@ -87,9 +87,9 @@ impl Status {
 pub struct Evaluation {
     /// Its id; later ones sort after earlier ones.
     pub id: Uuid,
-    /// The key that it asks with.
+    /// Id of the key that started it: it asks the questions, and its limits apply.
     pub key_id: String,
-    /// Name of the suite.
+    /// The `name` in the suite; may be empty.
     pub suite: String,
     /// What the prices of the suite are in; empty without prices.
     pub currency: String,
@@ -105,7 +105,7 @@ pub struct Evaluation {
     pub figures: Figures,
     /// When it began.
     pub started_at: Timestamp,
-    /// When it ended.
+    /// `None` while it runs. Of an interrupted run it is the last heartbeat.
     pub ended_at: Option<Timestamp>,
 }
 
@@ -124,7 +124,7 @@ pub struct NewEvaluation {
 pub struct Services {
     /// Holds the runs.
     pub store: Store,
-    /// Answers the questions.
+    /// Asks the questions, and runs the expected statements.
     pub answering: Answering,
     /// Reads the rows of answers.
     pub stored_results: StoredResults,

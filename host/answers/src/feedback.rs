@@ -84,14 +84,14 @@ impl NewFeedback {
     }
 }
 
-/// Feedback, with what it is about.
+/// The rating of a response by one key, with the question and the statement that it rates.
 #[derive(Clone, Debug)]
 pub struct Feedback {
     /// Id; later ones sort after earlier ones.
     pub id: Uuid,
     /// UUID of the rated response.
     pub response_id: Uuid,
-    /// Id of the key that gave it.
+    /// Id of the key that gave it. A key that rates a response again replaces its feedback.
     pub key_id: String,
     /// Whether the response was right.
     pub rating: Rating,

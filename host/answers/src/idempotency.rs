@@ -40,7 +40,7 @@ pub struct Request {
     other_hashes: Vec<Vec<u8>>,
 }
 
-/// The unique key of a request.
+/// The same name from another key, or for another route, is another request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct RequestKey {
     key_id: Arc<str>,
@@ -48,7 +48,7 @@ struct RequestKey {
     name: String,
 }
 
-/// The outcome of a request.
+/// What a retry of the request gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A response, which has its own row.

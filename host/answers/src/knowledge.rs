@@ -50,7 +50,7 @@ pub struct Services {
     pub ending: CancellationToken,
 }
 
-/// The knowledge of Minds, checked.
+/// The knowledge of Minds. Each entry is checked against the data before it is stored, and again in the background.
 #[derive(Clone)]
 pub struct CheckedKnowledge(Arc<Services>);
 

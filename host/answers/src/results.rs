@@ -63,7 +63,7 @@ pub struct AcceptedStatement {
 }
 
 impl AcceptedStatement {
-    /// The names of its datasources.
+    /// The names of the datasources that the statement reads.
     pub fn datasources(&self) -> Vec<&str> {
         let indices = self.guarded.reads().datasources().iter();
         let datasources = indices.filter_map(|index| self.access.scope.datasources.get(*index));

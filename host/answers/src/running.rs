@@ -45,13 +45,13 @@ pub enum Kind {
 pub struct Job {
     /// Its id; that of the response for an answer.
     pub id: Uuid,
-    /// What it is for.
+    /// Which request made it: a question, SQL, a page or an export.
     pub kind: Kind,
-    /// Workspace of its key.
+    /// Id of the workspace of its key.
     pub workspace_id: String,
-    /// Key that it runs for.
+    /// Id of the key that it runs for.
     pub key_id: String,
-    /// The Mind that is asked.
+    /// Id of the Mind that is asked.
     pub mind_id: String,
     /// The Mind's name at the start.
     pub mind_name: String,

@@ -27,7 +27,7 @@ pub enum Event {
     MessageAdded,
     /// A piece of text.
     Delta(Arc<str>),
-    /// The complete text.
+    /// The complete text, the same as all pieces together.
     TextDone(Arc<str>),
     /// The finished output item, as in the response.
     ItemDone(Arc<RawValue>),
@@ -79,7 +79,7 @@ pub struct Step {
     pub sql: Option<String>,
     /// The number of rows, or the error.
     pub message: String,
-    /// Its duration in milliseconds.
+    /// Zero for a call that was refused before it ran.
     pub duration_ms: u64,
 }
 
@@ -90,7 +90,7 @@ pub struct EventLog {
     length: watch::Sender<usize>,
     /// Readers that own the answer: without any, it is cancelled.
     owners: AtomicUsize,
-    /// The id of the message of the answer.
+    /// The message that the answer becomes; chosen before the answer starts.
     pub message_id: Uuid,
     /// Whether the client wants to see the steps, so that a resumed stream has the same number of events.
     pub shows_steps: bool,
@@ -205,7 +205,7 @@ impl EventReader {
         }
     }
 
-    /// The log that it reads.
+    /// The log of the same answer, also after this reader is at its end.
     pub fn log(&self) -> &EventLog {
         &self.log
     }

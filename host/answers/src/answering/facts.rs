@@ -16,7 +16,7 @@ pub struct ExecutedStatement {
     pub facts: ResultFacts,
 }
 
-/// What is known of a result.
+/// The tables, the size and the assumptions of a result, without its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResultFacts {
     /// The tables that the statement read, as `datasource.schema.table`.
@@ -32,7 +32,7 @@ pub struct ResultFacts {
 /// What is told beside the text of an answer: statement, tables, sizes, warnings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnswerFacts {
-    /// Of the result that it is based on.
+    /// `None` if the answer is not based on a statement.
     pub result: Option<ResultFacts>,
     /// Questions that can be answered next.
     pub follow_up_questions: Vec<String>,

@@ -9,7 +9,7 @@ use mindhost_catalog::{ColumnDetail, TableDetail};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{self, spelled};
 
-/// Questions of one answer.
+/// Questions that one answer suggests at most.
 const MAX_QUESTIONS: usize = 3;
 /// Tables that they are made of.
 const MAX_TABLES: usize = 3;

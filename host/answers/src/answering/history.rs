@@ -53,12 +53,12 @@ impl Dialogue {
         Ok(dialogue)
     }
 
-    /// The messages for the model.
+    /// As the next request to the model sends them.
     pub fn messages(&self) -> &[ModelMessage] {
         &self.messages
     }
 
-    /// Its tokens, by estimate.
+    /// Tokens of all messages, by the estimate of [`tokens`].
     pub fn tokens(&self) -> usize {
         self.messages.iter().map(tokens_of).sum()
     }

@@ -23,11 +23,11 @@ use mindhost_core::{
 /// Messages that are read at a time.
 const PAGE: usize = 100;
 
-/// A validated request.
+/// A request that passed the checks, with everything that its answer needs.
 pub struct AnswerRequest {
-    /// The Mind that answers.
+    /// The version of the Mind that answers, also if the Mind changes meanwhile.
     pub mind: Arc<Mind>,
-    /// The conversation that it is added to.
+    /// The one that question and answer are added to, if the response is stored.
     pub conversation: Conversation,
     /// Whether the conversation is not stored yet.
     pub is_new: bool,

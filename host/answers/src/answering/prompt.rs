@@ -23,7 +23,7 @@ pub struct PromptFacts<'a> {
     pub question: &'a str,
     /// What the Mind was taught and fits the question, within its budget; empty if there is nothing.
     pub knowledge: &'a str,
-    /// Today, in UTC.
+    /// In UTC; tells the model what "last month" means.
     pub today: Date,
 }
 

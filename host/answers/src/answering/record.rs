@@ -134,13 +134,13 @@ impl Truncation {
 /// Token counts; zero if the model reports none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens read.
+    /// What the model read, over all turns: each turn reads the dialogue again.
     pub input_tokens: u64,
-    /// Tokens written.
+    /// What the model wrote, over all turns, with its tool calls.
     pub output_tokens: u64,
 }
 
-/// Limits of the caller.
+/// Limits that the caller set for this response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
@@ -190,13 +190,13 @@ pub struct Settings {
 pub struct ResponseRecord {
     /// UUID, the same that the caller got with the first event.
     pub id: Uuid,
-    /// Workspace of the caller.
+    /// Id of the workspace of the key that asked.
     pub workspace_id: String,
-    /// Key that asked.
+    /// Id of the key that asked, which owns the response.
     pub key_id: String,
-    /// Conversation that it belongs to.
+    /// `None` if the conversation was deleted, or is new and not stored.
     pub conversation_id: Option<Uuid>,
-    /// Mind that answers.
+    /// Id of the Mind that answers.
     pub mind_id: String,
     /// The Mind's name when it was asked.
     pub mind_name: String,
@@ -208,17 +208,17 @@ pub struct ResponseRecord {
     pub output: Vec<Arc<RawValue>>,
     /// Tokens.
     pub usage: Usage,
-    /// Metadata of the caller.
+    /// The caller's own notes: up to 16 short texts by name.
     pub metadata: Map<String, Value>,
     /// The caller's instructions for this response.
     pub instructions: Option<String>,
-    /// The response that it continues.
+    /// The `previous_response_id` of the request.
     pub previous_response_id: Option<Uuid>,
     /// Whether it continues after its client disconnects.
     pub background: bool,
-    /// Whether it is stored.
+    /// The `store` of the request. If false, neither it nor its messages are kept.
     pub is_stored: bool,
-    /// Limits of the caller.
+    /// What the caller allowed at most.
     pub limits: Limits,
     /// Other settings of the caller.
     pub settings: Settings,

@@ -55,13 +55,13 @@ impl Replace {
 /// What to change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Advice {
-    /// Parts to replace.
+    /// Names, keywords or signs that are wrong, at most eight.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replace: Vec<Replace>,
     /// Joins to add behind the last table of FROM.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub add_join: Vec<String>,
-    /// What to add at the end.
+    /// A missing bracket, or the dialect's LIMIT.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub add_at_end: Option<String>,
     /// The GROUP BY that the statement needs.

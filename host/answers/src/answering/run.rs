@@ -39,7 +39,7 @@ use mindhost_plugins::serving_versions;
 /// Tokens of the Mind's knowledge in a prompt at most.
 const KNOWLEDGE_TOKENS: usize = 2000;
 
-/// The task of one answer.
+/// Everything that makes one answer. [`Task::run`] takes it and sends the last event.
 pub struct Task {
     /// What it is made with.
     pub inner: Arc<Inner>,

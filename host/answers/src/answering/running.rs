@@ -49,7 +49,7 @@ struct FinishedLog {
 }
 
 impl RunningAnswer {
-    /// The response as it is now.
+    /// From the newest event that has it; else as it was at the start.
     pub fn now(&self) -> Arc<ResponseRecord> {
         self.log.record().unwrap_or_else(|| self.record.clone())
     }
@@ -213,7 +213,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// The log of the answer.
+    /// Where the answer appends its events.
     pub fn log(&self) -> &Arc<EventLog> {
         &self.answer.log
     }

@@ -17,7 +17,7 @@ const MAX_NAME_BYTES: usize = 128;
 /// Bytes of a vendor's own data in one turn.
 const MAX_OPAQUE_BYTES: usize = 4 * 1024 * 1024;
 
-/// The output of one turn.
+/// What the model said, called and used in one turn, put together from its events.
 #[derive(Debug, Default)]
 pub struct Turn {
     /// What the model said in words, without its tool calls.

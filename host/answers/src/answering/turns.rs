@@ -41,7 +41,7 @@ pub struct Answer {
     pub facts: AnswerFacts,
 }
 
-/// The turns of one answer.
+/// Asks the model and runs its tool calls, turn by turn, until it answers or reaches a limit.
 pub struct Turns<'a> {
     /// The model that answers.
     pub model: &'a dyn Model,

@@ -49,7 +49,7 @@ pub async fn insert(tx: &mut Tx, conversations: &[&Conversation]) -> Result<()> 
 pub struct NewMessage<'a> {
     /// The one that the message is added to.
     pub conversation: &'a Conversation,
-    /// The response that it belongs to.
+    /// Id of the response that wrote or answers it.
     pub response: Option<Uuid>,
     /// From 1.
     pub position: i64,
@@ -134,7 +134,7 @@ pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<bool> {
     Ok(done.rows_affected() > 0)
 }
 
-/// Appends messages.
+/// Adds messages behind the last one. The conversation must be new in this transaction, bound or locked by it.
 pub async fn append(
     tx: &mut Tx,
     conversation: &Conversation,
@@ -263,7 +263,7 @@ pub async fn remove(store: &Store, conversation: &Conversation, id: Uuid) -> Res
     Ok(true)
 }
 
-/// The conversation that a message is in.
+/// Id of the conversation that a message is in, without a check of its owner. `None` if there is no such message.
 pub async fn conversation_of(store: &Store, message: Uuid) -> Result<Option<Uuid>> {
     let row = sqlx::query("SELECT conversation_id FROM messages WHERE id = $1")
         .bind(message.to_string())
@@ -400,7 +400,7 @@ pub async fn instructions(store: &Store, conversation: Uuid) -> Result<Vec<Messa
     rows.iter().rev().map(message_of).collect()
 }
 
-/// One message of a conversation.
+/// `None` if the message does not exist or is in another conversation.
 pub async fn message(store: &Store, conversation: Uuid, id: Uuid) -> Result<Option<Message>> {
     let query =
         format!("SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation_id = $1 AND id = $2");

@@ -31,7 +31,7 @@ impl Place<'_> {
     }
 }
 
-/// A name in the quotes of a dialect.
+/// The name as an identifier: in backticks for MySQL and ClickHouse, else in double quotes.
 pub(super) fn quoted(dialect: Dialect, name: &str) -> String {
     match dialect {
         Dialect::Mysql | Dialect::Clickhouse => format!("`{}`", name.replace('`', "``")),

@@ -128,7 +128,7 @@ impl Access {
             .collect()
     }
 
-    /// The dialect of one of them.
+    /// The dialect of the datasource with this name; `None` if the Mind has no such datasource.
     pub fn dialect_of(&self, name: &str) -> Option<Dialect> {
         self.scope
             .datasources

@@ -17,7 +17,7 @@ use mindhost_sql::{deterministic::is_deterministic, guard::GuardedStatement, jso
 
 /// Results with more rows are not compared.
 const MAX_ROWS: usize = 10_000;
-/// Rows that are asked for at once.
+/// Rows that one call of the connector returns at most.
 const ROWS_AT_ONCE: u32 = 8_192;
 /// Timeout for one of the runs; a slower statement is not compared.
 const TIMEOUT: Duration = Duration::from_secs(30);

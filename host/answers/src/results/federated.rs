@@ -31,7 +31,7 @@ pub struct Federated {
     pub digests: Digests,
 }
 
-/// The digests as a list.
+/// The digests in order, separated by commas.
 pub fn listed(digests: &Digests) -> String {
     let digests = lock(digests);
     digests

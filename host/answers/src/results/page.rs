@@ -46,7 +46,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Rows on this page.
+    /// At most the limit of the window; fewer on the last page, or at its limit of bytes.
     pub fn rows(&self) -> u64 {
         self.batches.iter().map(|batch| batch.rows() as u64).sum()
     }

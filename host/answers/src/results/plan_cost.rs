@@ -79,7 +79,7 @@ fn too_high(cost: Option<f64>, max_cost: f64) -> Error {
     )
 }
 
-/// The plan as JSON.
+/// Runs an EXPLAIN statement, and parses its first cell as JSON.
 async fn plan(connection: &mut dyn Connection, text: String, call: &Call) -> Result<Value> {
     let statement = Statement {
         text,

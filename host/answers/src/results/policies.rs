@@ -80,7 +80,7 @@ pub(super) fn withheld(error: Error, guarded: &GuardedStatement) -> Error {
 /// Whether the policy of a Mind fits its table, for those who write policies.
 #[derive(Debug)]
 pub struct Problem {
-    /// Index of the policy.
+    /// From 0, in the list of policies that was checked.
     pub index: usize,
     /// What does not fit.
     pub error: Error,

@@ -9,7 +9,7 @@ use mindhost_sql::{
     schema::column_types,
 };
 
-/// Most characters of one cell.
+/// A longer text in a cell is cut here.
 const CELL_CHARACTERS: usize = 500;
 
 /// `{columns, rows, row_count, truncated}`; without `values` the rows are withheld, with a note for the model. The

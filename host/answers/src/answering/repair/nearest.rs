@@ -1,6 +1,6 @@
 //! The names that are most like a written one.
 
-/// Names that are given at most.
+/// Names that [`nearest`] returns at most.
 const MAX_NAMES: usize = 3;
 /// The least likeness, from 0 to 1.
 const MIN_LIKENESS: f64 = 0.42;
@@ -8,7 +8,7 @@ const MIN_LIKENESS: f64 = 0.42;
 const BY_PARTS: f64 = 0.98;
 /// Letters of an abbreviation.
 const MIN_PREFIX: usize = 3;
-/// Characters of a name that count.
+/// Characters of a name that are compared; the rest is cut off.
 const MAX_CHARACTERS: usize = 64;
 
 /// The most similar candidates, best first. Each comes with its own text, which is returned.

@@ -4,9 +4,9 @@ use crate::results::Access;
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{self, Name, Outline, Table, same_column, spelled};
 
-/// The scope of a statement, flat.
+/// The tables of all datasources of an access in one list, with the dialect that names are compared in.
 pub struct StatementScope<'a> {
-    /// The dialect of the statement.
+    /// Decides how names are quoted and compared.
     pub dialect: Dialect,
     /// What the statement may read, of all datasources of the Mind.
     pub tables: Vec<KnownTable<'a>>,
@@ -16,7 +16,7 @@ pub struct StatementScope<'a> {
 /// A table that may be named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownTable<'a> {
-    /// The name of its datasource.
+    /// The name of its datasource, which a statement over several datasources writes first.
     pub datasource: &'a str,
     /// As a statement writes it, without quotes.
     pub schema: &'a str,

@@ -27,7 +27,7 @@ pub fn advise(sql: &str, words: &[Word], known: &StatementScope<'_>, advice: &mu
     top(words, known.dialect, advice);
 }
 
-/// A misspelt first word.
+/// If the first word is almost SELECT, WITH or VALUES, advises that.
 pub fn first_word(words: &[Word], advice: &mut Advice) {
     let Some(first) = words.iter().find(|word| word.is_name) else {
         return;

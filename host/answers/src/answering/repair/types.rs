@@ -10,9 +10,9 @@ use mindhost_sql::outline::{Column, Comparison, Literal, Outline, same_column};
 pub enum Kind {
     /// Whole numbers.
     Integer,
-    /// Other numbers.
+    /// Decimals, floating-point numbers and money.
     Number,
-    /// Text.
+    /// Strings of any length, and enums.
     Text,
     /// Dates and times.
     Time,

@@ -22,7 +22,7 @@ use mindhost_retrieval::{Column, Index, Table};
 const MOST_LETTERS: usize = 100;
 /// Columns in which the catalog's values are given.
 const MOST_FOUND: usize = 20;
-/// Columns that are read.
+/// Columns that one call reads at most; the others are named in the result.
 const MOST_COLUMNS: usize = 8;
 /// Rows of a table that is read; a larger one would be read whole.
 const MOST_ROWS: u64 = 1_000_000;
