@@ -39,10 +39,10 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// How often finished minutes of `folding` are written.
 const FOLD_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A note of one action.
+/// What is noted of one action of a caller or on the command line. Its time and id are added when it is queued.
 #[derive(Clone, Debug)]
 pub struct Note {
-    /// Workspace of the action.
+    /// Id of the workspace whose trail lists it.
     pub workspace: Arc<str>,
     /// Its key; `None` on the command line, and for a wrong key.
     pub key: Option<Arc<str>>,
@@ -103,7 +103,7 @@ pub struct AuditFilter {
     pub limit: u32,
 }
 
-/// The audit trail.
+/// Writes notes in the background, reads them, and deletes old ones.
 #[derive(Clone, Debug)]
 pub struct Audit {
     store: Store,

@@ -28,7 +28,7 @@ pub struct Holder<'a> {
     pub table: &'a str,
     /// Id of the row in that table.
     pub id: &'a str,
-    /// Id of its workspace.
+    /// Id of the workspace of the row.
     pub workspace: &'a str,
     /// The engine or plugin that gets the secrets.
     pub served_by: &'a str,
@@ -66,7 +66,7 @@ impl StoredData {
         secret.map(|(name, _)| name)
     }
 
-    /// The sealed secrets.
+    /// The encrypted secrets, for their column; `None` if there are none.
     pub fn sealed(&self) -> Option<&[u8]> {
         self.sealed.as_deref()
     }

@@ -104,7 +104,7 @@ impl StoredConnection for Datasource {
 pub struct NewDatasource {
     /// `[A-Za-z][A-Za-z0-9_]{0,61}`
     pub name: String,
-    /// Engine kind.
+    /// Engine kind as the caller spells it, such as `postgres`. It cannot change later.
     pub engine: String,
     /// May be empty.
     pub description: String,
@@ -121,11 +121,11 @@ pub struct Changes {
     pub name: Option<String>,
     /// Must be the current engine.
     pub engine: Option<String>,
-    /// A new description.
+    /// Empty removes it.
     pub description: Option<String>,
     /// The properties that change.
     pub connection_data: Option<Map<String, Value>>,
-    /// The settings that change.
+    /// Each setting by itself; the others keep their values.
     pub settings: SettingsChange,
 }
 

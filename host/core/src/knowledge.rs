@@ -54,7 +54,7 @@ impl Status {
     }
 }
 
-/// A stored entry.
+/// A piece of knowledge as it is stored, with the result of its last check.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Id; later ones sort after earlier ones.
@@ -114,12 +114,12 @@ pub enum Change {
     Overtaken,
 }
 
-/// A Mind with knowledge.
+/// What tells whether the knowledge of a Mind must be checked again.
 #[derive(Clone, Debug)]
 pub struct MindRef {
-    /// Id of the workspace.
+    /// Id of the workspace of the Mind.
     pub workspace: String,
-    /// Id of the Mind.
+    /// Id of the Mind, which has at least one entry.
     pub mind: String,
     /// When the Mind was changed.
     pub updated_at: i64,

@@ -28,26 +28,26 @@ use mindhost_store::{ReadCache, ResourceKind, Store, new_id, now, timestamp};
 pub struct MindPolicy {
     /// UUID, so that the policy outlives a new name.
     pub datasource_id: String,
-    /// Which table of it.
+    /// Schema and name of the table in that datasource.
     pub table: TableRef,
     /// What is seen.
     pub rule: Rule,
 }
 
-/// A Mind.
+/// A name that answers questions: some datasources, a model, and what callers may see.
 #[derive(Clone, Debug)]
 pub struct Mind {
     /// Id; conversations bind to it.
     pub id: String,
-    /// Id of its workspace.
+    /// Id of the only workspace whose keys see it.
     pub workspace_id: String,
     /// Unique in the workspace; may change.
     pub name: String,
     /// In the order given.
     pub datasources: Vec<MindDatasource>,
-    /// Id of the model provider.
+    /// UUID, so that the provider may get a new name.
     pub provider_id: String,
-    /// Name of the model provider.
+    /// The name of that provider now.
     pub provider: String,
     /// The model that it asks for; empty when the plugin decides.
     pub model_name: String,
@@ -61,10 +61,10 @@ pub struct Mind {
     pub updated_at: jiff::Timestamp,
 }
 
-/// A datasource of a Mind.
+/// A datasource that a Mind may read, and how much of it.
 #[derive(Clone, Debug)]
 pub struct MindDatasource {
-    /// Id of the datasource.
+    /// UUID of the datasource.
     pub id: String,
     /// Its name now.
     pub name: String,
@@ -91,7 +91,7 @@ impl Mind {
     }
 }
 
-/// A new Mind.
+/// What a Mind is made of, before its names and parameters are checked.
 #[derive(Debug)]
 pub struct NewMind {
     /// `[A-Za-z][A-Za-z0-9_-]{0,63}`
@@ -102,7 +102,7 @@ pub struct NewMind {
     pub provider: Option<String>,
     /// `None` means the provider's default.
     pub model_name: Option<String>,
-    /// As [`Mind::parameters`].
+    /// As [`Mind::parameters`]; may be empty.
     pub parameters: Map<String, Value>,
 }
 
@@ -137,7 +137,7 @@ pub async fn ids(store: &Store, workspace: &str, names: &[String]) -> Result<Vec
 /// The Minds of all workspaces.
 pub struct Minds {
     providers: Arc<Providers>,
-    /// Ids, by workspace and name.
+    /// Saves looking up the id of a Mind by workspace and name.
     ids_by_name: ReadCache<Arc<str>>,
     /// By workspace and id.
     cache: ReadCache<Arc<Mind>>,

@@ -28,16 +28,16 @@ use mindhost_store::{AnyRow, ReadCache, ResourceKind, Row, Store, new_id, now, t
 /// The provider that every workspace has from the start, and the plugin that serves it.
 pub const BUILTIN: (&str, &str) = ("offline", "model-offline");
 
-/// A model provider.
+/// A configured model vendor: the plugin that serves it, and what the plugin connects with.
 #[derive(Clone, Debug)]
 pub struct Provider {
-    /// Id.
+    /// UUID; Minds refer to it.
     pub id: String,
-    /// Id of its workspace.
+    /// Id of the workspace whose Minds may use it.
     pub workspace_id: String,
     /// Unique in the workspace.
     pub name: String,
-    /// Name of the model plugin.
+    /// The `name` in the manifest of the plugin that serves it.
     pub plugin: String,
     /// For people; may be empty.
     pub description: String,
@@ -100,12 +100,12 @@ impl Provider {
     }
 }
 
-/// A new provider.
+/// What a provider is made of, not checked yet.
 #[derive(Debug)]
 pub struct NewProvider {
     /// `[A-Za-z][A-Za-z0-9_-]{0,63}`
     pub name: String,
-    /// Name of the model plugin.
+    /// The `name` in the manifest of the plugin that serves it.
     pub plugin: String,
     /// May be empty.
     pub description: String,
@@ -122,11 +122,11 @@ pub struct Changes {
     pub name: Option<String>,
     /// Another plugin. Decides where secrets go.
     pub plugin: Option<String>,
-    /// A new description.
+    /// Empty removes it.
     pub description: Option<String>,
     /// The properties that change.
     pub connection_data: Option<Map<String, Value>>,
-    /// Becomes the default.
+    /// True takes it from the current default. False is an error for that one.
     pub is_default: Option<bool>,
 }
 
@@ -149,7 +149,7 @@ pub async fn ensure_builtin(store: &Store, workspace: &str) -> Result<()> {
 
 /// A provider and its connection data in clear, ready for calls.
 pub struct Ready {
-    /// Name of the plugin that asks it.
+    /// The `name` in the manifest of the plugin that calls it.
     pub plugin: String,
     /// What the plugin is pointed at, secrets in clear.
     pub target: Target,

@@ -134,7 +134,7 @@ pub struct Rollout {
     pub ended_at: Option<Timestamp>,
 }
 
-/// Options of an activation.
+/// How to replace a version: by default at once, without new rights, and only if the checks pass.
 #[derive(Clone, Debug, Default)]
 pub struct ActivationOptions {
     /// The canary: a share of the calls, from 0.0 to 1.0, and its duration.
@@ -145,7 +145,7 @@ pub struct ActivationOptions {
     pub accept_rights: Vec<String>,
 }
 
-/// The rollouts of this host.
+/// Starts rollouts, follows them, and rolls them back. Each plugin has at most one at a time.
 #[derive(Clone)]
 pub struct Rollouts(Arc<Inner>);
 
@@ -157,7 +157,7 @@ struct Inner {
 
 /// The parts that rollouts use.
 pub struct Services {
-    /// The store.
+    /// Holds all rollouts, so that other hosts see them and can stop them.
     pub store: Store,
     /// The installed and serving versions.
     pub registry: Arc<Registry>,
@@ -173,7 +173,7 @@ pub struct Services {
     pub ending: CancellationToken,
 }
 
-/// A rollout in progress.
+/// What steers the task of a rollout on this host.
 #[derive(Clone)]
 struct RolloutTask {
     state: watch::Receiver<Rollout>,

@@ -76,9 +76,9 @@ pub struct Unsealable;
 /// The row and destination that a sealed value is bound to. It opens for nothing else.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding<'a> {
-    /// Table of the row.
+    /// Table of the store that has the row.
     pub table: &'a str,
-    /// Id of the row.
+    /// Id of the row in that table.
     pub id: &'a str,
     /// Where the value goes, in a form that the caller defines.
     pub destination: &'a str,
@@ -105,7 +105,7 @@ impl SecretKey {
         Zeroizing::new(STANDARD.encode(*self.0))
     }
 
-    /// Its id.
+    /// Derived from the key, and reveals nothing of it. Marks what the key sealed.
     pub fn id(&self) -> KeyId {
         let mut id = [0; ID];
         id.copy_from_slice(&self.derive("id")[..ID]);
@@ -158,7 +158,7 @@ impl SecretKey {
     }
 }
 
-/// An opened value.
+/// The plain bytes of a sealed value. They are overwritten when dropped.
 pub type OpenedSecret = Zeroizing<Vec<u8>>;
 
 impl Binding<'_> {
@@ -198,7 +198,7 @@ impl SecretKeys {
         Self(Arc::new(RwLock::new(Ring { keys, sealing })))
     }
 
-    /// A single key.
+    /// One key that seals and opens.
     pub fn single(key: SecretKey) -> Self {
         Self::new(vec![key.clone()], key)
     }

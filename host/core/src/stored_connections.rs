@@ -35,7 +35,7 @@ pub(crate) trait StoredConnection: Sized + Send + Sync {
     /// The one column that the other kind does not have.
     const OWN_COLUMN: &'static str;
 
-    /// The row from its columns.
+    /// Reads a row that has the shared columns and [`Self::OWN_COLUMN`].
     fn from_row(row: &AnyRow) -> Result<Self>;
 
     /// The columns that both kinds have.

@@ -78,7 +78,7 @@ pub struct Span {
     pub from: Date,
     /// The last day.
     pub until: Date,
-    /// One key only.
+    /// Id of the only key to list; `None` for all keys.
     pub key: Option<String>,
     /// Most lines to return.
     pub limit: u32,

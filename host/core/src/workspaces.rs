@@ -40,7 +40,7 @@ pub struct Workspace {
     pub created_at: jiff::Timestamp,
 }
 
-/// The workspaces of the store.
+/// Creates, lists and deletes workspaces.
 #[derive(Clone)]
 pub struct Workspaces {
     store: Store,

@@ -60,7 +60,7 @@ pub struct NewKey {
 }
 
 impl Key {
-    /// Whether it has expired.
+    /// Whether `expires_at` has passed. A key can be revoked without that.
     pub fn has_expired(&self) -> bool {
         self.expires_at
             .is_some_and(|at| at.as_microsecond() <= now())

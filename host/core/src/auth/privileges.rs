@@ -3,7 +3,7 @@
 use super::{Caller, Role, key::NewKey};
 use mindhost_base::error::{Code, Error, Result};
 
-/// The privileges of a key.
+/// What a key may do, compared between a caller and a key that it makes or rotates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Privileges<'a> {
     pub role: Role,

@@ -124,7 +124,7 @@ pub enum Cardinality {
 }
 
 impl Cardinality {
-    /// In words.
+    /// As the model is told: `many to one`.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::OneToOne => "one to one",

@@ -42,7 +42,7 @@ struct DocumentBody<'a> {
     verified_queries: Vec<&'a VerifiedQuery>,
 }
 
-/// An entry of a document.
+/// One piece of knowledge in a document, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentEntry {
     /// Its line, from 1.

@@ -19,7 +19,7 @@ pub(super) const HEARTBEAT: Duration = Duration::from_secs(3);
 /// A request of another host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RemoteRequest {
-    /// Nothing.
+    /// No host asked for anything.
     Nothing,
     /// End the probation as passed: another version comes.
     Settle,

@@ -32,7 +32,7 @@ pub enum KeyError {
         /// Why.
         source: io::Error,
     },
-    /// The command failed.
+    /// `secrets.key_command` did not start, failed, took too long, or printed no text.
     #[error("secrets.key_command failed: {0}; run it by hand to see why")]
     Command(String),
     /// The source holds something else.
@@ -68,7 +68,7 @@ pub enum KeyError {
         marker.display()
     )]
     AlreadyUpgraded {
-        /// The key.
+        /// Id of the key that the store is sealed with now.
         key: KeyId,
         /// The marker file of the upgrade.
         marker: PathBuf,
@@ -91,7 +91,7 @@ pub struct Source {
 enum Origin {
     /// A file, which the first start makes.
     File(PathBuf),
-    /// The setting itself.
+    /// The keys in base64, from `secrets.key`.
     Setting(config::Secret),
     /// A program and its arguments; what it prints.
     Command(Vec<String>),
@@ -127,7 +127,7 @@ impl Source {
         }
     }
 
-    /// The file, if it is one.
+    /// The path, if the keys are in a file; else the server cannot make or change them.
     pub fn file(&self) -> Option<&Path> {
         match &self.origin {
             Origin::File(path) => Some(path),

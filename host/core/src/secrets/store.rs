@@ -19,7 +19,7 @@ const ALIVE_MICROS: i64 = 45 * 1_000_000;
 pub struct KeyHost {
     /// Where it runs, for people.
     pub name: String,
-    /// Ids of the keys that it has.
+    /// Ids of the keys that it can open values with.
     pub key_ids: Vec<String>,
     /// Id of the key that it seals with.
     pub sealing: String,
@@ -37,7 +37,7 @@ impl KeyHost {
     }
 }
 
-/// The check values of a store.
+/// What proves that the store was written with a key, as far as the store has it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct CheckValues {
     /// That of the current key.

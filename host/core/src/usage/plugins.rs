@@ -70,7 +70,7 @@ pub struct Line {
 /// Which lines to read.
 #[derive(Clone, Debug)]
 pub struct Span {
-    /// Name of the plugin.
+    /// The `name` in the plugin's manifest; lines of all its versions are read.
     pub plugin: String,
     /// The first day.
     pub from: Date,

@@ -44,7 +44,7 @@ static ADD: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Adds to the sums.
+/// Adds increments to the stored sums in one transaction, and keeps the larger peak of memory.
 pub(super) async fn add(store: &Store, sums: &HashMap<Account, Figures>) -> Result<()> {
     let mut tx = store.begin_records().await?;
     for (who, figures) in sums {
