@@ -25,7 +25,7 @@ const MAX_TABLES: usize = 40_000;
 /// Longest common value that is indexed and shown, in characters.
 const MAX_VALUE: usize = 64;
 
-/// The kept indexes.
+/// Keeps indexes by view, so that a search need not read the catalog again until it changes.
 #[derive(Debug)]
 pub struct Indexes {
     /// By id of the datasource.

@@ -124,7 +124,7 @@ pub struct Filter<'a> {
 pub struct CatalogPage {
     /// Sorted by schema and name.
     pub tables: Vec<Table>,
-    /// The status of the datasource.
+    /// That of the datasource, whichever tables are on the page.
     pub status: Status,
 }
 

@@ -19,7 +19,7 @@ use mindhost_plugin_api::{
     Call, Connection, Connector, StatisticsOptions, TableInfo, TableRef, Target,
 };
 
-/// Tables per call of `describe_tables`.
+/// Tables that one call of `describe_tables` names.
 const TABLES_PER_CALL: usize = 50;
 
 /// Rows up to which a table is always sampled to its end.
@@ -34,19 +34,19 @@ pub enum RunOutcome {
     Cancelled,
     /// The run has ended, was deleted, or belongs to another host. It must not write.
     Lost,
-    /// The engine failed.
+    /// The engine failed or does not exist. Tables that alone could not be loaded do not end a run.
     Failed(Error),
 }
 
 /// Loads the tables of one run.
 pub struct Loader<'a> {
-    /// The store of the results.
+    /// Where it puts the tables, and asks whether the run is still its own.
     pub store: &'a CatalogStore,
     /// Finds the engine.
     pub engines: &'a dyn Engines,
     /// Limits.
     pub settings: &'a config::Catalog,
-    /// Id of this host.
+    /// Id of this process. Writes for a run that another host has claimed are lost.
     pub host: &'a str,
     /// The row in the store that this host has claimed.
     pub run: &'a Run,

@@ -8,13 +8,13 @@ use mindhost_base::error::{Code, Error, Result};
 /// The plan. Empty if there is nothing to load.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// A run to start.
+    /// `None` if active runs do it all, or there is nothing to load.
     pub start: Option<Start>,
     /// Active runs that do a part of the request.
     pub joined: Vec<String>,
 }
 
-/// A run to start.
+/// What a new run begins with.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Start {
     /// Whether it lists the tables of the source first.

@@ -33,7 +33,7 @@ use mindhost_store::{new_id, now};
 
 /// Runs that this host executes concurrently.
 const MAX_RUNS: usize = 4;
-/// Interval of the heartbeats of a run.
+/// How often this host tells the store that a run is alive, and asks whether to cancel it.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
 /// Time without a heartbeat after which another host may claim the run.
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(20);

@@ -30,16 +30,16 @@ const BATCH_ROWS: u32 = 1_024;
 /// The limits of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Most rows.
+    /// Rows that are read at most.
     pub rows: u64,
-    /// Longest time.
+    /// For each statement, and for reading all rows.
     pub time: Duration,
 }
 
-/// The result of a sample.
+/// What was learnt of a table by reading some of its rows.
 #[derive(Debug)]
 pub struct Sample {
-    /// Statistics by column name.
+    /// By column name; empty for a table without columns.
     pub statistics: HashMap<String, Statistics>,
     /// Exact if the scan or a count reached the end of the table, else the engine's estimate.
     pub row_count: Option<u64>,

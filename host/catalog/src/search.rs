@@ -27,7 +27,7 @@ pub struct View {
 /// One datasource of a Mind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViewSource {
-    /// Id of the datasource.
+    /// UUID of the datasource.
     pub id: String,
     /// The datasource's name in its workspace.
     pub name: String,
@@ -51,10 +51,10 @@ pub struct SearchResult {
     pub do_fit: bool,
 }
 
-/// A table that fits.
+/// A table as a search shows it to a model: shorter than [`TableDetail`].
 #[derive(Clone, Debug, Serialize)]
 pub struct FoundTable {
-    /// Name of the datasource.
+    /// Name of the datasource in its workspace.
     pub datasource: String,
     /// `schema.table`
     #[serde(rename = "table")]
@@ -62,7 +62,7 @@ pub struct FoundTable {
     /// `TABLE`, `VIEW`, …
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its description.
+    /// The caller's text, else the source's comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// `None` when unknown.
@@ -86,20 +86,20 @@ fn is_zero(count: &usize) -> bool {
 /// A column of a table that fits.
 #[derive(Clone, Debug, Serialize)]
 pub struct FoundColumn {
-    /// Name.
+    /// As the engine spells it.
     pub name: String,
     /// The engine's own type.
     #[serde(rename = "type")]
     pub data_type: String,
-    /// Its description.
+    /// The caller's text, else the source's comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
 
-/// A table in detail.
+/// A table with everything that a model may know of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct TableDetail {
-    /// Name of the datasource.
+    /// Name of the datasource in its workspace.
     pub datasource: String,
     /// `schema.table`
     #[serde(rename = "table")]
@@ -107,7 +107,7 @@ pub struct TableDetail {
     /// `TABLE`, `VIEW`, …
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its description.
+    /// The caller's text, else the source's comment.
     pub description: Option<String>,
     /// `None` when unknown.
     pub row_count: Option<u64>,
@@ -119,17 +119,17 @@ pub struct TableDetail {
     pub foreign_keys: Vec<DescribedKey>,
 }
 
-/// A column in detail.
+/// A column with its statistics.
 #[derive(Clone, Debug, Serialize)]
 pub struct ColumnDetail {
-    /// Name.
+    /// As the engine spells it.
     pub name: String,
     /// The engine's own type.
     #[serde(rename = "type")]
     pub data_type: String,
     /// Whether NULL is allowed.
     pub nullable: bool,
-    /// Its description.
+    /// The caller's text, else the source's comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Most common first. Absent where values may not go to a model vendor, as least and greatest value are.

@@ -119,7 +119,7 @@ impl StoredStatistics {
             .map_err(Error::internal)
     }
 
-    /// The JSON text.
+    /// A JSON object, as it is stored and shown.
     pub fn text(&self) -> &str {
         self.0.get()
     }

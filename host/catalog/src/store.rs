@@ -23,7 +23,7 @@ pub use runs::Heartbeat;
 pub use version::CatalogVersion;
 pub use write::TableSnapshot;
 
-/// The tables of the catalog in the store.
+/// Reads and writes tables, runs and statistics of all datasources.
 #[derive(Clone, Debug)]
 pub struct CatalogStore {
     store: Store,

@@ -159,13 +159,13 @@ impl Description {
 /// A table as the catalog holds it.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Id of the entry.
+    /// UUID, given when the source first listed the table.
     pub id: String,
     /// Schema and name.
     pub table: TableRef,
     /// `TABLE`, `VIEW`, …; `UNKNOWN` until loaded.
     pub kind: String,
-    /// Its description.
+    /// What the table is said to be, and who said it.
     pub description: Description,
     /// `None` when neither the engine nor the scan could tell.
     pub row_count: Option<u64>,
@@ -190,11 +190,11 @@ pub struct Table {
 /// A column as the catalog holds it.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Name.
+    /// As the engine spells it.
     pub name: String,
     /// The engine's own type.
     pub data_type: String,
-    /// Its description.
+    /// What the column is said to be, and who said it.
     pub description: Description,
     /// The default, as SQL text.
     pub default_value: Option<String>,
@@ -265,9 +265,9 @@ impl Status {
 pub struct Run {
     /// Id; later runs sort after earlier ones.
     pub id: String,
-    /// Workspace of the datasource.
+    /// Id of the workspace of the datasource.
     pub workspace: String,
-    /// Datasource.
+    /// UUID of the datasource.
     pub datasource_id: String,
     /// Which tables it takes.
     pub mode: Mode,

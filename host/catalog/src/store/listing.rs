@@ -12,7 +12,7 @@ use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::TableRef;
 use mindhost_store::{CHUNK, Store, Tx, is_referenced, new_id, rows_of_placeholders};
 
-/// Tables per transaction.
+/// Tables that one transaction inserts, so that other writers wait only briefly.
 const TABLES_PER_TRANSACTION: usize = 2 * CHUNK;
 
 /// A list of the tables of one datasource.

@@ -15,12 +15,12 @@ use mindhost_store::{Backend, CHUNK, Tx, new_id, now, placeholders};
 const RUN: &str = "id, workspace_id, datasource_id, mode, status, whole, listed, total, done, message, cancel_requested";
 const ACTIVE: &str = "status IN ('PENDING', 'LOADING')";
 
-/// The response to a heartbeat.
+/// What the host of a run must do after a heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heartbeat {
     /// The run is still this host's.
     Continue,
-    /// Cancel the run.
+    /// Somebody wants the run to stop. It is still this host's.
     CancelRequested,
     /// The run has ended, was deleted, or belongs to another host.
     Lost,

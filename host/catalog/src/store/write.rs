@@ -20,7 +20,7 @@ use mindhost_base::error::Result;
 use mindhost_plugin_api::{TableInfo, TableRef};
 use mindhost_store::{CHUNK, Tx, now, placeholders, rows_of_placeholders, to_json};
 
-/// The result of one table.
+/// Everything that a run learnt of one table.
 #[derive(Clone, Debug)]
 pub struct TableSnapshot {
     /// The engine's description.
