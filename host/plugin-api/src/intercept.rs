@@ -77,19 +77,19 @@ pub enum Reply<'a> {
     Flag(bool),
     /// The server that was checked.
     Server(&'a ServerInfo),
-    /// The tables in reach.
+    /// Every table and view in reach, from [`Connection::tables`].
     Tables(&'a [TableRef]),
     /// The descriptions of tables.
     Described(&'a [TableInfo]),
-    /// The statistics of a table.
+    /// By column; `None` if the engine has no fresh ones.
     Statistics(Option<&'a [ColumnStatistics]>),
-    /// The columns of a statement.
+    /// The columns of the result that [`Connection::query`] opened.
     Columns(&'a Arc<[Column]>),
     /// Some rows of a statement; `None` at its end.
     Batch(Option<&'a Batch>),
-    /// A text for a person.
+    /// A sentence for a person, from [`Model::check`].
     Text(&'a str),
-    /// The names of models.
+    /// The vendor's models, from [`Model::models`].
     Names(&'a [String]),
     /// Some events of a completion; `None` at its end.
     Events(Option<&'a [ModelEvent]>),
@@ -132,7 +132,7 @@ replies! {
 pub trait Invocation<P, T>: Send + Sync {
     /// The function and its arguments.
     fn operation(&self) -> Operation<'_>;
-    /// The bounds of the call.
+    /// The deadline of the call, and the token that cancels it.
     fn call(&self) -> &Call;
     /// Makes the call. It can be made again, on the same `P` or another.
     fn make<'c>(&'c self, on: &'c mut P) -> Pin<Box<dyn Future<Output = Result<T>> + Send + 'c>>;

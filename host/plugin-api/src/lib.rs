@@ -174,7 +174,7 @@ pub enum DataType {
 /// One value of a row batch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// SQL NULL.
+    /// No value, in a column of any type.
     Null,
     /// A truth value.
     Boolean(bool),
@@ -186,9 +186,9 @@ pub enum Value {
     Float64(f64),
     /// An exact number as decimal text.
     Decimal(String),
-    /// Text.
+    /// Unicode text of any length.
     Text(String),
-    /// Bytes.
+    /// Binary data of any length.
     Bytes(Vec<u8>),
     /// Days since 1970-01-01.
     Date(i32),
@@ -240,7 +240,7 @@ impl Value {
 pub struct Column {
     /// As the engine names it; names may repeat.
     pub name: String,
-    /// The host's type.
+    /// How the host reads the values, from the types that it knows.
     pub data_type: DataType,
     /// The engine's own type: `numeric(12,2)`.
     pub native_type: String,
@@ -251,11 +251,11 @@ pub struct Column {
 /// A table as its engine describes it.
 #[derive(Clone, Debug)]
 pub struct TableInfo {
-    /// Which table.
+    /// Schema and name of the table, as it was asked for.
     pub table: TableRef,
     /// `TABLE`, `VIEW`, …
     pub kind: String,
-    /// The engine's comment.
+    /// For people, as the source has it; `None` if it has none.
     pub comment: Option<String>,
     /// Count or estimate, when the engine has one for free.
     pub row_count: Option<u64>,
@@ -280,7 +280,7 @@ pub struct ColumnInfo {
     pub nullable: bool,
     /// The default, as SQL text.
     pub default_value: Option<String>,
-    /// The engine's comment.
+    /// For people, as the source has it; `None` if it has none.
     pub comment: Option<String>,
 }
 
@@ -306,22 +306,22 @@ pub struct ForeignKeyColumn {
     pub column: String,
     /// The table that it points to.
     pub referenced: TableRef,
-    /// The column there.
+    /// Name of the column of `referenced` that it points to.
     pub referenced_column: String,
 }
 
 /// How much may be read to learn a table's statistics.
 #[derive(Clone, Debug)]
 pub struct StatisticsOptions {
-    /// Which columns.
+    /// Names of the columns, as the description has them.
     pub columns: Vec<String>,
-    /// Rows at most.
+    /// No more rows may be read to answer.
     pub max_rows: u64,
-    /// Time at most.
+    /// The answer may take no longer.
     pub max_time: Duration,
 }
 
-/// Statistics of one column.
+/// What the values of one column are like; `None` where the engine does not know.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnStatistics {
     /// Name of the column, as the description has it.
@@ -430,7 +430,7 @@ pub trait Model: Plugin {
     async fn check(&self, target: &Target, call: &Call) -> Result<String>;
     /// The vendor's list of models.
     async fn models(&self, target: &Target, call: &Call) -> Result<Vec<String>>;
-    /// Starts one completion.
+    /// Sends the request, and returns when the answer begins. The events follow with [`Completion::next`].
     async fn start(
         &self,
         target: &Target,
@@ -458,7 +458,7 @@ pub enum Role {
     User,
     /// The model.
     Assistant,
-    /// The result of a tool.
+    /// The host, with what the tools that the model called gave.
     Tool,
 }
 
@@ -476,29 +476,29 @@ pub struct ToolCall {
 /// A piece of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Text.
+    /// Words for the person, or from the person.
     Text(String),
     /// The model wants a tool.
     ToolCall(ToolCall),
-    /// What the tool gave.
+    /// The outcome of a tool that the model called.
     ToolResult {
-        /// Which call.
+        /// The [`ToolCall::id`] of the call that it answers.
         call_id: String,
         /// JSON text.
         content: String,
-        /// Whether it is an error.
+        /// Whether the tool failed; `content` says why.
         is_error: bool,
     },
     /// The vendor's own, given back unread.
     Opaque {
-        /// What it is.
+        /// The plugin's own word, such as `anthropic.thinking`.
         kind: String,
         /// Its content.
         data: String,
     },
 }
 
-/// A message of the dialogue with a model.
+/// One turn of the dialogue, by one speaker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelMessage {
     /// Who speaks.
@@ -518,7 +518,7 @@ pub struct Tool {
     pub parameters: String,
 }
 
-/// What a model is asked.
+/// A dialogue to continue, and the bounds of the answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelRequest {
     /// The vendor's model; empty means the provider's default.
@@ -531,7 +531,7 @@ pub struct ModelRequest {
     pub tool_choice: String,
     /// Bound on the answer, in tokens.
     pub max_output_tokens: Option<u32>,
-    /// Sampling temperature.
+    /// From 0 (the likeliest words) to 2; `None` leaves it to the vendor.
     pub temperature: Option<f32>,
 }
 
@@ -540,7 +540,7 @@ pub struct ModelRequest {
 pub enum StopReason {
     /// It said all.
     End,
-    /// It waits for tools.
+    /// It called tools, and goes on when it has their results.
     ToolCalls,
     /// It ran into its token limit.
     Length,
@@ -553,13 +553,13 @@ pub enum StopReason {
 /// Something a model did.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelEvent {
-    /// A piece of text.
+    /// The next piece of the answer; all pieces together are its text.
     Text(String),
-    /// A whole tool call.
+    /// A tool call with all its arguments, never a part of one.
     ToolCall(ToolCall),
     /// The vendor's own, to give back unread.
     Opaque {
-        /// What it is.
+        /// The plugin's own word, such as `anthropic.thinking`.
         kind: String,
         /// Its content.
         data: String,

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 
-/// Name of the custom section.
+/// Name of the custom section of the component that holds the manifest.
 pub const SECTION: &str = "mindhost:manifest";
 
 /// The world of plugins that yield rows and know no SQL.
@@ -24,7 +24,7 @@ pub struct Manifest {
     pub name: String,
     /// For people: `SQLite`.
     pub title: String,
-    /// Version of the plugin.
+    /// Semantic version, such as `1.2.3` or `1.2.3-beta.1`, at most 64 bytes.
     pub version: String,
     /// Version of the WIT package it was built against.
     pub wit: String,
@@ -145,7 +145,7 @@ pub enum Paging {
 pub struct NetworkGrant {
     /// Property with the host name or address.
     pub host: String,
-    /// Property with the port.
+    /// Property with the port, from 1 to 65535.
     pub port: String,
     /// When the property is absent.
     pub default_port: u16,
@@ -155,7 +155,7 @@ pub struct NetworkGrant {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HttpGrant {
-    /// Property with the URL.
+    /// Property with the URL, of which only scheme, host and port count.
     pub url: String,
     /// When the property is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -166,7 +166,7 @@ pub struct HttpGrant {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileGrant {
-    /// Property with the path.
+    /// Property with the path, which must lie below a root of the workspace.
     pub path: String,
     /// One file, or everything below a directory.
     #[serde(default)]
@@ -183,10 +183,10 @@ pub struct FileGrant {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileKind {
-    /// One file.
+    /// One file, and those beside it with a suffix of `siblings`.
     #[default]
     File,
-    /// A directory and what is below it.
+    /// A directory and everything below it.
     Directory,
 }
 
@@ -194,7 +194,7 @@ pub enum FileKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileAccess {
-    /// Reading.
+    /// Opening and reading, no writing.
     #[default]
     Read,
 }
@@ -203,7 +203,7 @@ pub enum FileAccess {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CredentialRule {
-    /// Property with the secret.
+    /// Property with the secret, which must be marked `x-secret`.
     pub property: String,
     /// Who adds it, and how.
     pub scheme: CredentialScheme,

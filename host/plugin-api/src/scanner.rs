@@ -15,7 +15,7 @@ use mindhost_base::error::Result;
 pub enum FilterOp {
     /// Equal.
     Eq,
-    /// Not equal.
+    /// Not equal; NULL does not pass.
     NotEq,
     /// Less.
     Lt,
@@ -27,9 +27,9 @@ pub enum FilterOp {
     GtEq,
     /// Equal to one of several.
     InList,
-    /// NULL.
+    /// Is NULL; takes no values.
     IsNull,
-    /// Not NULL.
+    /// Is not NULL; takes no values.
     IsNotNull,
     /// Fits a pattern of `%`, `_` and `\`.
     Like,
@@ -38,7 +38,7 @@ pub enum FilterOp {
 /// One condition on one column. NULL passes `IsNull` alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
-    /// Name of the column.
+    /// Name of a column of the table, as [`Source::columns`] gives it.
     pub column: String,
     /// How it is compared.
     pub op: FilterOp,
@@ -103,7 +103,7 @@ pub trait Source: Send {
     -> Result<Vec<TableInfo>>;
     /// The columns of a table as a scan gives them.
     async fn columns(&mut self, table: &TableRef, call: &Call) -> Result<Arc<[Column]>>;
-    /// One answer a filter.
+    /// One answer for each filter, in the same order.
     async fn filter_support(
         &mut self,
         table: &TableRef,
