@@ -66,7 +66,7 @@ impl Traffic {
     }
 }
 
-/// A running wait for the network.
+/// While it lives, the time in which the guest is paused counts as waiting for the network.
 #[derive(Debug)]
 pub struct NetworkWait(Arc<AtomicU32>);
 
@@ -82,7 +82,7 @@ pub struct Timed<F> {
     times: Times,
 }
 
-/// The times of a call.
+/// Where the time of a call went; added to the meter when this is dropped.
 struct Times {
     traffic: Arc<Traffic>,
     started: Option<Instant>,

@@ -19,7 +19,7 @@ pub struct VersionCode<W> {
     wanted: watch::Sender<bool>,
 }
 
-/// The current code.
+/// What new instances are made from, and how often it was replaced.
 struct Current<W> {
     /// None while the first compilation runs.
     code: Option<Result<W, Refusal>>,

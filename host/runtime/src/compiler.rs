@@ -31,7 +31,7 @@ const MAX_CODE_BYTES: u64 = 2 << 30;
 /// Bytes of standard error that become the message of a failure.
 const MAX_STDERR_BYTES: u64 = 4 << 10;
 
-/// The priority of a compilation.
+/// Whether somebody waits for a compilation: decides its timeout and its share of the processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
     /// A call or an operator waits for the code.

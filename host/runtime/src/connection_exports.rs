@@ -22,7 +22,7 @@ pub type OpenConnection = (ResourceAny, Option<Vec<u8>>);
 
 /// The exports of a world with connections to pool.
 pub trait ConnectionExports: Send + Sync + Sized + 'static {
-    /// Opens a connection.
+    /// Opens a connection to what `config` names, as JSON of the connection data that the guest may see.
     fn open<'a>(
         &'a self,
         store: &'a mut Store<State>,
@@ -41,13 +41,13 @@ pub trait ConnectionExports: Send + Sync + Sized + 'static {
         store: &'a mut Store<State>,
         connection: ResourceAny,
     ) -> GuestFuture<'a, GuestResult<types::ServerInfo>>;
-    /// Lists the tables.
+    /// Every table in reach, as the guest says it: unchecked.
     fn tables<'a>(
         &'a self,
         store: &'a mut Store<State>,
         connection: ResourceAny,
     ) -> GuestFuture<'a, GuestResult<Vec<TableRef>>>;
-    /// Describes tables.
+    /// Columns, keys and comments of these tables, as the guest says them: unchecked.
     fn describe_tables<'a>(
         &'a self,
         store: &'a mut Store<State>,

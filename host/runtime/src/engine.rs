@@ -77,7 +77,7 @@ pub struct Runtime {
     pub(super) tokens: TokenStore,
     /// Meters of the use of plugins.
     pub(super) meters: Arc<Meters>,
-    /// Permits for instances.
+    /// What limits instances and their memory, for all plugins together.
     pub(super) permits: InstancePermits,
     /// Tasks that run guest code or end a call.
     pub(super) tasks: TaskTracker,

@@ -155,7 +155,7 @@ pub fn text(message: &str, grants: &Grants, max: u32) -> String {
         .collect()
 }
 
-/// As [`text`], on one line.
+/// As [`text`], with spaces for line breaks and tabs.
 pub fn line(message: &str, grants: &Grants, max: u32) -> String {
     text(message, grants, max).replace(['\n', '\t'], " ")
 }

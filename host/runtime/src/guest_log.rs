@@ -48,7 +48,7 @@ impl GuestLog {
         })
     }
 
-    /// Name of the plugin.
+    /// As the manifest names it; each line has it.
     pub fn plugin(&self) -> &str {
         &self.plugin
     }

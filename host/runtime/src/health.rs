@@ -45,7 +45,7 @@ pub struct Users {
     pub here: usize,
     /// Targets of all workspaces.
     pub targets: usize,
-    /// Workspaces with a target.
+    /// Workspaces with at least one of those targets.
     pub workspaces: usize,
 }
 
@@ -65,7 +65,7 @@ pub struct Health {
 #[derive(Debug, Default)]
 struct State {
     targets: HashMap<String, Backoff>,
-    /// By name.
+    /// By name of the workspace.
     workspaces: HashMap<String, Breaker>,
     version: Breaker,
 }

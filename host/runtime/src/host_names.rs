@@ -5,7 +5,7 @@ use std::{net::IpAddr, time::Duration};
 use super::{host_errors::misconfigured, text::truncated};
 use mindhost_base::error::{Blame, Code, Error, Result};
 
-/// Timeout of a name lookup.
+/// A name that is not resolved within this time counts as unknown.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The addresses of a name or literal, in the order of the resolver and in canonical form.

@@ -52,7 +52,7 @@ pub struct HttpGrant {
     redactor: Redactor,
 }
 
-/// An origin and its credentials.
+/// Where a guest may send requests, and the credentials that the host adds to them.
 struct GrantedOrigin {
     origin: Origin,
     /// The port of the plugin's default URL.

@@ -20,6 +20,6 @@ pub struct TargetId {
     pub id: String,
     /// As its workspace calls it, for people.
     pub name: String,
-    /// Name of its workspace.
+    /// Name of its workspace, for people and for breakers.
     pub workspace: String,
 }

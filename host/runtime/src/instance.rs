@@ -30,7 +30,7 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::Call;
 
-/// An instance with its store.
+/// An instance of a component with its own memory, from its start until it is dropped.
 pub struct Instance<G> {
     store: Store<State>,
     guest: G,
@@ -44,11 +44,11 @@ pub struct Instance<G> {
 pub struct StartOptions<'a> {
     /// What it may reach.
     pub grants: &'a Arc<Grants>,
-    /// The log of its lines.
+    /// Gets what the guest logs, its refusals and its traps.
     pub log: &'a Arc<GuestLog>,
     /// Held until the instance is dropped.
     pub permit: InstancePermit,
-    /// Its meter series.
+    /// Where its calls, time, bytes and memory are counted.
     pub series: Series,
     /// Its limits.
     pub settings: &'a PluginSettings,

@@ -13,9 +13,9 @@ use wasmtime::ResourceLimiter;
 pub enum Scope {
     /// All plugins.
     Host,
-    /// The targets of one workspace, by its name.
+    /// All targets of one workspace, by its name.
     Workspace(String),
-    /// One plugin, by its name.
+    /// All instances of one plugin, by its name.
     Plugin(String),
     /// One datasource or provider, by its id.
     Target(String),
@@ -149,7 +149,7 @@ pub enum ExceededLimit {
     Instance,
     /// A shared memory budget.
     Shared(Scope),
-    /// The table limit.
+    /// The number of elements in the tables of the instance.
     Table,
 }
 

@@ -32,7 +32,7 @@ use mindhost_plugin_api::{
 };
 use mindhost_query::QueryEngine;
 
-/// Timeout of a plugin's `describe`.
+/// How long a plugin may take to describe itself; the answer must equal its manifest.
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Components that compile concurrently in the background, so that a slow one does not block another.
 const MAX_BACKGROUND_COMPILES: usize = 2;
@@ -45,7 +45,7 @@ const MAX_FIRST_COMPILES: usize = 2;
 pub enum LoadedPlugin {
     /// Of SQL: a scanner has the query engine on top.
     Connector(Arc<dyn Connector>),
-    /// Of a vendor of models.
+    /// Serves the models of a vendor.
     Model(Arc<dyn Model>),
 }
 

@@ -80,7 +80,7 @@ impl Meters {
         }
     }
 
-    /// The version with this digest.
+    /// The meter of the version with this digest; `None` if nothing was counted for it, or it is gone.
     pub fn of_digest(&self, digest: &str) -> Option<Arc<VersionMeter>> {
         let versions = lock(&self.versions);
         let mut found = versions.iter().filter(|one| one.id.digest == digest);
@@ -125,7 +125,7 @@ pub struct VersionMeter {
     is_removed: AtomicBool,
 }
 
-/// One target of a version.
+/// The use of a version by one datasource or provider.
 #[derive(Debug)]
 pub struct TargetMeter {
     /// Its identity.
@@ -155,7 +155,7 @@ impl VersionMeter {
         self.is_removed.load(Ordering::Relaxed)
     }
 
-    /// The series of a target.
+    /// Counts for the version and for this target.
     pub fn series(self: &Arc<Self>, target: &Target) -> Series {
         Series {
             version: Arc::clone(self),
@@ -287,7 +287,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Of which version.
+    /// The version that everything here counts for.
     pub fn version(&self) -> &Arc<VersionMeter> {
         &self.version
     }
@@ -297,7 +297,7 @@ impl Series {
         self.target.as_ref().map(|target| &target.id)
     }
 
-    /// Adds to a figure.
+    /// Adds to a figure of the version, and of the target if there is one.
     pub fn add(&self, figure: Figure, count: u64) {
         self.each(|meter| meter.add(figure, count));
     }

@@ -18,7 +18,7 @@ use self::{checks::check_manifest, sections::sections};
 use mindhost_base::error::write_escaped;
 use mindhost_plugin_api::manifest::{Manifest, SECTION};
 
-/// Largest manifest in bytes.
+/// A larger manifest is refused before it is parsed.
 const MAX_MANIFEST_BYTES: usize = 256 << 10;
 /// WASI 0.2 packages that every world may import.
 const WASI: [&str; 7] = [

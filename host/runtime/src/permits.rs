@@ -59,33 +59,33 @@ impl ConnectionPermit {
 pub struct InstanceUsage {
     /// Instances that serve requests.
     pub instances: u64,
-    /// The limit of `instances`.
+    /// `plugins.max_instances`
     pub max_instances: u64,
     /// Linear memory of all instances, in bytes.
     pub memory_bytes: u64,
-    /// The limit of `memory_bytes`.
+    /// `plugins.max_total_memory_bytes`
     pub max_memory_bytes: u64,
     /// Calls that wait for a permit.
     pub waiting: u64,
 }
 
-/// The limits of one plugin.
+/// What the instances of one plugin may use, each and together.
 pub struct PluginQuota {
-    /// The settings of the plugin.
+    /// The general settings, with what the operator set for this plugin.
     pub settings: PluginSettings,
-    /// Connections to one datasource.
+    /// Connections to one datasource at most; a datasource may set fewer.
     pub max_connections: u32,
     /// The memory budget of all its instances, if it has one.
     memory: Option<Arc<MemoryBudget>>,
 }
 
-/// The permits of a host.
+/// Who may start an instance, and how much memory instances get, by host, workspace, plugin, target and key.
 pub struct InstancePermits {
     /// For instances that serve requests.
     serving: Arc<Semaphore>,
     /// For instances that cancel, so that a host at its limit can still stop statements.
     cancels: Arc<Semaphore>,
-    /// Cancellations of one workspace, by its name.
+    /// Cancellations of one workspace, by its name: one workspace cannot hold them all.
     cancels_by_workspace: KeyedPermits<String>,
     memory: Arc<MemoryBudget>,
     /// Memory budgets of targets and workspaces that have instances.

@@ -73,7 +73,7 @@ impl<W: World<Guest: ConnectionExports>> Plugin for WasmPlugin<W> {
     }
 }
 
-/// What the connections of a plugin share.
+/// What the connections of one version of a plugin share.
 pub struct PluginConnections<W: World<Guest: ConnectionExports>> {
     pub runtime: Arc<Runtime>,
     code: Arc<VersionCode<W>>,
@@ -429,7 +429,7 @@ impl<W: World<Guest: ConnectionExports>> PooledConnection<W> {
         Ok(convert::server_info(info, &self.grants()))
     }
 
-    /// Lists the tables.
+    /// Every table in reach; an error if there are more than `plugins.max_tables`.
     pub async fn tables(&mut self, call: &Call) -> Result<Vec<TableRef>> {
         let tables = self
             .call(call, |store, guest: &W::Guest, connection| {
@@ -440,7 +440,7 @@ impl<W: World<Guest: ConnectionExports>> PooledConnection<W> {
         self.accept(checked)
     }
 
-    /// Describes tables.
+    /// Columns, keys and comments of those tables that the guest still finds; never of others.
     pub async fn describe_tables(
         &mut self,
         tables: &[TableRef],

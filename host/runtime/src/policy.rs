@@ -188,7 +188,7 @@ impl EgressRules {
 pub enum Reach {
     /// This machine.
     Loopback,
-    /// A private network.
+    /// RFC 1918, unique local addresses of IPv6, and the shared addresses 100.64.0.0/10.
     Private,
     /// Everything else.
     Public,

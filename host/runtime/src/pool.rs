@@ -257,7 +257,6 @@ async fn wait(
 
 /// The pools of one plugin, by target.
 pub struct Pools<G: ConnectionExports> {
-    /// Name of the plugin.
     plugin: String,
     by_target: Mutex<HashMap<String, Arc<Pool<G>>>>,
     waiters: Arc<Waiters>,

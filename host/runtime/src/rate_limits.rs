@@ -33,7 +33,7 @@ impl Retries {
         }
     }
 
-    /// Of a call to a model.
+    /// Of a call to a model, with shorter pauses.
     pub fn of_model() -> Self {
         Self {
             made: 0,

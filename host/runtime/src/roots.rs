@@ -21,7 +21,7 @@ pub struct FileLocation {
     pub dir: File,
     /// The file in it; none if the directory was requested.
     pub name: Option<String>,
-    /// The identity of the file.
+    /// Tells later whether the file was replaced; `None` for a directory.
     pub identity: Option<Identity>,
 }
 

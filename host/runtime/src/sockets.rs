@@ -47,7 +47,7 @@ impl HasData for Sockets {
 pub struct SocketView<'a> {
     /// Which names resolve and which addresses may be reached.
     pub grants: Arc<Grants>,
-    /// The record of refusals.
+    /// Keeps the reason why an address or a name was refused.
     pub refusals: Arc<Refusals>,
     /// The limit on its sockets.
     pub handles: Arc<Handles>,

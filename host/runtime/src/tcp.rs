@@ -35,7 +35,7 @@ use super::{
 const BUFFER: u64 = 64 << 10;
 const HOP_LIMIT: u8 = 64;
 
-/// A guest's socket.
+/// A TCP socket of a guest. It connects only to what the grants name, and never listens.
 pub struct Socket {
     family: IpAddressFamily,
     permit: Arc<HandlePermit>,

@@ -24,7 +24,7 @@ pub trait World: Clone + Send + Sync + 'static {
     /// # Errors
     /// When it lacks one.
     fn of(linked: InstancePre<State>) -> wasmtime::Result<Self>;
-    /// The engine of its instances.
+    /// The engine that compiled the component; a store of its instances must have the same.
     fn engine(&self) -> &Engine;
     /// Calls the export `describe`.
     fn describe<'a>(store: &'a mut Store<State>, guest: &'a Self::Guest)

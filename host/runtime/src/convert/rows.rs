@@ -10,13 +10,13 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::{Column, DataType, Value};
 
-/// Microseconds of a day.
+/// Microseconds of a day; a time of day is less.
 pub const DAY: u64 = 86_400_000_000;
 
-/// The schema of a cursor.
+/// The checked columns of a cursor, which all its batches must fit.
 #[derive(Clone)]
 pub struct Schema {
-    /// The columns for the host.
+    /// At least one, and at most `plugins.max_columns`.
     pub columns: Arc<[Column]>,
     /// Columns with a type that the engine does not enforce: they may hold any value.
     dynamic: Arc<[bool]>,
@@ -117,7 +117,7 @@ pub fn too_many(rows: usize, max_rows: u32) -> Error {
     ))
 }
 
-/// Converts rows.
+/// Converts rows, and refuses too many, too large, or with values that do not fit their columns.
 pub fn rows_batch(
     rows: Vec<Vec<types::Value>>,
     schema: &Schema,
@@ -200,7 +200,7 @@ fn value(guest: types::Value, max: usize) -> Result<(Value, usize)> {
     })
 }
 
-/// Checks the size of a cell.
+/// The size if it is at most `max`, both in bytes; else `result_too_large`.
 pub fn cell_size(size: usize, max: usize) -> Result<usize> {
     match size <= max {
         true => Ok(size),

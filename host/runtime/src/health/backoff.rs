@@ -13,7 +13,7 @@ use mindhost_base::config::FaultSettings;
 pub struct Backoff {
     /// Name of the target.
     pub name: String,
-    /// Name of its workspace.
+    /// Name of its workspace, whose breaker its faults count for.
     pub workspace: String,
     /// Faults minus successes, from 0.
     faults: u32,

@@ -51,21 +51,21 @@ impl TokenStore {
 /// A client of a token endpoint, as it is configured.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Client {
-    /// Workspace that it is configured in.
+    /// Workspace that it is configured in; workspaces share no tokens.
     pub workspace: String,
     /// Where tokens come from.
     pub endpoint: Uri,
     /// Name of the property with the endpoint, for messages.
     pub property: String,
-    /// The client's id.
+    /// `client_id` of the OAuth 2.0 client credentials grant.
     pub id: String,
-    /// The client's secret.
+    /// `client_secret` of that grant.
     pub secret: String,
     /// What the tokens are for; empty for what the endpoint gives unasked.
     pub scope: String,
 }
 
-/// The tokens of one client.
+/// Asks for a token when there is none that is valid long enough, and keeps it for all requests of the client.
 pub struct AccessTokens {
     client: Client,
     /// Locked while a token is asked for, so that requests at the same time share it.

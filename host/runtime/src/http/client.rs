@@ -58,7 +58,7 @@ fn tls() -> Result<rustls::ClientConfig> {
         .with_no_client_auth())
 }
 
-/// The rules for an address.
+/// What decides whether a request may go to an address that a granted name resolved to.
 pub struct Rules {
     /// The operator's rules.
     pub egress: EgressRules,

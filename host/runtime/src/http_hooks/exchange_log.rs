@@ -13,7 +13,7 @@ use http::{Request, uri::Scheme};
 
 use crate::guest_log::GuestLog;
 
-/// The direction of a body.
+/// Which body of an exchange some bytes belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the guest.

@@ -136,7 +136,7 @@ impl Meter {
         };
     }
 
-    /// Instances that are alive.
+    /// Instances that are alive now; no sum over time, unlike the figures.
     pub fn instances(&self) -> u64 {
         self.instances.load(Relaxed)
     }
