@@ -60,12 +60,12 @@ impl Reads {
     }
 }
 
-/// A table that a statement reads.
+/// A table that a statement reads, as the scope names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadTable {
     /// Index of its datasource into [`Scope::datasources`].
     pub datasource: usize,
-    /// Which table.
+    /// Schema and name in that datasource.
     pub table: TableRef,
 }
 
@@ -114,7 +114,7 @@ impl GuardedStatement {
         self.policed
     }
 
-    /// The datasources that it reads.
+    /// Decides where it runs: one datasource runs it itself, over several the host does.
     pub fn reads(&self) -> &Reads {
         &self.reads
     }

@@ -21,9 +21,9 @@ const EXACT: u64 = 1 << 53;
 /// The rows of a page, which serialize as an array of arrays. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Rows {
-    /// The columns of the batches.
+    /// One for each cell of a row; decides how Arrow cells are written.
     pub columns: Arc<[Column]>,
-    /// The batches, in order.
+    /// In the order of the result; each has all columns.
     pub batches: Arc<[Batch]>,
 }
 
@@ -74,7 +74,7 @@ impl Serialize for Rows {
     }
 }
 
-/// The cells of one row.
+/// One row as an array, whatever form its cells come in.
 struct Row<I>(I);
 
 impl<'a, I: Iterator<Item = Cell<'a>> + ExactSizeIterator + Clone> Serialize for Row<I> {

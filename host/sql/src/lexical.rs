@@ -210,7 +210,7 @@ fn single(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
     }
 }
 
-/// An open bracket.
+/// What is known of an open bracket while its end is looked for.
 #[derive(Default)]
 struct Open {
     /// Tokens since the last comma in it.

@@ -13,12 +13,12 @@ use mindhost_plugin_api::TableRef;
 /// Names that a message lists at most.
 const MAX_NAMES: usize = 12;
 
-/// A table of the scope.
+/// A table of the scope that a written name means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ResolvedTable<'a> {
-    /// Index of its datasource.
+    /// Index of its datasource into [`Scope::datasources`].
     pub datasource: usize,
-    /// Which table.
+    /// As the engine spells it.
     pub table: &'a TableRef,
     /// What the caller may see of it.
     pub policy: Option<&'a TablePolicy>,

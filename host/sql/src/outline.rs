@@ -21,7 +21,7 @@ pub use words::{Word, words};
 pub struct Name {
     /// Without quotes.
     pub text: String,
-    /// The opening quote.
+    /// The opening quote, such as `"` or `[`; `None` if it stands without.
     pub quote: Option<char>,
     /// In characters from 1; 0 where the parser does not know it.
     pub position: u32,
@@ -47,7 +47,7 @@ pub struct Table {
     pub alias: Option<String>,
 }
 
-/// A call of an aggregate.
+/// A call of `sum`, `avg`, `count` or `total`, which a join can make too large.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aggregate {
     /// In lower case.
@@ -69,7 +69,7 @@ pub struct Block {
     pub aggregates: Vec<Aggregate>,
     /// Expressions of the result without an aggregate, as text.
     pub plain: Vec<String>,
-    /// Its GROUP BY, as text.
+    /// The expressions of its GROUP BY, as text.
     pub grouped: Vec<String>,
     /// Whether it has WHERE or HAVING.
     pub is_filtered: bool,
@@ -80,9 +80,9 @@ pub struct Block {
 pub struct FunctionCall {
     /// Its name; the last part of it.
     pub name: Name,
-    /// Its arguments, as text.
+    /// As text, in order; without `*` and named arguments.
     pub arguments: Vec<String>,
-    /// Columns that are arguments of it.
+    /// Those arguments that are a column and nothing else.
     pub columns: Vec<Column>,
 }
 
@@ -91,7 +91,7 @@ pub struct FunctionCall {
 pub enum Literal {
     /// A text, without quotes.
     Text(String),
-    /// A number, as written.
+    /// A number as it is written, with its minus sign.
     Number(String),
 }
 
@@ -139,7 +139,7 @@ pub struct Outline {
     pub columns: Vec<Column>,
     /// Names that the statement itself defines: CTEs, aliases of columns and of subqueries. In lower case.
     pub defined: HashSet<String>,
-    /// Each call.
+    /// Each call of a function, aggregates and nested ones included.
     pub calls: Vec<FunctionCall>,
     /// Each comparison of a column with a constant.
     pub comparisons: Vec<Comparison>,

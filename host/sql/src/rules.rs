@@ -12,18 +12,18 @@ use sqlparser::dialect as parsers;
 use super::{sqlite::Sqlite, trino::Trino};
 use mindhost_plugin_api::Dialect;
 
-/// The rules of one dialect.
+/// What a statement may use in one dialect. Everything else is refused.
 #[derive(Debug)]
 pub(super) struct Rules {
     /// Whose syntax and functions these are.
     pub dialect: Dialect,
-    /// Allowed functions.
+    /// Functions that a statement may call, by folded name.
     pub functions: HashSet<&'static str>,
     /// Keywords with the syntax of functions.
     pub keywords: HashSet<&'static str>,
     /// Table functions, with the names of their columns if they have any.
     pub rows: HashMap<&'static str, Vec<&'static str>>,
-    /// Volatile functions.
+    /// Functions whose result may differ between executions on the same data: `random`, `now`.
     pub volatile: HashSet<&'static str>,
     /// Types for casts, in addition to the standard types of the parser.
     pub types: HashSet<&'static str>,
@@ -72,7 +72,7 @@ impl Rules {
         }
     }
 
-    /// The dialect of the parser.
+    /// How the parser reads this dialect.
     pub fn parser(&self) -> &'static dyn parsers::Dialect {
         match self.dialect {
             Dialect::Sqlite => &Sqlite,

@@ -16,7 +16,7 @@ pub struct ColumnType {
     pub native_type: String,
 }
 
-/// `column_types`, in the order of the columns.
+/// Name and type of each column, in order: `column_types` in the API.
 pub fn column_types(columns: &[Column]) -> Vec<ColumnType> {
     columns
         .iter()
@@ -28,7 +28,7 @@ pub fn column_types(columns: &[Column]) -> Vec<ColumnType> {
         .collect()
 }
 
-/// `column_names`, in the order of the columns.
+/// The name of each column, in order: `column_names` in the API.
 pub fn column_names(columns: &[Column]) -> Vec<String> {
     columns.iter().map(|column| column.name.clone()).collect()
 }

@@ -12,16 +12,16 @@ pub struct Scope {
     pub datasources: Vec<ScopeDatasource>,
 }
 
-/// One datasource of a Mind.
+/// A datasource that a statement of a Mind may read, and how.
 #[derive(Clone, Debug)]
 pub struct ScopeDatasource {
-    /// Id of the datasource.
+    /// UUID of the datasource.
     pub id: String,
     /// Its name, which may qualify a table.
     pub name: String,
-    /// The dialect of its engine.
+    /// That of its engine, which parses the statement if it reads no other datasource.
     pub dialect: Dialect,
-    /// The tables of it in the Mind.
+    /// Those tables of it that the Mind selects; a statement may read no others.
     pub tables: Vec<ScopeTable>,
     /// Schemas whose functions, operators and types a statement may name, as `schema.name`.
     pub function_schemas: Vec<String>,
@@ -29,7 +29,7 @@ pub struct ScopeDatasource {
     pub paging: Paging,
 }
 
-/// One table of a Mind.
+/// A table that a statement may read.
 #[derive(Clone, Debug)]
 pub struct ScopeTable {
     /// Its name as the engine spells it.

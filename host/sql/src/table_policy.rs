@@ -5,7 +5,7 @@ use sqlparser::ast::Query;
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::TableRef;
 
-/// The policy of one table for one caller.
+/// What stands in place of a table for one caller, or why the caller may not read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TablePolicy(pub(super) State);
 

@@ -45,7 +45,7 @@ impl ShortText {
         }
     }
 
-    /// The text as bytes.
+    /// Always UTF-8.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }

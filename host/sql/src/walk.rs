@@ -55,7 +55,7 @@ pub(super) struct Walk<'a> {
     pub policed: bool,
     /// Folded names of the CTEs in scope, with their weights.
     ctes: Vec<(String, usize)>,
-    /// The weights of the statement.
+    /// Adds up how large the statement becomes when names are inlined.
     weights: weight::Weights,
     /// Depth of the current expression.
     depth: usize,

@@ -121,7 +121,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The column that an expression is.
+    /// The column, if the expression is one and nothing else; parentheses around it do not count.
     fn column(&self, expr: &Expr) -> Option<Column> {
         match expr {
             Expr::Nested(inner) => self.column(inner),

@@ -53,7 +53,7 @@ pub(super) enum Callers<'a> {
     Unknown,
 }
 
-/// The values of a placeholder.
+/// What stands in place of a placeholder of a policy, for one caller.
 pub(super) enum PlaceholderValue {
     One(Box<Expr>),
     List(Vec<Expr>),

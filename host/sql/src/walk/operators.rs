@@ -97,7 +97,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `OPERATOR(schema.+)`.
+    /// Checks PostgreSQL's `OPERATOR(schema.+)`: the sign, and the schema if there is one.
     fn named_operator(&mut self, parts: &[String], left: &Expr) -> Result<()> {
         let sign = parts.last().map(String::as_str).unwrap_or_default();
         let plain = !sign.is_empty()

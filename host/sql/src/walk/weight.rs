@@ -15,7 +15,7 @@ const MAX_TABLES: u64 = 500;
 /// Nodes that inlined columns of subqueries may add.
 const MAX_PARTS: u64 = 20_000;
 
-/// A limit that a statement exceeds.
+/// Which limit a statement exceeds, for its error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LimitExceeded {
     /// More than [`MAX_TABLES`] as the statement is written.
@@ -81,7 +81,7 @@ struct Block {
     is_grouped: bool,
 }
 
-/// The size of an expression.
+/// How large an expression is when its columns are inlined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Size {
     parts: u64,
@@ -192,14 +192,14 @@ impl Weights {
         }
     }
 
-    /// A mention of a name in FROM.
+    /// FROM mentions the WITH name with this index.
     pub fn mention(&mut self, name: usize) {
         if let Some(block) = self.current() {
             block.sources.push((name, None));
         }
     }
 
-    /// A table of the engine in FROM.
+    /// FROM has a table of the engine.
     pub fn table(&mut self) {
         if let Some(block) = self.current() {
             block.tables += 1;
@@ -214,7 +214,7 @@ impl Weights {
         }
     }
 
-    /// A column in an expression.
+    /// An expression names this column.
     pub fn column(&mut self, name: String) {
         if let Some(block) = self.current() {
             block.uses.push(name);

@@ -61,7 +61,7 @@ struct Columns<'a> {
     named: HashMap<&'a str, Size>,
     /// The largest column without a name.
     unnamed: Size,
-    /// The largest of all.
+    /// The largest of the named and the unnamed ones.
     largest: Size,
 }
 
