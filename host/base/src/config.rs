@@ -34,17 +34,17 @@ pub struct Config {
     pub plugins_dir: PathBuf,
     /// An operator key that is valid while set; empty means none.
     pub admin_key: Secret,
-    /// The HTTP server.
+    /// Limits of connections and request bodies, and who may call from where.
     pub server: Server,
     /// Limits per key and per workspace.
     pub limits: Limits,
-    /// The audit trail.
+    /// How long the audit trail is kept.
     pub audit: Audit,
     /// Where everything but rows of datasources is kept.
     pub store: Store,
-    /// Encryption of secrets.
+    /// Where the key comes from that encrypts passwords and API keys in the store.
     pub secrets: Secrets,
-    /// The plugin runtime.
+    /// Limits of plugins, whom they must be signed by, and how they are compiled.
     pub plugins: Plugins,
     /// How a new version replaces the active one.
     pub rollouts: Rollouts,
@@ -54,19 +54,19 @@ pub struct Config {
     pub files: Files,
     /// Statements and results.
     pub sql: Sql,
-    /// Catalog runs.
+    /// Timeouts and samples when tables and columns of datasources are read.
     pub catalog: Catalog,
-    /// Bounds of an answer.
+    /// What one answer may use at most, and how many a key may have at once.
     pub answering: Answering,
-    /// Log lines.
+    /// Form and level of the log.
     pub log: Log,
-    /// Metrics of the host.
+    /// Where `/metrics` is served without a key.
     pub metrics: Metrics,
     /// Traces.
     pub telemetry: Telemetry,
 }
 
-/// The HTTP server.
+/// The section `server`: connections, request bodies, origins and proxies.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
@@ -126,7 +126,7 @@ pub struct Limits {
     pub failed_logins: u32,
 }
 
-/// The audit trail.
+/// The section `audit`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Audit {
@@ -157,7 +157,7 @@ pub struct Store {
     pub synchronous: Synchronous,
 }
 
-/// Encryption of secrets.
+/// The section `secrets`: at most one of the three is set.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Secrets {
@@ -169,7 +169,7 @@ pub struct Secrets {
     pub key_command: Vec<String>,
 }
 
-/// The plugin runtime.
+/// The section `plugins`: where plugins come from, and what they may use.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Plugins {
     /// Directory of compiled plugins; empty means `cache` in the data directory.
@@ -180,7 +180,7 @@ pub struct Plugins {
     pub trusted_keys: Vec<TrustedKey>,
     /// Catalogues that `plugin search` and `plugin install NAME` read.
     pub catalogues: Vec<CatalogueSource>,
-    /// Limits of the runtime.
+    /// What the runtime and the engine for scanners may use; in the same section of the file.
     #[serde(flatten)]
     pub limits: PluginSettings,
 }
@@ -210,9 +210,9 @@ pub struct Rollouts {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Egress {
-    /// Loopback addresses.
+    /// Whether plugins may connect to this machine; `auto` decides by who can call the server.
     pub allow_loopback: Switch,
-    /// Private addresses.
+    /// Whether plugins may connect to addresses such as 10/8 and 192.168/16.
     pub allow_private: bool,
     /// `CIDR:port`; unless empty, only these.
     pub allow: Vec<AddressRule>,
@@ -229,7 +229,7 @@ pub struct Egress {
 pub struct Files {
     /// Directories beside `files/` in the data directory.
     pub roots: Vec<PathBuf>,
-    /// Bytes of one uploaded file.
+    /// Bytes of one uploaded file at most.
     pub max_upload_bytes: u64,
     /// Bytes of all files in the directory of a workspace, with which an upload is still taken.
     pub max_workspace_bytes: u64,
@@ -239,7 +239,7 @@ pub struct Files {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sql {
-    /// Default timeout of a statement.
+    /// Timeout of statements on datasources that set none.
     #[serde(deserialize_with = "values::duration")]
     pub statement_timeout: Duration,
     /// The longest timeout that a datasource may set.
@@ -249,11 +249,11 @@ pub struct Sql {
     pub max_connections: u32,
     /// The largest number that a datasource may set.
     pub max_connections_ceiling: u32,
-    /// Longest statement in bytes.
+    /// Bytes of an accepted statement at most.
     pub statement_bytes: usize,
-    /// Largest page in bytes.
+    /// Bytes of a page at most, as JSON.
     pub page_bytes: usize,
-    /// Longest export.
+    /// Longest time of a whole CSV export.
     #[serde(deserialize_with = "values::duration")]
     pub export_timeout: Duration,
     /// Longest wait for a client that does not read its export.
@@ -274,7 +274,7 @@ pub enum Formulas {
     Escape,
 }
 
-/// Catalog runs.
+/// The section `catalog`: limits of the runs that read tables and columns.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalog {
@@ -286,18 +286,18 @@ pub struct Catalog {
     pub table_timeout: Duration,
     /// Rows to sample for the statistics of a table.
     pub sample_rows: u64,
-    /// Longest time for the sample.
+    /// Longest time to read those rows.
     #[serde(deserialize_with = "values::duration")]
     pub sample_time: Duration,
     /// Tables that a run loads concurrently.
     pub concurrency: usize,
 }
 
-/// Bounds of an answer.
+/// The section `answering`: what one answer may use, and how many a key may have.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answering {
-    /// Tool calls at most.
+    /// Tool calls that the model may make for one answer.
     pub tool_calls: u32,
     /// Failed SQL statements that the model may correct.
     pub repairs: u32,
@@ -306,11 +306,11 @@ pub struct Answering {
     pub wall_clock: Duration,
     /// Tokens that the model reads and writes over all turns.
     pub tokens: u64,
-    /// Bytes of text in one answer.
+    /// Bytes of text that one answer may have.
     pub answer_bytes: usize,
-    /// Rows that the model sees.
+    /// Rows that the model gets of each result; it is told when there are more.
     pub rows_for_model: NonZeroU32,
-    /// Tokens of the catalog in the prompt.
+    /// Estimated tokens of the part of the catalog in the prompt; below 200 there is none.
     pub catalog_tokens: usize,
     /// Earlier messages that are read of a conversation.
     pub history: usize,
@@ -318,7 +318,7 @@ pub struct Answering {
     pub context_tokens: usize,
     /// Statements of the model whose plan costs more, by the engine's estimate, are refused; 0 means no estimate.
     pub max_plan_cost: f64,
-    /// Concurrent answers of a key.
+    /// Answers in progress of one key at most, in words and in SQL.
     pub concurrent_per_key: usize,
     /// Concurrent background answers of a key.
     pub background_per_key: usize,
@@ -332,7 +332,7 @@ pub struct Answering {
     pub keep_alive: Duration,
 }
 
-/// Log lines.
+/// The section `log`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
@@ -342,7 +342,7 @@ pub struct Log {
     pub level: String,
 }
 
-/// Metrics of the host.
+/// The section `metrics`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {

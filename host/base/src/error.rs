@@ -424,17 +424,17 @@ impl Error {
         self
     }
 
-    /// The stable code.
+    /// What the API sends as `code`; callers decide by it.
     pub fn code(&self) -> Code {
         self.0.code
     }
 
-    /// The kind of the code.
+    /// The kind of the code, which decides the HTTP status.
     pub fn kind(&self) -> Kind {
         self.0.code.kind()
     }
 
-    /// The message for the caller.
+    /// A sentence for the caller, without secrets and causes.
     pub fn message(&self) -> &str {
         &self.0.message
     }

@@ -48,7 +48,7 @@ pub enum Attribute {
 }
 
 impl Attribute {
-    /// Its values.
+    /// The one value, or all of the list, which may be empty.
     pub fn values(&self) -> &[Scalar] {
         match self {
             Self::One(value) => std::slice::from_ref(value),

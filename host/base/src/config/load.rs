@@ -21,7 +21,7 @@ const FILE: &str = "MINDHOST_CONFIG";
 /// Why the settings cannot be used: which one, where it is set, and what to write.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// An unknown name.
+    /// A setting that does not exist.
     #[error("{origin}: there is no setting `{name}`{}", nearest.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
     Unknown {
         /// The file or the environment variable.
@@ -44,7 +44,7 @@ pub enum ConfigError {
         /// What it must be. Never the value, which may be a secret.
         problem: String,
     },
-    /// A value out of range.
+    /// A value of the right type that is too small, too large, or does not fit other settings.
     #[error("the setting `{name}` {problem}")]
     OutOfRange {
         /// The setting.

@@ -9,7 +9,7 @@ use serde::{
 
 use super::values::duration;
 
-/// The compiler for plugins.
+/// How components become machine code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compiler {
@@ -36,7 +36,7 @@ pub struct CatalogueSource {
 /// `{ key = "RWQ…", plugins = ["connector-postgres"], min_version = "1.2.0" }`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedKey {
-    /// The key as text.
+    /// A minisign public key in base64, without its comment line: `RWQ…`.
     pub key: String,
     /// Names of the plugins that it may sign; `None` means any.
     pub plugins: Option<Vec<String>>,
@@ -132,9 +132,9 @@ pub struct PluginSettings {
     pub batch_bytes: u32,
     /// Bytes that a cursor may return: a row larger than `batch_bytes` is a batch of its own.
     pub max_batch_bytes: u32,
-    /// Largest cell.
+    /// Bytes of the largest value that a result may have.
     pub max_cell_bytes: u32,
-    /// Columns of a result.
+    /// Columns that a result or table may have.
     pub max_columns: u32,
     /// Tables that one datasource may list.
     pub max_tables: u32,
@@ -162,7 +162,7 @@ pub struct PluginSettings {
     /// Longest wait for the next bytes of an HTTP response.
     #[serde(deserialize_with = "duration")]
     pub http_idle_timeout: Duration,
-    /// The compiler for plugins.
+    /// Makes the code that plugins serve with; see `quick_start` for the time until it is ready.
     pub compiler: Compiler,
     /// Serve with quickly compiled code until the optimised code is ready.
     pub quick_start: bool,
@@ -243,7 +243,7 @@ pub struct PluginLimits {
     pub batch_bytes: Option<u32>,
     /// Bytes that a cursor may return.
     pub max_batch_bytes: Option<u32>,
-    /// Largest cell.
+    /// Bytes of the largest value that a result may have.
     pub max_cell_bytes: Option<u32>,
 }
 
@@ -279,7 +279,7 @@ pub struct FaultSettings {
     /// Length of the first backoff; each further one is twice as long.
     #[serde(deserialize_with = "duration")]
     pub backoff: Duration,
-    /// Longest backoff.
+    /// No backoff is longer, however often it doubled.
     #[serde(deserialize_with = "duration")]
     pub max_backoff: Duration,
     /// Backoffs after which a version is quarantined; 0 means never.

@@ -76,7 +76,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// SQLite's `synchronous`.
+/// How durable a write to an SQLite store is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Synchronous {
