@@ -17,7 +17,7 @@ const LIMITS: &[&str] = &["tool_limit", "repair_limit", "token_budget", "timeout
 /// A result, as the API sends it.
 #[derive(Debug, Default)]
 pub struct Table {
-    /// Names of its columns.
+    /// As the API names them; a name may repeat.
     pub columns: Vec<String>,
     /// Its rows, or the first of them.
     pub rows: Rows,
@@ -38,16 +38,16 @@ impl Table {
     }
 }
 
-/// A finished answer.
+/// What a stream said of one answer, as far as it is judged.
 #[derive(Debug, Default)]
 pub struct Answer {
-    /// Its text.
+    /// What the Mind said in words; empty if it failed before.
     pub text: String,
     /// The statement that it is based on.
     pub sql: Option<String>,
     /// Its conversation, where its rows are.
     pub conversation: String,
-    /// Its message there.
+    /// Id of its message there; its rows are asked for by it.
     pub message: String,
     /// Code and message of the error that it ended with.
     pub error: Option<(String, String)>,
@@ -57,7 +57,7 @@ pub struct Answer {
     pub told: NamedItems,
     /// Tokens that the model read.
     pub input_tokens: u64,
-    /// Tokens that it wrote.
+    /// Tokens that the model wrote.
     pub output_tokens: u64,
     /// From the request to its end.
     pub latency: Duration,

@@ -16,7 +16,7 @@ pub enum Rounding {
     AsWritten,
 }
 
-/// One cell.
+/// One value of a result, in the form in which results are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// NULL, which is the same as NULL only.
@@ -27,7 +27,7 @@ pub enum Cell {
     Text(String),
 }
 
-/// A number.
+/// A number as a double, and exactly if it is whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number {
     /// Its value, rounded to a double.

@@ -22,7 +22,7 @@ pub type Rows = Vec<Vec<Cell>>;
 pub struct Gold {
     /// Its rows; each has the same number of cells.
     pub rows: Rows,
-    /// Its number of columns.
+    /// Cells of each row; of an accepted statement, also if it gives no rows.
     pub columns: usize,
     /// Whether the order of the rows counts.
     pub order: Order,

@@ -25,7 +25,7 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// All marks.
+    /// In the order of reports, the best first.
     pub const ALL: [Self; 5] = [
         Self::Right,
         Self::Wrong,
@@ -34,7 +34,7 @@ impl Mark {
         Self::Invalid,
     ];
 
-    /// Its name.
+    /// The word in reports and in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Right => "right",

@@ -7,11 +7,11 @@ use crate::{difference::RunQuestions, figures::Figures, judged::Judged};
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// Name of the suite.
+    /// The `name` in the suite; may be empty.
     pub suite: String,
-    /// Name of the Mind.
+    /// Name of the Mind as it was given: `{db}` stands for the database of each question.
     pub mind: String,
-    /// Address of the server.
+    /// URL of the server that was asked.
     pub server: String,
     /// When it began: ISO 8601 in UTC.
     pub began_at: String,

@@ -20,7 +20,7 @@ pub struct Suite {
     /// What the model costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<Prices>,
-    /// The questions, in order.
+    /// At least one, in the order in which they are asked.
     #[serde(default)]
     pub questions: Vec<Question>,
 }
@@ -38,7 +38,7 @@ pub struct Prices {
     pub currency: String,
 }
 
-/// One question.
+/// A question, and what counts as a right answer to it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
