@@ -12,10 +12,10 @@ pub struct Catalog {
     pub tables: Vec<Table>,
 }
 
-/// A table or view.
+/// A table or view, as `describe_tables` gives it.
 #[derive(Debug, Clone)]
 pub struct Table {
-    /// The datasource that holds it.
+    /// Name of the datasource, which a statement on it is sent to.
     pub datasource: String,
     /// How its engine writes SQL.
     pub dialect: Dialect,
@@ -29,7 +29,7 @@ pub struct Table {
     pub description: String,
     /// Number of rows, where the catalog knows it.
     pub row_count: Option<u64>,
-    /// Columns in order.
+    /// In the order of the table; others refer to them by index.
     pub columns: Vec<Column>,
     /// Indexes of the primary key's columns.
     pub primary_key: Vec<usize>,
@@ -42,7 +42,7 @@ pub struct Table {
 pub enum Kind {
     /// Whole numbers.
     Integer,
-    /// Other numbers.
+    /// Decimals and floating-point numbers.
     Number,
     /// Words.
     Text,
@@ -59,7 +59,7 @@ pub enum Kind {
 pub struct Column {
     /// Name in the table.
     pub name: String,
-    /// The engine's type.
+    /// The engine's own type, which `kind` is read from.
     pub native_type: String,
     /// The catalog's words about it.
     pub description: String,
@@ -89,9 +89,9 @@ pub struct ForeignKey {
 /// A column of the catalog: table and column index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ColumnRef {
-    /// Index of the table.
+    /// Index into [`Catalog::tables`].
     pub table: usize,
-    /// Index of the column in it.
+    /// Index into [`Table::columns`] of that table.
     pub column: usize,
 }
 

@@ -12,7 +12,7 @@ use crate::vocabulary::Comparison;
 
 /// A condition, and how its words were read where that is not plain.
 pub struct Resolved {
-    /// The condition.
+    /// What goes into WHERE.
     pub condition: Condition,
     /// For the reader.
     pub note: Option<String>,

@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 
-/// A dialect of SQL.
+/// How an engine writes SQL, as the host names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// SQLite.
@@ -95,7 +95,7 @@ impl Dialect {
         }
     }
 
-    /// A truth value.
+    /// How a truth value is written; SQLite and SQL Server have 1 and 0.
     pub fn truth(self, value: bool) -> &'static str {
         match (self, value) {
             (Self::Sqlite | Self::Mssql, true) => "1",
@@ -113,7 +113,7 @@ impl Dialect {
         }
     }
 
-    /// A text as the number that it is.
+    /// Turns a column of text that holds numbers into a decimal with four places.
     pub fn number(self, expression: &str) -> String {
         format!("CAST({expression} AS DECIMAL(18, 4))")
     }

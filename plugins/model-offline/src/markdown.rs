@@ -7,7 +7,7 @@ use crate::catalog::plain_text;
 /// Longer texts are cut in a table; the full value is in the stored result.
 const LONGEST_CELL: usize = 80;
 
-/// A value as text.
+/// A value as it stands in a sentence; NULL is "(none)".
 pub fn value(value: &Value) -> String {
     match value {
         Value::Null => "(none)".to_owned(),

@@ -16,9 +16,9 @@ pub enum What {
     Op(Operator),
     /// Something in the catalog; see `hits`.
     Name,
-    /// An exact number.
+    /// A number as its token has it: in SQL's notation.
     Number(String),
-    /// A quoted text.
+    /// The inside of a quoted string, as written.
     Text(String),
     /// A time.
     Period(Period),
@@ -33,7 +33,7 @@ pub enum What {
 /// A part of the question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
-    /// What it is.
+    /// How it was read before its neighbours are looked at.
     pub what: What,
     /// What in the catalog it may mean, best first.
     pub hits: Vec<Hit>,

@@ -10,7 +10,7 @@ use crate::words::{Token, tokenize};
 /// A question that needs no statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Meta {
-    /// "what tables are there?"
+    /// What tables there are: "what tables are there?"
     Tables,
     /// "describe table X"
     Describe(usize),
@@ -126,7 +126,7 @@ pub fn about_columns(question: &str, catalog: &Catalog, names: &Names) -> Option
     }
 }
 
-/// The tables that there are.
+/// Lists tables for the reader; `truncated` says that there are more than these.
 pub fn tables_text(found: &[Found], truncated: bool) -> String {
     let several = found.iter().any(|t| t.datasource != found[0].datasource);
     let mut text = match found.len() {
@@ -156,7 +156,7 @@ pub fn tables_text(found: &[Found], truncated: bool) -> String {
     text
 }
 
-/// The columns of one table.
+/// Lists the columns of a table for the reader, with types, keys and descriptions.
 pub fn columns_text(catalog: &Catalog, table: &Table) -> String {
     let words = if table.description.is_empty() {
         String::new()

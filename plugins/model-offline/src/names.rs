@@ -8,9 +8,9 @@ use crate::words::{Token, TokenKind, name_stems, tokenize};
 /// What a phrase may mean.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// A table, by index.
+    /// A table, by its index into [`Catalog::tables`].
     Table(usize),
-    /// A column.
+    /// A column, by its name.
     Column(ColumnRef),
     /// A value that the catalog knows to be in a column.
     Value(ColumnRef, String),
@@ -48,7 +48,7 @@ struct ValueForm {
 
 /// No name or value has more words than this.
 const LONGEST: usize = 6;
-/// What a synonym costs.
+/// What a synonym in place of the name costs of the score.
 const SYNONYM: i32 = 25;
 
 impl Names {

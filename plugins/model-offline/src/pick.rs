@@ -23,7 +23,7 @@ const MENTIONED: i32 = 20;
 
 /// How the surroundings speak for a table.
 pub struct View<'a> {
-    /// The catalog.
+    /// Where tables and columns have their names.
     pub catalog: &'a Catalog,
     /// What the base leads to.
     pub reach: &'a Reach,
@@ -93,7 +93,7 @@ impl View<'_> {
         })
     }
 
-    /// A table or a column, for grouping.
+    /// The table or column that a mention means, whichever fits better. Never a value.
     pub fn table_or_column(&self, mention: &Mention) -> Result<Target, Problem> {
         let choices = mention.hits.iter().filter_map(|h| {
             let table = match &h.target {

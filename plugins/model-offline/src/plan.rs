@@ -9,13 +9,13 @@ use crate::vocabulary::{Aggregate, Comparison, Place};
 /// An expression of the select list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expr {
-    /// A column.
+    /// A column as it is.
     Column(ColumnRef),
     /// Several columns as one text: first and last name.
     Words(Vec<ColumnRef>),
     /// The period of a date.
     Bucket(Unit, ColumnRef),
-    /// The number of rows.
+    /// `COUNT(*)`
     CountRows,
     /// The number of different values.
     CountDistinct(ColumnRef),
@@ -27,13 +27,13 @@ pub enum Expr {
 /// What a function works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Amount {
-    /// A column.
+    /// The numbers of one column.
     Column(ColumnRef),
     /// Quantity times price, less a discount.
     Product {
         /// How many.
         quantity: ColumnRef,
-        /// Price of one.
+        /// Price of one piece.
         price: ColumnRef,
         /// The discount of the line, and what it means.
         discount: Option<(ColumnRef, Discount)>,
@@ -43,7 +43,7 @@ pub enum Amount {
 /// What the number in a discount column means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Discount {
-    /// A share of one.
+    /// A share of the price, from 0 to 1.
     Share,
     /// Per cent.
     Percent,
@@ -60,7 +60,7 @@ pub struct Output {
     pub name: String,
 }
 
-/// A condition on rows.
+/// What must hold for a row, as it goes into WHERE.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
     /// The column holds one of these values, or none of them.
@@ -88,11 +88,11 @@ pub enum Condition {
 pub enum Shape {
     /// One number.
     Single,
-    /// One row a group.
+    /// One row for each group.
     Groups,
     /// The first groups or rows of an order; true for the largest.
     Ranking(bool),
-    /// Rows as they are.
+    /// Rows of the table, without a figure.
     Rows,
 }
 
@@ -111,7 +111,7 @@ pub struct Plan {
     pub distinct: bool,
     /// All must hold.
     pub conditions: Vec<Condition>,
-    /// What rows are grouped by.
+    /// In the order of GROUP BY; empty without groups.
     pub groups: Vec<Expr>,
     /// A condition on each group.
     pub having: Option<(Expr, Comparison, String)>,

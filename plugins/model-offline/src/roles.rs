@@ -69,7 +69,7 @@ pub fn settle(
 
 /// The sketch after all roles are given.
 pub struct Settled {
-    /// The sketch.
+    /// Every mention in it has a role.
     pub sketch: Sketch,
     /// Only the number of groups is wanted.
     pub count_groups: bool,

@@ -15,12 +15,12 @@ pub enum Ask {
     Revenue(usize),
     /// Pieces sold.
     Units(usize),
-    /// The average rating.
+    /// The average of a column that holds ratings.
     Rated(usize),
 }
 
 impl Ask {
-    /// The mention that says it.
+    /// The mention that says what is worked out.
     pub fn mention(self) -> usize {
         match self {
             Self::Count(m)
@@ -37,13 +37,13 @@ impl Ask {
 pub enum RankBy {
     /// The value that is worked out.
     Measure,
-    /// A column.
+    /// The column that this mention names.
     Column(usize),
     /// The date of the rows.
     Recency,
-    /// Their price.
+    /// A column of the rows that holds a price.
     Price,
-    /// Their amount.
+    /// A column of the rows that holds an amount of money.
     Amount,
     /// The order of the key: "the first 10 rows".
     Key,
@@ -54,11 +54,11 @@ pub enum RankBy {
 pub struct Rank {
     /// Largest first.
     pub descending: bool,
-    /// By what.
+    /// What decides the order.
     pub by: RankBy,
 }
 
-/// One thing to group by.
+/// A column, a table or a length of time that rows are grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     /// A table or column, by its mention.
@@ -82,7 +82,7 @@ pub enum Test {
     Between(String, String),
     /// Is true.
     Truth,
-    /// Lies in a period.
+    /// Is a date in this period.
     Period(Period),
     /// Has no value.
     Null,
@@ -110,9 +110,9 @@ pub struct TestAsk {
 pub struct Having {
     /// What is worked out.
     pub ask: Ask,
-    /// The comparison with `number`.
+    /// How the value is compared with `number`.
     pub comparison: Comparison,
-    /// An exact number.
+    /// In SQL's notation.
     pub number: String,
 }
 
@@ -129,7 +129,7 @@ pub struct Sketch {
     pub rank: Option<Rank>,
     /// How many rows were asked for.
     pub limit: Option<u64>,
-    /// What to group by.
+    /// In the order of the question; empty for one figure or rows.
     pub groups: Vec<Group>,
     /// Mentions without a role of their own: the tables and columns that the question is about.
     pub plain: Vec<usize>,
@@ -137,9 +137,9 @@ pub struct Sketch {
     pub tests: Vec<TestAsk>,
     /// The condition on groups.
     pub having: Option<Having>,
-    /// "show", "list".
+    /// Whether rows are asked for: "show", "list".
     pub listing: bool,
-    /// "when".
+    /// Whether a date is asked for: "when".
     pub when: bool,
     /// Currencies that the question names.
     pub currencies: Vec<(&'static str, String)>,

@@ -9,7 +9,7 @@ use crate::turn::{Action, Step, Turn};
 pub const SEARCH: &str = "search_catalog";
 /// Shows columns, keys and values of tables.
 pub const DESCRIBE: &str = "describe_tables";
-/// Runs a statement.
+/// Runs a statement on one datasource.
 pub const RUN: &str = "run_sql";
 /// Ends an answer that the data do not hold.
 pub const CANNOT_ANSWER: &str = "cannot_answer";
@@ -31,10 +31,10 @@ pub const MOST_ROWS: u64 = 100;
 /// A table as the search gives it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Found {
-    /// The datasource that holds it.
+    /// Name of the datasource, which a statement on it is sent to.
     #[serde(default)]
     pub datasource: String,
-    /// `schema.table`.
+    /// `schema.table`, as [`DESCRIBE`] takes it.
     pub table: String,
     /// The catalog's words about it.
     #[serde(default)]
@@ -42,7 +42,7 @@ pub struct Found {
     /// Number of rows, where known.
     #[serde(default)]
     pub row_count: Option<u64>,
-    /// Its columns.
+    /// In the order of the table; the first of them if there are very many.
     #[serde(default)]
     pub columns: Vec<FoundColumn>,
 }
@@ -50,7 +50,7 @@ pub struct Found {
 /// A column as the search gives it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct FoundColumn {
-    /// Its name.
+    /// As the engine spells it.
     pub name: String,
 }
 
@@ -67,7 +67,7 @@ pub struct FoundTables {
 /// What a statement gives.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Rows {
-    /// Names of the columns.
+    /// In the order of the values of a row.
     pub columns: Vec<FoundColumn>,
     /// One list of values a row.
     #[serde(default)]
@@ -153,7 +153,7 @@ impl Turn {
     }
 }
 
-/// Calls the search.
+/// Calls [`SEARCH`] for at most 100 tables.
 pub fn search(query: &str) -> Action {
     Action::Call {
         tool: SEARCH,
@@ -169,7 +169,7 @@ pub fn describe(tables: &[String]) -> Action {
     }
 }
 
-/// Runs a statement.
+/// Calls [`RUN`] for at most `rows` rows, from 1 to [`MOST_ROWS`]; an empty datasource is left out.
 pub fn run(datasource: &str, sql: &str, rows: u64) -> Action {
     let mut arguments = json!({"sql": sql, "max_rows": rows.clamp(1, MOST_ROWS)});
     if !datasource.is_empty() {

@@ -5,7 +5,7 @@ use jiff::civil::Date;
 /// One use of a tool since the last question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The tool.
+    /// Name of the tool, as the host offered it.
     pub tool: String,
     /// Its arguments as JSON text.
     pub arguments: String,
@@ -24,7 +24,7 @@ pub struct Turn {
     pub verified: Option<String>,
     /// Earlier questions, oldest first.
     pub earlier: Vec<String>,
-    /// The question to answer.
+    /// The last words of the user; empty if there are none.
     pub question: String,
     /// What was done about it so far.
     pub steps: Vec<Step>,
@@ -37,7 +37,7 @@ pub struct Turn {
 pub enum Action {
     /// Call a tool with these arguments.
     Call {
-        /// Name of the tool.
+        /// One of the tools that the host offers now.
         tool: &'static str,
         /// JSON text.
         arguments: String,

@@ -36,9 +36,9 @@ pub enum Comparison {
 pub enum Place {
     /// Anywhere.
     Inside,
-    /// At the start.
+    /// At the start of the value.
     Start,
-    /// At the end.
+    /// At the end of the value.
     End,
 }
 
@@ -47,7 +47,7 @@ pub enum Place {
 pub enum Operator {
     /// "how many"
     Count,
-    /// "how much"
+    /// "how much": a total of what follows.
     HowMuch,
     /// "average"
     Aggregate(Aggregate),
@@ -57,9 +57,9 @@ pub enum Operator {
     By,
     /// "per", "for each": a group.
     Each,
-    /// "sorted by"
+    /// "sorted by": the order of rows or groups follows.
     SortedBy,
-    /// "top" and "bottom".
+    /// "top" and "bottom": a ranking by the figure that is worked out.
     Top(bool),
     /// "first" and "last": rows, or the ends of a time.
     First(bool),
@@ -69,41 +69,41 @@ pub enum Operator {
     Recent(bool),
     /// "most expensive", "cheapest": a ranking by a price.
     Priced(bool),
-    /// "most common"
+    /// "most common": a ranking by how many there are of what follows.
     Common,
-    /// "best selling"
+    /// "best selling": a ranking by the pieces sold.
     BestSelling,
     /// "best rated" and "worst rated".
     Rated(bool),
     /// "more than"; true where a price is meant ("cheaper than").
     Compare(Comparison, bool),
-    /// "between", with numbers.
+    /// "between": two numbers follow, both included.
     Between,
     /// "show"
     List,
-    /// "rows"
+    /// "rows": rows are asked for, or counted after "how many".
     Rows,
-    /// "not"
+    /// "not", "except": turns the next condition round.
     Not,
-    /// "without"
+    /// "without", "never": no row of the next table refers to the row, or the next column is empty.
     Without,
-    /// "with"
+    /// "with": a condition or a part of the subject follows.
     With,
     /// "and", a comma
     And,
-    /// "or"
+    /// "or": more values or groups follow, as with `And`.
     Or,
-    /// "when"
+    /// "when": a date is asked for.
     When,
-    /// "sold"
+    /// "sold", "bought": only things that were sold count.
     Sold,
-    /// "units sold"
+    /// "units sold": the sum of the quantities.
     Units,
-    /// "revenue"
+    /// "revenue", "sales": the sum of amounts, or of quantities times prices.
     Revenue,
     /// "containing"
     Like(Place),
-    /// "missing", "empty"
+    /// "missing", "empty": the column before it has no value.
     Empty,
     /// A currency; it must agree with the catalog.
     Currency(&'static str),

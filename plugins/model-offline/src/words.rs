@@ -1,6 +1,6 @@
 //! Text into tokens: words with their stems, exact numbers, quoted strings, dates, symbols.
 
-/// What a token is.
+/// How a piece of a question is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
     /// Letters and digits.
@@ -15,7 +15,7 @@ pub enum TokenKind {
     Symbol,
 }
 
-/// One token of a question.
+/// A piece of a question: a word, a number, a quoted string, a date or a sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     /// As written.
@@ -24,7 +24,7 @@ pub struct Token {
     pub norm: String,
     /// Singular form of `norm`.
     pub stem: String,
-    /// What it is.
+    /// Decides what `norm` and `stem` hold.
     pub kind: TokenKind,
 }
 

@@ -23,7 +23,7 @@ pub enum Figure {
 /// What a column is compared with.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Test {
-    /// A number.
+    /// A number, in SQL's notation.
     Number(Comparison, String),
     /// Two numbers, both included.
     Range(String, String),
@@ -31,9 +31,9 @@ pub enum Test {
     Values(Vec<At>),
     /// A pattern.
     Like(Place, String),
-    /// Days.
+    /// The days of a period, which may have no beginning or no end.
     Days(Period),
-    /// The average of the column.
+    /// The average of the same column.
     Average(Comparison),
     /// A year: of a date, or a number.
     Year(Comparison, String),
@@ -56,12 +56,12 @@ pub struct Filter {
     pub or: bool,
 }
 
-/// A ranking.
+/// The first so many of an order: "the three oldest".
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rank {
     /// Largest first.
     pub descending: bool,
-    /// By what.
+    /// The figure that decides the order.
     pub by: Figure,
     /// How many are kept.
     pub limit: u64,
@@ -82,11 +82,11 @@ pub struct Frame {
     pub subject: Option<At>,
     /// Conditions, joined by AND where `or` is not set.
     pub filters: Vec<Filter>,
-    /// What rows are grouped by.
+    /// Items that name what rows are grouped by: columns, or tables.
     pub groups: Vec<At>,
     /// A condition on a count of each group.
     pub having: Option<(Figure, Comparison, String)>,
-    /// A ranking with its limit.
+    /// The order, if only the first rows of it are asked for; else see `order`.
     pub rank: Option<Rank>,
     /// An order of all rows.
     pub order: Vec<(Figure, bool)>,

@@ -14,7 +14,7 @@ pub enum Kind {
     Op(Op),
     /// Something of the catalog; see the hits.
     Names,
-    /// A plain number.
+    /// A number without quotes, in SQL's notation.
     Number(String),
     /// A quoted text; the hits are values that are it.
     Quote(String),
@@ -98,7 +98,7 @@ impl Item {
     }
 }
 
-/// Reads a question.
+/// Reads a question into items, sentence by sentence; `today` is what "last month" goes by.
 pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
     let mut items = Vec::new();
     for sentence in sentences(question) {

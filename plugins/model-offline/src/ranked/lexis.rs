@@ -25,15 +25,15 @@ pub enum Quality {
 /// What a word or phrase does in a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
-    /// "how many", "count the"
+    /// "how many", "count the": a count of what follows. A question has at most one.
     HowMany,
-    /// "number of"
+    /// "number of": a count of what follows, also inside a sentence.
     NumberOf,
     /// "average"
     Agg(Aggregate),
     /// "different"
     Distinct,
-    /// "for each", "per"
+    /// "for each", "per": what follows is grouped by.
     Each,
     /// "by" alone: an order after a sort, else a group or a means.
     By,
@@ -47,13 +47,13 @@ pub enum Op {
     Most(bool, Option<Quality>),
     /// "most common" (true), "least common"
     Common(bool),
-    /// "top"
+    /// "top": the largest, as many as the number that follows.
     Top,
     /// "more than"; "older than" names a quality.
     Compare(Comparison, Option<Quality>),
-    /// "between"
+    /// "between": two numbers follow, both included.
     Between,
-    /// "not"
+    /// "not", "except": turns a condition round.
     Not,
     /// "without", "never", "do not have"
     Without,

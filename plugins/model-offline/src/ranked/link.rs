@@ -19,9 +19,9 @@ const WEAKEST: f32 = 0.45;
 /// What a phrase may mean.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
-    /// A table.
+    /// A table, by its index into [`Catalog::tables`].
     Table(usize),
-    /// A column.
+    /// A column, by its name.
     Column(ColumnRef),
     /// A value of a column, as stored.
     Value(ColumnRef, String),

@@ -8,7 +8,7 @@ use crate::vocabulary::{Aggregate, Comparison, Place};
 /// A figure or column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
-    /// A column.
+    /// A column as it is.
     Column(ColumnRef),
     /// Rows, or different values of a column.
     Count(Option<ColumnRef>),
@@ -16,10 +16,10 @@ pub enum Expr {
     Agg(Aggregate, ColumnRef),
 }
 
-/// A condition on one column.
+/// What must hold, or must not, for one column of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
-    /// The column.
+    /// A column of a table that the source joins.
     pub column: ColumnRef,
     /// What must hold.
     pub check: Check,
@@ -30,7 +30,7 @@ pub struct Condition {
 /// What must hold for a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Check {
-    /// Compared with a number.
+    /// Compares with a number, in SQL's notation.
     Number(Comparison, String),
     /// Between two numbers, both included.
     Range(String, String),
@@ -38,7 +38,7 @@ pub enum Check {
     Texts(Vec<String>, bool),
     /// Matches a pattern.
     Like(Place, String),
-    /// Within days.
+    /// Lies in a period, which may have no beginning or no end.
     Days(Period),
     /// Compared with the average of the column.
     Average(Comparison),
@@ -60,13 +60,13 @@ pub struct Source {
 /// Rows of the base whose key is, or is not, among those of another source with the same base.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Membership {
-    /// The other source.
+    /// Has the same base; its conditions are its own.
     pub source: Source,
     /// Whether the key must be missing there.
     pub negated: bool,
 }
 
-/// A query.
+/// What is selected from where; becomes one statement.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
     /// Output columns.
@@ -77,7 +77,7 @@ pub struct Query {
     pub source: Source,
     /// Conditions on the key of the base.
     pub members: Vec<Membership>,
-    /// What rows are grouped by.
+    /// In the order of GROUP BY; empty without groups.
     pub groups: Vec<ColumnRef>,
     /// A condition on each group.
     pub having: Option<(Expr, Comparison, String)>,

@@ -17,7 +17,7 @@ pub fn write(catalog: &Catalog, query: &Query, qualified: bool) -> String {
     .query(query)
 }
 
-/// The name that an output has in the result.
+/// The name that an output has in the result, such as `count` or `average_age`.
 pub fn output_name(catalog: &Catalog, query: &Query, expr: &Expr) -> String {
     let column = |c: &ColumnRef| catalog.column(*c).name.clone();
     match expr {
@@ -327,7 +327,7 @@ impl Writer<'_> {
     }
 }
 
-/// The sign of a comparison.
+/// The comparison as an operator of SQL.
 pub fn sign(comparison: Comparison) -> &'static str {
     match comparison {
         Comparison::Above => ">",

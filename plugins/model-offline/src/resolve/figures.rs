@@ -12,7 +12,7 @@ use crate::sketch::{Ask, Group};
 use crate::vocabulary::Comparison;
 
 impl Builder<'_> {
-    /// Adds what is grouped by, and says what a group is.
+    /// Adds the expressions to group by to the select list. Returns the noun of a group, such as "country".
     pub(super) fn add_groups(&mut self) -> Result<String, Problem> {
         let mut nouns = Vec::new();
         for group in &self.sketch.groups {
