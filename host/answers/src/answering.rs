@@ -138,7 +138,7 @@ pub enum Input {
 /// SQL of the caller, which is answered with rows. No model is asked.
 #[derive(Debug)]
 pub struct SqlQuery {
-    /// The statement.
+    /// One SELECT over the Mind's tables, before the guard.
     pub sql: String,
     /// Rows to return inline, from 1 to [`MAX_INLINE_ROWS`].
     pub max_inline_rows: u64,
@@ -168,17 +168,17 @@ pub struct Services {
     pub minds: Arc<Minds>,
     /// Finds the provider whose model answers.
     pub providers: Arc<Providers>,
-    /// Plugins.
+    /// Finds the model plugin that serves a provider.
     pub registry: Arc<Registry>,
-    /// Tables.
+    /// Tells the model which tables and columns there are.
     pub catalog: Arc<Catalog>,
-    /// Statements.
+    /// Checks and runs the statements of callers and models.
     pub results: Results,
     /// What Minds were taught.
     pub knowledge: CheckedKnowledge,
     /// Statements of messages.
     pub stored_results: StoredResults,
-    /// Bounds.
+    /// What one answer may use, and how many a key may have.
     pub settings: config::Answering,
     /// How long conversations and responses are kept; zero means forever.
     pub retention: Duration,

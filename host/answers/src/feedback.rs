@@ -61,7 +61,7 @@ impl Rating {
 pub struct NewFeedback {
     /// Whether it was right.
     pub rating: Rating,
-    /// Why.
+    /// Why, in the caller's words; at most [`MAX_COMMENT`] characters.
     pub comment: Option<String>,
     /// The statement that would have been right.
     pub corrected_sql: Option<String>,
@@ -95,7 +95,7 @@ pub struct Feedback {
     pub key_id: String,
     /// Whether the response was right.
     pub rating: Rating,
-    /// Why.
+    /// Why, in the words of the key's holder.
     pub comment: Option<String>,
     /// The statement that would have been right.
     pub corrected_sql: Option<String>,

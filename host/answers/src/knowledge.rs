@@ -38,13 +38,13 @@ const CHECKS_AT_ONCE: usize = 4;
 
 /// What the knowledge of Minds is checked with.
 pub struct Services {
-    /// Holds it.
+    /// Holds the entries of all Minds.
     pub base: KnowledgeBase,
     /// Finds the Mind that the knowledge belongs to.
     pub minds: Arc<Minds>,
     /// Catalogs, whose changes make checks necessary.
     pub catalog: Arc<Catalog>,
-    /// Statements.
+    /// Checks that statements of entries run.
     pub results: Results,
     /// Cancelled when the server begins to end.
     pub ending: CancellationToken,

@@ -62,7 +62,7 @@ pub struct Config {
     pub log: Log,
     /// Where `/metrics` is served without a key.
     pub metrics: Metrics,
-    /// Traces.
+    /// Where spans of requests and plugin calls are sent.
     pub telemetry: Telemetry,
 }
 
@@ -351,7 +351,7 @@ pub struct Metrics {
     pub listen: Option<SocketAddr>,
 }
 
-/// Traces.
+/// The section `telemetry`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Telemetry {

@@ -44,7 +44,7 @@ pub struct Loader<'a> {
     pub store: &'a CatalogStore,
     /// Finds the engine.
     pub engines: &'a dyn Engines,
-    /// Limits.
+    /// Timeouts and sizes of samples.
     pub settings: &'a config::Catalog,
     /// Id of this process. Writes for a run that another host has claimed are lost.
     pub host: &'a str,

@@ -119,7 +119,7 @@ pub struct TableDetail {
     pub foreign_keys: Vec<DescribedKey>,
 }
 
-/// A column with its statistics.
+/// A column with what a model may know of its values.
 #[derive(Clone, Debug, Serialize)]
 pub struct ColumnDetail {
     /// As the engine spells it.
@@ -135,10 +135,10 @@ pub struct ColumnDetail {
     /// Most common first. Absent where values may not go to a model vendor, as least and greatest value are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub common_values: Option<Vec<String>>,
-    /// Least value.
+    /// Least value as text; absent where values may not go to a model vendor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<String>,
-    /// Greatest value.
+    /// Greatest value as text; absent like the least one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<String>,
     /// `None` when unknown, and where values may not go to a model vendor.

@@ -190,7 +190,7 @@ impl Caller {
     }
 }
 
-/// Authenticates keys.
+/// Tells whose key a request has, and makes, rotates and revokes keys.
 #[derive(Debug)]
 pub struct Auth {
     store: Store,

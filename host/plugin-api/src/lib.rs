@@ -235,7 +235,7 @@ impl Value {
     }
 }
 
-/// A column of a result.
+/// A column of a result, as the host has checked it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// As the engine names it; names may repeat.
@@ -284,7 +284,7 @@ pub struct ColumnInfo {
     pub comment: Option<String>,
 }
 
-/// One column of a primary key.
+/// A part of a primary key; a composite key has several.
 #[derive(Clone, Debug)]
 pub struct KeyColumn {
     /// Name of the constraint.
@@ -295,7 +295,7 @@ pub struct KeyColumn {
     pub column: String,
 }
 
-/// One column of a foreign key.
+/// A part of a foreign key; a composite key has several with the same constraint.
 #[derive(Clone, Debug)]
 pub struct ForeignKeyColumn {
     /// Name of the constraint.
@@ -342,7 +342,7 @@ pub struct ColumnStatistics {
     pub sampled_rows: Option<u64>,
 }
 
-/// One guarded statement.
+/// A statement for the engine, and how long it may take.
 #[derive(Clone, Debug)]
 pub struct Statement {
     /// SQL in the engine's dialect. Only `sql::guard` makes the text of a caller's statement.
@@ -430,7 +430,7 @@ pub trait Model: Plugin {
     async fn check(&self, target: &Target, call: &Call) -> Result<String>;
     /// The vendor's list of models.
     async fn models(&self, target: &Target, call: &Call) -> Result<Vec<String>>;
-    /// Sends the request, and returns when the answer begins. The events follow with [`Completion::next`].
+    /// Asks the vendor; the events come from the completion. After an error, no answer has begun.
     async fn start(
         &self,
         target: &Target,
@@ -467,7 +467,7 @@ pub enum Role {
 pub struct ToolCall {
     /// The model's id of the call.
     pub id: String,
-    /// Which tool.
+    /// The [`Tool::name`] that the model asks for; it need not exist.
     pub name: String,
     /// JSON text, unchecked.
     pub arguments: String,
@@ -476,7 +476,7 @@ pub struct ToolCall {
 /// A piece of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Words for the person, or from the person.
+    /// Words of whoever speaks.
     Text(String),
     /// The model wants a tool.
     ToolCall(ToolCall),

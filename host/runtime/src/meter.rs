@@ -114,7 +114,7 @@ pub struct UsageDelta {
 /// One version of a plugin: its use and its health.
 #[derive(Debug)]
 pub struct VersionMeter {
-    /// Its identity.
+    /// Which version this counts for.
     pub id: VersionId,
     /// The use by all targets.
     pub meter: Meter,
@@ -128,9 +128,9 @@ pub struct VersionMeter {
 /// The use of a version by one datasource or provider.
 #[derive(Debug)]
 pub struct TargetMeter {
-    /// Its identity.
+    /// Which datasource or provider this counts for.
     pub id: TargetId,
-    /// Its use.
+    /// What this version did for the target since the start.
     pub meter: Meter,
     /// A counter of the last use, for eviction.
     used: AtomicU64,

@@ -60,7 +60,7 @@ pub struct Package {
     pub manifest: Manifest,
     /// SHA-256 of the whole file, in hex.
     pub digest: String,
-    /// The component.
+    /// The whole file, which is also the component.
     pub bytes: Vec<u8>,
 }
 

@@ -31,7 +31,7 @@ pub type Cache = (PathBuf, [u8; 32]);
 
 /// A plugin that is loaded alone.
 pub struct StandalonePlugin {
-    /// The plugin.
+    /// Serves like an installed plugin.
     pub loaded: LoadedPlugin,
     /// The scanner without the SQL on top, if it is a scanner.
     pub scanner: Option<Arc<dyn Scanner>>,

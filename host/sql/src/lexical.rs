@@ -149,7 +149,7 @@ fn without_hidden_code(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<
     }
 }
 
-/// Tokenizes text.
+/// Splits text into the tokens of a dialect, with their places in the text.
 pub(super) fn tokenise(text: &str, rules: &Rules) -> Result<Vec<TokenWithSpan>, TokenizerError> {
     Tokenizer::new(rules.parser(), text)
         .with_unescape(rules.unescapes())

@@ -58,7 +58,7 @@ pub struct Aggregate {
     pub distinct: bool,
 }
 
-/// One SELECT.
+/// What one SELECT names: its tables, aggregates and groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// Those of its FROM and joins; of a subquery in FROM, none.
@@ -86,7 +86,7 @@ pub struct FunctionCall {
     pub columns: Vec<Column>,
 }
 
-/// A constant.
+/// A constant in a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Literal {
     /// A text, without quotes.
@@ -102,7 +102,7 @@ pub struct Comparison {
     pub column: Column,
     /// `=`, `<`, `LIKE`, `IN`, …
     pub operator: String,
-    /// The constant.
+    /// The side with the constant.
     pub literal: Literal,
     /// The whole comparison, as text.
     pub text: String,
@@ -133,7 +133,7 @@ pub struct Division {
 /// What a statement names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// Each SELECT.
+    /// Each SELECT, those of subqueries included.
     pub blocks: Vec<Block>,
     /// Each column, in order.
     pub columns: Vec<Column>,
@@ -143,7 +143,7 @@ pub struct Outline {
     pub calls: Vec<FunctionCall>,
     /// Each comparison of a column with a constant.
     pub comparisons: Vec<Comparison>,
-    /// Each division.
+    /// Each `/`, so that a division of whole numbers can be found.
     pub divisions: Vec<Division>,
 }
 

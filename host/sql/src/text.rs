@@ -45,12 +45,12 @@ impl ShortText {
         }
     }
 
-    /// Always UTF-8.
+    /// Always ASCII.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 
-    /// The text.
+    /// Always ASCII.
     pub fn as_str(&self) -> &str {
         str::from_utf8(self.as_bytes()).unwrap_or_default()
     }

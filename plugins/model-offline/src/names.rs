@@ -10,7 +10,7 @@ use crate::words::{Token, TokenKind, name_stems, tokenize};
 pub enum Target {
     /// A table, by its index into [`Catalog::tables`].
     Table(usize),
-    /// A column, by its name.
+    /// The column itself, not one of its values.
     Column(ColumnRef),
     /// A value that the catalog knows to be in a column.
     Value(ColumnRef, String),

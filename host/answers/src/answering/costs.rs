@@ -18,7 +18,7 @@ pub struct AnswerCosts {
 /// A statement of the model, and what came of it.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    /// The statement.
+    /// As the model wrote it.
     pub sql: String,
     /// The number of rows, or why it failed.
     pub result: String,

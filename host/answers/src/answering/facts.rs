@@ -10,7 +10,7 @@ const MAX_CHARACTERS: usize = 300;
 /// A statement of the model that ran.
 #[derive(Clone, Debug)]
 pub struct ExecutedStatement {
-    /// The statement.
+    /// As the model wrote it, so that it can run again.
     pub sql: StoredSql,
     /// What is known of its result.
     pub facts: ResultFacts,

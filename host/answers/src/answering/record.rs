@@ -206,7 +206,7 @@ pub struct ResponseRecord {
     pub error: Option<Value>,
     /// Finished output items, each as it is sent.
     pub output: Vec<Arc<RawValue>>,
-    /// Tokens.
+    /// Tokens of the model over all turns; zero for a `sql_query`.
     pub usage: Usage,
     /// The caller's own notes: up to 16 short texts by name.
     pub metadata: Map<String, Value>,

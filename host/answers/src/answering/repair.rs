@@ -55,7 +55,7 @@ impl Replace {
 /// What to change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Advice {
-    /// Names, keywords or signs that are wrong, at most eight.
+    /// Pieces of the statement that are wrong, at most eight.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replace: Vec<Replace>,
     /// Joins to add behind the last table of FROM.
@@ -83,7 +83,7 @@ impl Advice {
 
 /// A statement of the model, and what it may read.
 pub struct Subject<'a> {
-    /// The statement.
+    /// As the model wrote it; it need not be valid.
     pub sql: &'a str,
     /// What it may read.
     pub access: &'a Access,

@@ -117,7 +117,7 @@ impl RunningAnswers {
         })
     }
 
-    /// Their number.
+    /// How many answers run on this host.
     pub fn count(&self) -> usize {
         lock(&self.answers).len()
     }

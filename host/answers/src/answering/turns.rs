@@ -45,7 +45,7 @@ pub struct Answer {
 pub struct Turns<'a> {
     /// The model that answers.
     pub model: &'a dyn Model,
-    /// Its provider.
+    /// The provider with its secrets in clear, for the calls of the model plugin.
     pub target: &'a Target,
     /// The vendor's model, empty for the provider's default.
     pub model_name: &'a str,
@@ -53,7 +53,7 @@ pub struct Turns<'a> {
     pub toolbox: Toolbox<'a>,
     /// Where events go.
     pub log: &'a Arc<EventLog>,
-    /// The limits.
+    /// What the answer may use; at a limit it ends with what it has.
     pub bounds: &'a config::Answering,
     /// The caller's limit on the whole answer, in tokens.
     pub max_output_tokens: Option<u32>,

@@ -21,7 +21,7 @@ const COLUMNS: &str = "id, workspace_id, key_id, mind_id, mind_name, metadata, c
 
 const MESSAGE_COLUMNS: &str = "id, role, status, content, sql, sql_origin, response_id, created_at";
 
-/// Adds conversations.
+/// Adds new conversations; their ids must not exist.
 pub async fn insert(tx: &mut Tx, conversations: &[&Conversation]) -> Result<()> {
     for group in groups(conversations) {
         let sql = format!(

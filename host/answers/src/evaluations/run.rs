@@ -31,7 +31,7 @@ const MAX_TEXT: usize = 4_000;
 /// What the host that runs it knows of a run.
 pub(super) struct Live {
     judged: Mutex<Vec<(usize, Judged)>>,
-    /// Stops it.
+    /// Stops the run, with the answers that it waits for.
     pub cancel: CancellationToken,
 }
 

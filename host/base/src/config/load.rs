@@ -39,7 +39,7 @@ pub enum ConfigError {
     Invalid {
         /// The file or the environment variable.
         origin: String,
-        /// The setting.
+        /// The setting, with its section.
         name: String,
         /// What it must be. Never the value, which may be a secret.
         problem: String,
@@ -47,7 +47,7 @@ pub enum ConfigError {
     /// A value of the right type that is too small, too large, or does not fit other settings.
     #[error("the setting `{name}` {problem}")]
     OutOfRange {
-        /// The setting.
+        /// The setting, with its section.
         name: String,
         /// What it must be.
         problem: String,

@@ -47,7 +47,7 @@ struct DocumentBody<'a> {
 pub struct DocumentEntry {
     /// Its line, from 1.
     pub line: u64,
-    /// The entry.
+    /// What the entry says, not checked against the data yet.
     pub knowledge: Knowledge,
 }
 

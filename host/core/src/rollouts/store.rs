@@ -78,7 +78,7 @@ pub(super) async fn in_progress(store: &Store) -> Result<Vec<Rollout>> {
     records.iter().map(|record| json(record)).collect()
 }
 
-/// One rollout.
+/// A rollout of any host; `None` if there is none with this id.
 pub(super) async fn get(store: &Store, id: Uuid) -> Result<Option<Rollout>> {
     let record: Option<String> = sqlx::query_scalar("SELECT record FROM rollouts WHERE id = $1")
         .bind(id.to_string())

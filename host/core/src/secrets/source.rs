@@ -27,9 +27,9 @@ pub enum KeyError {
     /// The file cannot be read or made.
     #[error("the secret key {path}: {source}; check its rights, or set secrets.key_file")]
     File {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// Why.
+        /// What the operating system says.
         source: io::Error,
     },
     /// `secrets.key_command` did not start, failed, took too long, or printed no text.

@@ -21,7 +21,7 @@ const WEAKEST: f32 = 0.45;
 pub enum Target {
     /// A table, by its index into [`Catalog::tables`].
     Table(usize),
-    /// A column, by its name.
+    /// The column itself, not one of its values.
     Column(ColumnRef),
     /// A value of a column, as stored.
     Value(ColumnRef, String),

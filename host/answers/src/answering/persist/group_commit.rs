@@ -22,7 +22,7 @@ const QUEUE: usize = 1024;
 pub struct FinishedAnswer {
     /// The conversation that the messages are added to.
     pub conversation: Conversation,
-    /// The response.
+    /// Stored in the same transaction as its messages.
     pub record: ResponseRecord,
     /// Question and answer.
     pub messages: Vec<Message>,

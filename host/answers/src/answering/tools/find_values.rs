@@ -33,7 +33,7 @@ const MOST_NAMED: usize = 20;
 /// For all statements together.
 const TIME: Duration = Duration::from_secs(10);
 
-/// The arguments.
+/// What the model sends: a value, and where it may be.
 #[derive(Deserialize)]
 pub(super) struct FindValues {
     value: String,
