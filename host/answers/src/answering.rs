@@ -42,6 +42,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 use uuid::Uuid;
 
+pub(crate) use self::store::feedback_bytes;
 use self::{
     costs::AnswerCosts,
     events::{Event, EventLog, EventReader},
@@ -52,9 +53,9 @@ use self::{
 };
 use crate::{
     conversations::{Conversations, Message, SqlOrigin},
+    jobs::Job,
     knowledge::CheckedKnowledge,
     results::{Results, stored::StoredResults},
-    running::Job,
 };
 use mindhost_base::{
     config,

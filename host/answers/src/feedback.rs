@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-pub(crate) use self::store::bytes_of;
 use crate::{
     answering::{Answering, record::ResponseRecord},
     conversations,

@@ -2,11 +2,11 @@
 //! names no wasm, no DataFusion and no HTTP.
 
 pub mod answering;
-pub mod chart;
 pub mod conversations;
 pub mod evaluations;
 pub mod feedback;
 pub mod idempotency;
+pub mod jobs;
 pub mod knowledge;
 pub mod results;
 pub mod running;

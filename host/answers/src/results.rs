@@ -4,6 +4,7 @@
 //! the Mind, and runs it again.
 
 pub mod access;
+pub mod chart;
 mod comparison;
 mod complete_pages;
 mod dry_run;

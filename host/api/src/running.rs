@@ -11,7 +11,10 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::{ask, extract::Path};
-use mindhost_answers::running::{Job, Kind, RunningWork};
+use mindhost_answers::{
+    jobs::{Job, Kind},
+    running::RunningWork,
+};
 use mindhost_base::error::Code;
 use mindhost_core::auth::Caller;
 

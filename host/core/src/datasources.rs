@@ -144,7 +144,7 @@ pub struct Datasources {
     registry: Arc<Registry>,
     max_connections: u32,
     ceiling: Ceiling,
-    place: files::Place,
+    uploads: files::UploadSettings,
 }
 
 /// A version to which a datasource is to be pinned. It cannot be removed while this value exists.
@@ -167,7 +167,7 @@ impl Datasources {
             registry,
             max_connections: config.sql.max_connections,
             ceiling: Ceiling::of(&config.sql),
-            place: files::Place::of(config),
+            uploads: files::UploadSettings::of(config),
         }
     }
 

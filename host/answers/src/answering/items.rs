@@ -8,7 +8,10 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{facts::AnswerFacts, record::EarlyEnd};
-use crate::{chart::Chart, conversations::Message, results::Page};
+use crate::{
+    conversations::Message,
+    results::{Page, chart::Chart},
+};
 use mindhost_base::error::{Error, Result};
 use mindhost_query::federation::ExecutionReport;
 use mindhost_sql::{json::Rows, schema};

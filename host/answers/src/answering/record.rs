@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use uuid::Uuid;
 
+use crate::jobs::{Job, Kind};
+
 /// The status of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -150,6 +152,16 @@ pub struct Limits {
     pub max_inline_rows: Option<u64>,
 }
 
+impl Limits {
+    /// The kind of job that has them: only a `sql_query` has one of rows.
+    pub fn job_kind(&self) -> Kind {
+        match self.max_inline_rows {
+            Some(_) => Kind::SqlQuery,
+            None => Kind::Answer,
+        }
+    }
+}
+
 /// Other settings of the caller, returned as they were sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -228,4 +240,22 @@ pub struct ResponseRecord {
     pub created_at: Timestamp,
     /// When it ended.
     pub completed_at: Option<Timestamp>,
+}
+
+impl ResponseRecord {
+    /// The job that makes it, without its text.
+    pub fn job(&self) -> Job {
+        Job {
+            id: self.id,
+            kind: self.limits.job_kind(),
+            workspace_id: self.workspace_id.clone(),
+            key_id: self.key_id.clone(),
+            mind_id: self.mind_id.clone(),
+            mind_name: self.mind_name.clone(),
+            text: None,
+            background: self.background,
+            started_at: self.created_at,
+            is_here: false,
+        }
+    }
 }

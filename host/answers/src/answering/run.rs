@@ -27,9 +27,11 @@ use super::{
     turns::{Answer, Turns},
 };
 use crate::{
-    chart::{self, Chart},
     conversations::{Author, Message, SqlOrigin, StoredSql},
-    results::{AcceptedStatement, Access},
+    results::{
+        AcceptedStatement, Access,
+        chart::{self, Chart},
+    },
 };
 use mindhost_base::error::{Code, Error, Kind, Result};
 use mindhost_core::{minds::Mind, providers};

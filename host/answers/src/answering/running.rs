@@ -15,7 +15,7 @@ use super::{
     events::{Event, EventLog},
     record::{ResponseRecord, ResponseStatus},
 };
-use crate::running::{self, Job};
+use crate::jobs::{self, Job};
 use mindhost_base::{
     config,
     error::{Code, Error, Result},
@@ -59,7 +59,7 @@ impl RunningAnswer {
         Job {
             text: self.asked.as_deref().map(str::to_owned),
             is_here: true,
-            ..Job::of_response(&self.record)
+            ..self.record.job()
         }
     }
 }
@@ -86,7 +86,7 @@ impl RunningAnswers {
     ) -> Result<Slot> {
         let answer = RunningAnswer {
             record: Arc::new(record.clone()),
-            asked: asked.map(|text| running::shown(text).into()),
+            asked: asked.map(|text| jobs::shown(text).into()),
             log: log.clone(),
         };
         let mut answers = lock(&self.answers);

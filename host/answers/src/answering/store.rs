@@ -12,10 +12,7 @@ use sqlx::{
 use uuid::Uuid;
 
 use super::record::{EarlyEnd, Limits, ResponseRecord, ResponseStatus};
-use crate::{
-    feedback,
-    running::{Job, Kind},
-};
+use crate::jobs::Job;
 use mindhost_base::error::{Error, Result};
 use mindhost_store as store;
 use mindhost_store::{CHUNK, ROW_BYTES, Store, Tx, groups, placeholders, rows_of_placeholders};
@@ -160,7 +157,7 @@ pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
         .execute(&mut *tx)
         .await?;
     // It is deleted with the response.
-    let of_feedback = feedback::bytes_of(&mut tx, &id.to_string()).await?;
+    let of_feedback = feedback_bytes(&mut tx, &id.to_string()).await?;
     let sql =
         format!("DELETE FROM responses WHERE id = $1 RETURNING workspace_id, key_id, {BYTES}");
     let row = sqlx::query(AssertSqlSafe(sql))
@@ -173,6 +170,19 @@ pub async fn delete(store: &Store, id: Uuid) -> Result<()> {
         store::count(&mut tx, &workspace, &key, -bytes).await?;
     }
     Ok(tx.commit().await?)
+}
+
+/// The size of feedback in SQL, as in [`crate::feedback::NewFeedback::bytes`].
+const FEEDBACK_BYTES: &str =
+    "COALESCE(octet_length(comment), 0) + COALESCE(octet_length(corrected_sql), 0) + 256";
+
+/// Bytes of the feedback of a response, all of which is of the key of the response.
+pub async fn feedback_bytes(tx: &mut Tx, response: &str) -> Result<i64> {
+    let sql = format!(
+        "SELECT CAST(COALESCE(SUM({FEEDBACK_BYTES}), 0) AS BIGINT) FROM feedback WHERE response_id = $1"
+    );
+    let bytes = sqlx::query_scalar(AssertSqlSafe(sql)).bind(response.to_owned());
+    Ok(bytes.fetch_one(&mut **tx).await?)
 }
 
 /// Responses that one sweep deletes at a time.
@@ -262,7 +272,7 @@ pub async fn running_of(store: &Store, workspace: &str) -> Result<Vec<Job>> {
                 .try_get::<String, _>("id")?
                 .parse()
                 .map_err(Error::internal)?,
-            kind: Kind::of(&limits),
+            kind: limits.job_kind(),
             workspace_id: workspace.to_owned(),
             key_id: row.try_get("key_id")?,
             mind_id: row.try_get("mind_id")?,

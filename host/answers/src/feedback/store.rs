@@ -5,15 +5,11 @@ use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
 use super::{Feedback, NewFeedback, Rating};
-use crate::answering::record::ResponseRecord;
+use crate::answering::{feedback_bytes, record::ResponseRecord};
 use mindhost_base::error::{Error, Result};
 use mindhost_store::{
-    AnyRow, Row, Store, StoredBytes, Tx, is_referenced, json, new_id, now, timestamp,
+    AnyRow, Row, Store, StoredBytes, is_referenced, json, new_id, now, timestamp,
 };
-
-/// The size of feedback in SQL, as in [`NewFeedback::bytes`].
-const BYTES: &str =
-    "COALESCE(octet_length(comment), 0) + COALESCE(octet_length(corrected_sql), 0) + 256";
 
 /// Feedback with the statement of its answer and the question before that.
 const SELECT: &str = "SELECT f.id, f.response_id, f.key_id, f.rating, f.comment, f.corrected_sql, f.knowledge_id, \
@@ -30,7 +26,7 @@ pub(super) async fn put(
 ) -> Result<String> {
     let mut tx = store.begin_records().await?;
     let response = record.id.to_string();
-    let before = bytes_of(&mut tx, &response).await?;
+    let before = feedback_bytes(&mut tx, &response).await?;
     let id: String = sqlx::query_scalar(
         "INSERT INTO feedback (id, workspace_id, mind_id, response_id, key_id, rating, comment, corrected_sql, \
          created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9) ON CONFLICT (response_id, key_id) \
@@ -58,15 +54,6 @@ pub(super) async fn put(
     store.add_stored(&mut tx, &added).await?;
     tx.commit().await?;
     Ok(id)
-}
-
-/// Bytes of the feedback of a response, all of which is of the key of the response.
-pub(crate) async fn bytes_of(tx: &mut Tx, response: &str) -> Result<i64> {
-    let sql = format!(
-        "SELECT CAST(COALESCE(SUM({BYTES}), 0) AS BIGINT) FROM feedback WHERE response_id = $1"
-    );
-    let bytes = sqlx::query_scalar(AssertSqlSafe(sql)).bind(response.to_owned());
-    Ok(bytes.fetch_one(&mut **tx).await?)
 }
 
 pub(super) async fn page(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::names::{self, Place, quoted};
+use super::names::{self, ScopedTable, quoted};
 use crate::{
     conversations::SqlOrigin,
     results::{Access, Results},
@@ -128,7 +128,7 @@ impl Checker<'_> {
 }
 
 /// A statement that joins two tables. Over two datasources it is in the dialect of the host.
-fn join(from: Place<'_>, to: Place<'_>, pairs: &[(String, String)]) -> String {
+fn join(from: ScopedTable<'_>, to: ScopedTable<'_>, pairs: &[(String, String)]) -> String {
     let dialect = match from.datasource.id == to.datasource.id {
         true => from.datasource.dialect,
         false => Dialect::Datafusion,

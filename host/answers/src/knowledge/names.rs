@@ -15,12 +15,12 @@ const ALIKE: f64 = 0.75;
 
 /// A table of the Mind, with its datasource.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct ScopedTable<'a> {
     pub datasource: &'a ScopeDatasource,
     pub table: &'a ScopeTable,
 }
 
-impl Place<'_> {
+impl ScopedTable<'_> {
     /// `"datasource"."schema"."table"`, quoted for this dialect.
     pub fn quoted(&self, dialect: Dialect) -> String {
         let TableRef { schema, name } = &self.table.table;
@@ -44,12 +44,12 @@ pub(super) fn quoted(dialect: Dialect, name: &str) -> String {
 ///
 /// # Errors
 /// `unknown_table` with the nearest names, `ambiguous_table` with the candidates.
-pub(super) fn table<'a>(access: &'a Access, param: &str, name: &str) -> Result<Place<'a>> {
+pub(super) fn table<'a>(access: &'a Access, param: &str, name: &str) -> Result<ScopedTable<'a>> {
     let exactly = |written: &str| written == name;
     let in_any_case = |written: &str| written.to_lowercase() == name.to_lowercase();
-    let mut found = places(access, exactly);
+    let mut found = tables_called(access, exactly);
     if found.is_empty() {
-        found = places(access, in_any_case);
+        found = tables_called(access, in_any_case);
     }
     match found.as_slice() {
         [one] => Ok(*one),
@@ -65,7 +65,7 @@ pub(super) fn table<'a>(access: &'a Access, param: &str, name: &str) -> Result<P
     }
 }
 
-fn places<'a>(access: &'a Access, is_called: impl Fn(&str) -> bool) -> Vec<Place<'a>> {
+fn tables_called<'a>(access: &'a Access, is_called: impl Fn(&str) -> bool) -> Vec<ScopedTable<'a>> {
     let mut found = Vec::new();
     for datasource in &access.scope.datasources {
         for table in &datasource.tables {
@@ -78,15 +78,15 @@ fn places<'a>(access: &'a Access, is_called: impl Fn(&str) -> bool) -> Vec<Place
                 full,
             ];
             if names.iter().any(|name| is_called(name)) {
-                found.push(Place { datasource, table });
+                found.push(ScopedTable { datasource, table });
             }
         }
     }
     found
 }
 
-fn full_name(place: &Place<'_>) -> String {
-    format!("{}.{}", place.datasource.name, place.table.table)
+fn full_name(table: &ScopedTable<'_>) -> String {
+    format!("{}.{}", table.datasource.name, table.table.table)
 }
 
 fn unknown_table(access: &Access, name: &str) -> Error {
@@ -102,8 +102,8 @@ fn unknown_table(access: &Access, name: &str) -> Error {
 ///
 /// # Errors
 /// `unknown_column` with the nearest names.
-pub(super) fn column(place: Place<'_>, param: &str, name: &str) -> Result<String> {
-    let columns = &place.table.columns;
+pub(super) fn column(table: ScopedTable<'_>, param: &str, name: &str) -> Result<String> {
+    let columns = &table.table.columns;
     let in_any_case = |column: &&String| column.to_lowercase() == name.to_lowercase();
     let found = columns.iter().find(|column| *column == name);
     if let Some(column) = found.or_else(|| columns.iter().find(in_any_case)) {
@@ -115,7 +115,7 @@ pub(super) fn column(place: Place<'_>, param: &str, name: &str) -> Result<String
     let names: BTreeSet<&str> = columns.iter().map(String::as_str).collect();
     let message = format!(
         "the table {} has no column '{name}'{}",
-        place.table.table,
+        table.table.table,
         suggestion(name, &names)
     );
     Err(Error::new(Code::UnknownColumn, message).param(param))

@@ -5,11 +5,13 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{AcceptedStatement, Access, Export, Page, Results};
-use crate::{
+use super::{
+    AcceptedStatement, Access, Export, Page, Results,
     chart::{self, Chart},
+};
+use crate::{
     conversations::{Author, Conversations, SqlOrigin},
-    running::{Kind, Registration, RunningStatements},
+    jobs::{Kind, Registration, RunningStatements},
 };
 use mindhost_base::{
     config::Formulas,

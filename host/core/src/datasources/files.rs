@@ -54,7 +54,7 @@ pub struct StoredFile {
 
 /// The limits of uploads, and where they go.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct UploadSettings {
     /// `files` in the data directory.
     root: PathBuf,
     /// Directories that an operator granted for reading.
@@ -64,7 +64,7 @@ pub(super) struct Place {
     min_free: u64,
 }
 
-impl Place {
+impl UploadSettings {
     pub(super) fn of(config: &config::Config) -> Self {
         Self {
             root: config.data_dir.join("files"),
@@ -113,10 +113,10 @@ impl Datasources {
     ) -> Result<Upload> {
         caller.require(Role::Editor)?;
         check_name(file)?;
-        let place = self.place.clone();
-        if length.is_some_and(|length| length > place.max_file) {
+        let uploads = self.uploads.clone();
+        if length.is_some_and(|length| length > uploads.max_file) {
             self.get(caller, name).await?;
-            return Err(too_large(&place));
+            return Err(too_large(&uploads));
         }
         let directory = self.directory(caller, name, true).await?;
         caller.require_all_minds("upload files: other Minds may use the datasource too")?;
@@ -124,7 +124,7 @@ impl Datasources {
         blocking(move || {
             let directory =
                 directory.ok_or_else(|| Error::internal("the directory was not made"))?;
-            begin(directory, place, file, overwrite)
+            begin(directory, uploads, file, overwrite)
         })
         .await
     }
@@ -175,10 +175,10 @@ impl Datasources {
             .await?
             .folder
             .clone();
-        let place = self.place.clone();
+        let uploads = self.uploads.clone();
         blocking(move || {
-            let own = place.root.join(&folder);
-            let is_elsewhere = place.granted.iter().any(|root| root.join(&path).exists());
+            let own = uploads.root.join(&folder);
+            let is_elsewhere = uploads.granted.iter().any(|root| root.join(&path).exists());
             // What is wrong with a path, the test of the connection says.
             if let Ok(steps) = steps(&own, &path)
                 && !is_elsewhere
@@ -210,7 +210,7 @@ impl Datasources {
                 );
                 Error::new(Code::WrongState, message)
             })?;
-        let own = self.place.root.join(&target.folder);
+        let own = self.uploads.root.join(&target.folder);
         blocking(move || {
             let steps = steps(&own, &path)?;
             match open(&own, &steps, make) {
@@ -230,7 +230,7 @@ impl Datasources {
 /// A file that is being received. Dropped before [`Upload::finish`], it leaves nothing behind.
 pub struct Upload {
     directory: Option<Directory>,
-    place: Place,
+    uploads: UploadSettings,
     file: tokio::fs::File,
     partial: String,
     name: String,
@@ -248,11 +248,11 @@ impl Upload {
     /// `body_too_large`, `quota_exceeded`, `storage_full`
     pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.written = self.written.saturating_add(bytes.len() as u64);
-        if self.written > self.place.max_file {
-            return Err(too_large(&self.place));
+        if self.written > self.uploads.max_file {
+            return Err(too_large(&self.uploads));
         }
         if self.written > self.room {
-            return Err(over_quota(&self.place));
+            return Err(over_quota(&self.uploads));
         }
         if self.written > self.room_of_disk {
             return Err(full());
@@ -275,8 +275,8 @@ impl Upload {
             return Err(Error::internal("the directory is gone"));
         };
         // All uploads in progress count, so several at once cannot exceed it together.
-        if used(&directory.own)? > self.place.max_workspace {
-            return Err(over_quota(&self.place));
+        if used(&directory.own)? > self.uploads.max_workspace {
+            return Err(over_quota(&self.uploads));
         }
         let (dir, partial, name) = (&directory.dir, self.partial.as_str(), self.name.as_str());
         let renamed = match self.overwrite {
@@ -386,22 +386,27 @@ fn check_name(name: &str) -> Result<()> {
     }
 }
 
-fn begin(directory: Directory, place: Place, name: String, overwrite: bool) -> Result<Upload> {
+fn begin(
+    directory: Directory,
+    uploads: UploadSettings,
+    name: String,
+    overwrite: bool,
+) -> Result<Upload> {
     match kind(&directory.dir, &name) {
         Some(FileType::RegularFile | FileType::Symlink) if overwrite => {}
         None => {}
         Some(_) => return Err(taken(&name)),
     }
     remove_abandoned(&directory.dir);
-    let room = place.max_workspace.saturating_sub(used(&directory.own)?);
+    let room = uploads.max_workspace.saturating_sub(used(&directory.own)?);
     if room == 0 {
-        return Err(over_quota(&place));
+        return Err(over_quota(&uploads));
     }
     let disk = rustix::fs::fstatvfs(&directory.dir).map_err(failed)?;
     let room_of_disk = disk
         .f_bavail
         .saturating_mul(disk.f_frsize)
-        .saturating_sub(place.min_free);
+        .saturating_sub(uploads.min_free);
     if room_of_disk == 0 {
         return Err(full());
     }
@@ -416,7 +421,7 @@ fn begin(directory: Directory, place: Place, name: String, overwrite: bool) -> R
     let file = tokio::fs::File::from_std(File::from(file.map_err(failed)?));
     Ok(Upload {
         directory: Some(directory),
-        place,
+        uploads,
         file,
         partial,
         name,
@@ -503,18 +508,18 @@ fn used(own: &Path) -> Result<u64> {
     Ok(sum)
 }
 
-fn too_large(place: &Place) -> Error {
+fn too_large(uploads: &UploadSettings) -> Error {
     let message = format!(
         "the file is larger than files.max_upload_bytes allows ({} bytes)",
-        place.max_file
+        uploads.max_file
     );
     Error::new(Code::BodyTooLarge, message)
 }
 
-fn over_quota(place: &Place) -> Error {
+fn over_quota(uploads: &UploadSettings) -> Error {
     let message = format!(
         "the files of the workspace would take more than files.max_workspace_bytes allows ({} bytes); delete some",
-        place.max_workspace
+        uploads.max_workspace
     );
     Error::new(Code::QuotaExceeded, message)
 }

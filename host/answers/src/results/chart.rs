@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::results::{AcceptedStatement, Page, Results};
+use super::{AcceptedStatement, Page, Results};
 use mindhost_base::error::{Error, Kind, Result};
 pub use mindhost_chart::Chart;
 use mindhost_chart::{MAX_ROWS, Table};
