@@ -2,7 +2,7 @@
 
 use crate::{
     error::ApiResult,
-    routes::{ASKED, ASKING, Routes, STORING, Tag, USER},
+    routes::{ASKED, ASKING, KeyHandler, Routes, STORING, Tag, USER},
 };
 use std::{num::NonZeroU32, sync::Arc};
 
@@ -24,7 +24,7 @@ use super::{
     ask, error,
     events::{self, SentEvent},
     extract::{JsonBytes, object},
-    once::{self, KeyHandler, KeyedRequest},
+    once::{self, KeyedRequest},
 };
 use mindhost_answers::{
     answering::{
@@ -56,9 +56,8 @@ pub struct CreateChat {
     #[schema(value_type = String, min_length = 1, example = "sales")]
     model: Option<String>,
     /// The whole chat, one message of the role user among them.
-    #[serde(default)]
-    #[schema(value_type = Vec<ask::request_schema::ChatMessage>, min_items = 1)]
-    messages: Value,
+    #[schema(min_items = 1)]
+    messages: Vec<ask::body::ChatMessage>,
     /// Whether to answer with a stream.
     stream: Option<bool>,
     #[serde(default, deserialize_with = "object")]
@@ -69,7 +68,7 @@ pub struct CreateChat {
     /// Tokens that the model may write.
     #[schema(value_type = Option<u32>, minimum = 1)]
     max_completion_tokens: Option<NonZeroU32>,
-    #[schema(schema_with = ask::request_schema::metadata)]
+    #[schema(schema_with = ask::body::metadata)]
     metadata: Option<Map<String, Value>>,
     /// Whether anything of the answer is kept; nothing is unless this says so.
     store: Option<bool>,
@@ -80,9 +79,7 @@ pub struct CreateChat {
     #[schema(value_type = Option<Vec<Object>>, max_items = 0)]
     tools: Option<Vec<Value>>,
     /// Text: a Mind answers in words.
-    #[serde(default)]
-    #[schema(value_type = Option<ask::request_schema::AnswerFormat>)]
-    response_format: Value,
+    response_format: Option<ask::body::AnswerFormat>,
 }
 
 /// What a stream has besides the text.
@@ -108,11 +105,11 @@ impl CreateChat {
                 "a Mind has its own tools; SQL of your own goes to POST /responses with the tool sql_query",
             ));
         }
-        ask::in_words(&self.response_format, "response_format.type")?;
+        ask::in_words(self.response_format.as_ref(), "response_format.type")?;
         let limit = self.max_completion_tokens.or(self.max_tokens);
         Ok(Ask {
             model: ask::model(self.model)?,
-            input: ask::chat(&self.messages)?,
+            input: ask::chat(self.messages)?,
             metadata: ask::metadata(self.metadata)?,
             max_output_tokens: limit.map(NonZeroU32::get),
             store: self.store.unwrap_or(may_come_again),

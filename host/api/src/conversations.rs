@@ -4,8 +4,7 @@ mod results;
 
 use crate::{
     error::ApiResult,
-    once::KeyHandler,
-    routes::{ID, Routes, STORING, Tag, USER},
+    routes::{ID, KeyHandler, Routes, STORING, Tag, USER},
 };
 use axum::{Extension, extract::State};
 use serde::{Deserialize, Serialize};
@@ -16,7 +15,10 @@ use uuid::Uuid;
 
 use super::{
     admission::CreatedName,
-    ask::{self, request_schema},
+    ask::{
+        self,
+        body::{self, InputItem},
+    },
     extract::{Json, Path, Query},
     list::{Page, limit},
 };
@@ -81,11 +83,10 @@ const MAX_NEW_ITEMS: usize = 20;
 #[schema(as = NewConversation)]
 pub struct CreateConversation {
     /// Its first messages.
-    #[serde(default)]
-    #[schema(value_type = Option<Vec<request_schema::Message>>, max_items = 20)]
-    items: Value,
+    #[schema(value_type = Option<Vec<body::Message>>, max_items = 20)]
+    items: Option<Vec<InputItem>>,
     /// Free metadata of the caller.
-    #[schema(schema_with = request_schema::metadata)]
+    #[schema(schema_with = body::metadata)]
     metadata: Option<Map<String, Value>>,
 }
 
@@ -98,7 +99,7 @@ pub async fn create(
     body: Option<Json<CreateConversation>>,
 ) -> ApiResult<(Extension<CreatedName>, axum::Json<ShownConversation>)> {
     let body = body.map(|Json(body)| body).unwrap_or_default();
-    let messages = items_of(&body.items)?;
+    let messages = items_of(body.items.unwrap_or_default())?;
     let conversation = conversations
         .create(&caller, ask::metadata(body.metadata)?, &messages)
         .await?;
@@ -107,11 +108,8 @@ pub async fn create(
 }
 
 /// OpenAI's API has the same limit of items.
-fn items_of(items: &Value) -> Result<Vec<Message>> {
-    if items
-        .as_array()
-        .is_some_and(|items| items.len() > MAX_NEW_ITEMS)
-    {
+fn items_of(items: Vec<InputItem>) -> Result<Vec<Message>> {
+    if items.len() > MAX_NEW_ITEMS {
         return Err(Error::invalid(
             "items",
             format!("`items` has at most {MAX_NEW_ITEMS} messages; send more with another request"),
@@ -141,7 +139,7 @@ pub async fn list(
 pub struct UpdateConversation {
     /// Free metadata; replaces all of it. Null clears it.
     #[serde(deserialize_with = "Option::deserialize")]
-    #[schema(required = true, schema_with = request_schema::metadata)]
+    #[schema(required = true, schema_with = body::metadata)]
     metadata: Option<Map<String, Value>>,
 }
 
@@ -269,8 +267,8 @@ enum ItemPart {
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct AddItems {
     /// Messages.
-    #[schema(value_type = Vec<request_schema::Message>, min_items = 1, max_items = 20)]
-    items: Value,
+    #[schema(value_type = Vec<body::Message>, min_items = 1, max_items = 20)]
+    items: Vec<InputItem>,
 }
 
 /// Adds messages to a conversation
@@ -282,7 +280,7 @@ pub async fn items_add(
     Path(id): Path<String>,
     Json(body): Json<AddItems>,
 ) -> ApiResult<axum::Json<Page<Item>>> {
-    let messages = items_of(&body.items)?;
+    let messages = items_of(body.items)?;
     if messages.is_empty() {
         return Err(
             Error::invalid("items", "`items` must be a list of at least one message").into(),
@@ -344,7 +342,7 @@ pub struct ShownConversation {
     object: &'static str,
     /// In seconds since 1970.
     created_at: i64,
-    #[schema(schema_with = request_schema::metadata_object)]
+    #[schema(schema_with = body::metadata_object)]
     metadata: Map<String, Value>,
     /// Its Mind, if it has one yet.
     #[schema(required = true)]

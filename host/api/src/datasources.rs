@@ -4,8 +4,7 @@ mod files;
 
 use crate::{
     error::ApiResult,
-    once::KeyHandler,
-    routes::{ASKED, CONNECTED, EDITOR, NAME, Routes, STORING, Tag, USER},
+    routes::{ASKED, CONNECTED, EDITOR, KeyHandler, NAME, Routes, STORING, Tag, USER},
 };
 use std::{sync::Arc, time::Duration};
 

@@ -450,7 +450,14 @@ fn explain(path: &str, message: &str) -> (Option<String>, String) {
             format!("`{param}` is not known here; {expected}"),
         );
     }
+    let unknown = message
+        .strip_prefix("unknown variant `")
+        .and_then(|rest| rest.rsplit_once("`, expected "));
     let message = match (message.split_once(": "), message.split_once(", expected ")) {
+        _ if let Some((word, expected)) = unknown => {
+            let word: String = word.chars().take(80).collect();
+            format!("'{word}' is not known here; expected {expected}")
+        }
         (Some(("invalid type" | "invalid value", found)), Some((_, expected))) => {
             let found = found.split([' ', ',']).next().unwrap_or_default();
             let expected = match expected {

@@ -3,7 +3,7 @@
 use crate::{
     error::ApiResult,
     extract::YamlBytes,
-    routes::{ASKED, EDITOR, Routes, SQL, STORING, Tag, USER},
+    routes::{ASKED, EDITOR, KeyHandler, Routes, SQL, STORING, Tag, USER},
 };
 use std::sync::Arc;
 
@@ -22,7 +22,6 @@ use super::{
     admission::CreatedName,
     extract::{Json, Path, Query},
     list::{Page, limit},
-    once::KeyHandler,
 };
 use mindhost_answers::knowledge::CheckedKnowledge;
 use mindhost_base::error::{Code, Error, Result};

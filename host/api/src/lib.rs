@@ -21,6 +21,7 @@ pub mod extract;
 mod feedback;
 mod head;
 mod health;
+mod http_meter;
 mod keys;
 mod knowledge;
 mod list;
@@ -36,6 +37,7 @@ mod providers;
 mod remote;
 mod response_object;
 mod responses;
+mod router;
 mod routes;
 mod running;
 mod serving;
@@ -135,10 +137,10 @@ pub async fn serve_metrics(
 fn service(state: AppState) -> NormalizePath<Router> {
     let config = state.config.clone();
     let api = api_routes();
-    let router = server_routes()
+    let routes = server_routes()
         .and(api.clone().below(PREFIX))
-        .and(api.below(ALIAS))
-        .router(&state)
+        .and(api.below(ALIAS));
+    let router = router::of(routes, &state)
         .route("/v1/openapi.json", get(openapi::document))
         .merge(mcp::router(state.clone()))
         .merge(console::router())

@@ -39,8 +39,8 @@ use super::{
     AppState, admission,
     error::status,
     events::SentEvent,
-    extract,
-    routes::{Routes, Tag, USER},
+    extract, router,
+    routes::{MCP, Routes, Tag, USER},
 };
 use mindhost_base::error::{Code, Error, Kind};
 use mindhost_core::auth::Caller;
@@ -51,14 +51,11 @@ const INSTRUCTIONS: &str = "Minds answer questions about databases. List them fi
 /// Maximum size of a refusal by the library, in bytes.
 const LONGEST_REFUSAL: usize = 4096;
 
-/// Where clients of the Model Context Protocol post.
-pub const PATH: &str = "/mcp";
-
 /// Offers the caller's Minds as tools of the Model Context Protocol
 ///
 /// Streamable HTTP without sessions: each request is one self-contained JSON-RPC message. `tools/list` lists the tools;
 /// a failed tool answers with `isError` and the error code.
-#[utoipa::path(post, path = PATH, operation_id = "call_mcp",
+#[utoipa::path(post, path = MCP, operation_id = "call_mcp",
     params(("accept" = String, Header, description = "Both `application/json` and `text/event-stream`.", example = "application/json, text/event-stream"),
         ("mcp-protocol-version" = Option<String>, Header, description = "The version of the protocol, once it is agreed on.", example = "2025-06-18")),
     request_body(content = Object, description = "A JSON-RPC 2.0 message.", example = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})),
@@ -105,7 +102,7 @@ pub fn router(state: AppState) -> Router<AppState> {
             .layer(from_fn(in_one_form))
             .layer(from_fn_with_state(calls.clone(), calls::heed))
     });
-    let router = routes.router(&state);
+    let router = router::of(routes, &state);
     router.layer(from_fn_with_state(origins, origin::check))
 }
 

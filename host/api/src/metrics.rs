@@ -2,7 +2,6 @@
 //!
 //! `docs/operating.md` explains each name. Figures are computed when they are read.
 
-mod http;
 mod plugins;
 
 use crate::{
@@ -26,9 +25,8 @@ use prometheus_client::{
 };
 use utoipa_axum::routes;
 
-pub use self::http::HttpMeter;
 use self::plugins::PluginFigures;
-use super::{AppState, health};
+use super::{AppState, health, http_meter::HttpMeter};
 use mindhost_answers::answering::Answering;
 use mindhost_base::error::{Error, Result};
 use mindhost_core::auth::{Caller, limits::Limits};

@@ -22,7 +22,7 @@ use tower_http::{
 };
 use tracing::Instrument;
 
-use super::{AppState, head, metrics::HttpMeter};
+use super::{AppState, head, http_meter::HttpMeter};
 use mindhost_base::{config::Server, error::Error};
 use mindhost_telemetry::traces;
 

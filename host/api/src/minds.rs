@@ -5,8 +5,7 @@ mod policies;
 
 use crate::{
     error::ApiResult,
-    once::KeyHandler,
-    routes::{EDITOR, NAME, Routes, STORING, Tag, USER},
+    routes::{EDITOR, KeyHandler, NAME, Routes, STORING, Tag, USER},
 };
 use std::{sync::Arc, time::SystemTime};
 

@@ -26,15 +26,6 @@ static REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// Largest body of an answer that is remembered, in bytes. Resources are far smaller.
 const LARGEST: usize = 16 << 20;
 
-/// Who heeds the `Idempotency-Key` of a route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyHandler {
-    /// The middleware [`resource`], under this name of the route.
-    Resource(&'static str),
-    /// The handler, with [`answer`].
-    Answer,
-}
-
 /// What [`resource`] needs.
 #[derive(Clone)]
 pub struct ResourceRoute {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, value::RawValue};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::ask::request_schema::{ServiceTier, metadata_object};
+use super::ask::body::{ServiceTier, metadata_object};
 use mindhost_answers::answering::{
     items::{MessageItem, QueryResult},
     record::{EarlyEnd, ResponseRecord, ResponseStatus},

@@ -2,7 +2,7 @@
 
 use crate::{
     error::ApiResult,
-    routes::{ASKED, ASKING, ID, Routes, SQL, STORING, Tag, USER},
+    routes::{ASKED, ASKING, ID, KeyHandler, Routes, SQL, STORING, Tag, USER},
 };
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use super::{
     conversations::DeletedConversation,
     events::{self, EventFilter, SentEvent},
     extract::{JsonBytes, Path, Query},
-    once::{self, KeyHandler, KeyedRequest},
+    once::{self, KeyedRequest},
     response_object::ResponseObject,
 };
 use mindhost_answers::{

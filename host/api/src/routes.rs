@@ -5,14 +5,11 @@
 
 use std::sync::Arc;
 
-use axum::{Router, middleware::from_fn_with_state, routing::MethodRouter};
+use axum::routing::MethodRouter;
 use utoipa::openapi::{PathItem, RefOr, Schema};
 use utoipa_axum::router::UtoipaMethodRouter;
 
-use crate::{
-    AppState, admission,
-    once::{self, KeyHandler},
-};
+use crate::AppState;
 use mindhost_base::error::Code;
 use mindhost_core::auth::Role;
 
@@ -29,7 +26,8 @@ pub struct Route {
     pub item: PathItem,
     /// The types that `item` refers to, by name.
     pub schemas: Vec<(String, RefOr<Schema>)>,
-    methods: MethodRouter<AppState>,
+    /// The handlers, by method.
+    pub methods: MethodRouter<AppState>,
 }
 
 /// Routes, in the order of the document.
@@ -94,30 +92,33 @@ impl Routes {
     pub fn iter(&self) -> impl Iterator<Item = &Route> {
         self.routes.iter()
     }
+}
 
-    /// Serves them. Whatever a handler does: unless its entry is [`OPEN`], it is not reached without a valid key.
-    pub fn router(self, state: &AppState) -> Router<AppState> {
-        let routes = self.routes.into_iter();
-        routes.fold(Router::new(), |router, route| {
-            let mut methods = route.methods;
-            if let Some(KeyHandler::Resource(name)) = route.rules.once {
-                // Inside the admission: a repeated request is audited and counted each time, and done once.
-                let parts = once::ResourceRoute::of(state, name);
-                methods = methods.layer(from_fn_with_state(parts, once::resource));
-            }
-            if route.rules.role.is_some() {
-                let admission = admission::Admission::new(state.clone(), route.rules);
-                methods = methods.layer(from_fn_with_state(admission, admission::admit));
-            }
-            router.route(&route.path, methods)
-        })
+impl IntoIterator for Routes {
+    type Item = Route;
+    type IntoIter = std::vec::IntoIter<Route>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.routes.into_iter()
     }
 }
+
+/// The path where clients of the Model Context Protocol post.
+pub const MCP: &str = "/mcp";
 
 /// A path without the prefix of the API.
 pub fn below(path: &str) -> &str {
     let path = path.strip_prefix("/api").unwrap_or(path);
     path.strip_prefix("/v1").unwrap_or(path)
+}
+
+/// Who heeds the `Idempotency-Key` of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyHandler {
+    /// The middleware [`once::resource`](crate::once::resource), under this name of the route.
+    Resource(&'static str),
+    /// The handler, with [`once::answer`](crate::once::answer).
+    Answer,
 }
 
 /// A section of the document.

@@ -5,7 +5,7 @@ use std::{ops::Deref, sync::Arc};
 use axum::extract::FromRef;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::metrics::HttpMeter;
+use super::http_meter::HttpMeter;
 use mindhost_answers::{
     answering::{self, Answering},
     conversations::Conversations,

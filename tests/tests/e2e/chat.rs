@@ -102,14 +102,13 @@ async fn bad_input_names_the_parameter() {
     for (body, param) in [
         (with("model", Value::Null), "model"),
         (with("messages", json!([])), "messages"),
-        (with("messages", json!("x")), "messages"),
         (
             with("messages", json!([{"role": "system", "content": "x"}])),
             "messages",
         ),
         (
-            with("messages", json!([{"role": "tool", "content": "x"}])),
-            "messages[0].role",
+            with("messages", json!([{"role": "user"}])),
+            "messages[0].content",
         ),
         (with("n", json!(2)), "n"),
         (with("tools", json!([{"type": "function"}])), "tools"),
@@ -118,6 +117,19 @@ async fn bad_input_names_the_parameter() {
         let error = host.post("/chat/completions", body.clone()).await;
         let error = error.expect_error(400, "invalid_parameter");
         assert_eq!(error["param"], param, "{body}");
+    }
+    for (messages, param) in [
+        (json!("x"), "messages"),
+        (
+            json!([{"role": "tool", "content": "x"}]),
+            "messages[0].role",
+        ),
+    ] {
+        let error = host
+            .post("/chat/completions", with("messages", messages))
+            .await;
+        let error = error.expect_error(400, "invalid_body");
+        assert_eq!(error["param"], param);
     }
     host.post("/chat/completions", with("model", json!("nobody")))
         .await

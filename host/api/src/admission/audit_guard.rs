@@ -14,9 +14,8 @@ use axum::{
 };
 
 use crate::{
-    mcp,
     middleware::RequestId,
-    routes::{Rules, below},
+    routes::{MCP, Rules, below},
 };
 use mindhost_core::{
     audit::{Audit, Note},
@@ -98,7 +97,7 @@ impl AuditGuard {
             status: None,
             request_id: id.map(|id| id.0.to_string()),
         };
-        let tool = (template == mcp::PATH).then(Tool::default);
+        let tool = (template == MCP).then(Tool::default);
         if let Some(tool) = &tool {
             request.extensions_mut().insert(tool.clone());
         }

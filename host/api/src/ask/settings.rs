@@ -2,8 +2,8 @@
 
 use std::{num::NonZeroU32, ops::RangeInclusive};
 
-use super::{CreateResponse, request_schema::ServiceTier, short, word};
-use mindhost_answers::answering::record::{Settings, Truncation};
+use super::CreateResponse;
+use mindhost_answers::answering::record::Settings;
 use mindhost_base::error::{Error, Result};
 
 /// Characters of an identifier.
@@ -24,27 +24,15 @@ impl CreateResponse {
                 format!("`top_logprobs` must be an integer from 0 to {LOGPROBS}"),
             ));
         }
-        if let Some(tier) = &self.service_tier
-            && let Err(unknown) = word::<ServiceTier>(&short(tier))
-        {
-            let message = format!("`service_tier`: {unknown}");
-            return Err(Error::invalid("service_tier", message));
-        }
-        let truncation = match &self.truncation {
-            None => Truncation::default(),
-            Some(wanted) => word::<Truncation>(&short(wanted)).map_err(|unknown| {
-                Error::invalid("truncation", format!("`truncation`: {unknown}"))
-            })?,
-        };
         Ok(Settings {
-            truncation,
+            truncation: self.truncation.unwrap_or_default(),
             temperature: within("temperature", self.temperature, 0.0..=2.0)?,
             top_p: within("top_p", self.top_p, 0.0..=1.0)?,
             presence_penalty: within("presence_penalty", self.presence_penalty, -2.0..=2.0)?,
             frequency_penalty: within("frequency_penalty", self.frequency_penalty, -2.0..=2.0)?,
             top_logprobs: self.top_logprobs,
             max_tool_calls: self.max_tool_calls.map(NonZeroU32::get),
-            service_tier: self.service_tier.clone(),
+            service_tier: self.service_tier.map(|tier| tier.name().to_owned()),
             safety_identifier: identifier("safety_identifier", self.safety_identifier.as_deref())?,
             prompt_cache_key: identifier("prompt_cache_key", self.prompt_cache_key.as_deref())?,
         })

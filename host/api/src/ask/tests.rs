@@ -2,9 +2,7 @@ use super::*;
 use serde_json::json;
 
 fn ask(body: Value) -> Result<Ask> {
-    serde_json::from_value::<CreateResponse>(body)
-        .map_err(Error::internal)?
-        .into_ask()
+    crate::extract::parse::<CreateResponse>(body.to_string().as_bytes())?.into_ask()
 }
 
 fn messages_of(ask: &Ask) -> Vec<(Author, &str)> {
@@ -55,11 +53,28 @@ fn what_is_wrong_is_named() {
     check_refused(json!({"model": "m", "input": []}), "input");
     check_refused(
         json!({"model": "m", "input": [{"role": "user", "content": [{"type": "input_image"}]}]}),
-        "input[0].content[0]",
+        "input[0].content[0].type",
     );
     check_refused(
         json!({"model": "m", "input": [{"role": "robot", "content": "x"}]}),
         "input[0].role",
+    );
+    check_refused(
+        json!({"model": "m", "input": [{"role": "user", "content": [{"type": "input_text", "text": 7}]}]}),
+        "input[0].content[0].text",
+    );
+    check_refused(
+        json!({"model": "m", "input": [{"role": "user"}]}),
+        "input[0].content",
+    );
+    check_refused(json!({"model": "m", "input": ["x"]}), "input[0]");
+    check_refused(
+        json!({"model": "m", "input": [{"type": "function_call_output", "output": "x"}]}),
+        "input[0].type",
+    );
+    check_refused(
+        json!({"model": "m", "input": [{"type": "item_reference"}]}),
+        "input[0].id",
     );
     check_refused(json!({"model": "m", "conversation": 7}), "conversation");
     check_refused(json!({"model": "m", "input": "x", "tools": []}), "tools");

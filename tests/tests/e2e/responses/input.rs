@@ -14,19 +14,11 @@ async fn bad_input_names_the_parameter() {
         (json!({"model": "sales", "input": ""}), "input"),
         (json!({"model": "sales", "input": []}), "input"),
         (
-            json!({"model": "sales", "input": [{"role": "robot", "content": "x"}]}),
-            "input[0].role",
+            json!({"model": "sales", "input": [{"role": "user", "content": " "}]}),
+            "input[0].content",
         ),
         (
-            json!({"model": "sales", "tools": [{"type": "web_search"}]}),
-            "tools[0].type",
-        ),
-        (
-            json!({"model": "sales", "tools": [{"type": "sql_query"}]}),
-            "tools[0].query",
-        ),
-        (
-            json!({"model": "sales", "tools": [{"type": "sql_query", "query": 7}]}),
+            json!({"model": "sales", "tools": [{"type": "sql_query", "query": " "}]}),
             "tools[0].query",
         ),
     ];
@@ -36,6 +28,63 @@ async fn bad_input_names_the_parameter() {
             .await
             .expect_error(400, "invalid_parameter");
         assert_eq!(error["param"], param, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_shape_is_an_invalid_body_with_the_path_and_what_is_expected() {
+    let (host, _mind) = shop().await;
+    let message = |message: Value| json!({"model": "sales", "input": [message]});
+    let tool = |tool: Value| json!({"model": "sales", "tools": [tool]});
+    let image = json!({"type": "input_image", "image_url": "x"});
+    let cases = [
+        (
+            json!({"model": "sales", "input": 7}),
+            "`input`: expected a text or a list, got integer",
+        ),
+        (
+            message(json!({"role": "robot", "content": "x"})),
+            "`input[0].role`: 'robot' is not known here; expected one of `user`, `assistant`, `system`, `developer`",
+        ),
+        (
+            message(json!({"role": "user"})),
+            "`input[0].content` is missing",
+        ),
+        (
+            message(json!({"role": "user", "content": [image]})),
+            "`input[0].content[0].type`: 'input_image' is not known here; expected one of `input_text`, `output_text`, `text`",
+        ),
+        (
+            message(json!({"type": "x".repeat(1_000)})),
+            &format!(
+                "`input[0].type`: '{}' is not known here; expected `message` or `item_reference`",
+                "x".repeat(80)
+            ),
+        ),
+        (
+            tool(json!({"type": "web_search"})),
+            "`tools[0].type`: 'web_search' is not known here; expected `sql_query`",
+        ),
+        (
+            tool(json!({"type": "sql_query"})),
+            "`tools[0].query` is missing",
+        ),
+        (
+            tool(json!({"type": "sql_query", "query": 7})),
+            "`tools[0].query`: expected a text, got integer",
+        ),
+        (
+            json!({"model": "sales", "input": "x", "conversation": 7}),
+            "`conversation`: expected a conversation's id, or an object {\"id\": …}",
+        ),
+    ];
+    for (body, expected) in cases {
+        let error = host
+            .post("/responses", body.clone())
+            .await
+            .expect_error(400, "invalid_body");
+        assert_eq!(error["message"], expected, "{body}");
+        assert_eq!(error["param"], expected.split('`').nth(1).unwrap());
     }
 }
 
