@@ -7,8 +7,9 @@ use std::{
 
 use mindhost_base::{Error, Result, error::Code};
 use mindhost_plugin_api::{
-    Call, Column, Completion, Connection, Dialect, Manifest, Model, ModelRequest, Statement,
-    TableRef, Value, is_secret, manifest::CredentialScheme, scanner::Source,
+    Call, Column, Completion, Connection, Connector, Dialect, Manifest, Model, ModelRequest,
+    Statement, TableRef, Value, intercept::Intercepted, is_secret, manifest::CredentialScheme,
+    scanner::Source,
 };
 use tokio::sync::OnceCell;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -19,7 +20,7 @@ use crate::{
     config::{Config, Data, target},
     dialect::Samples,
     sandbox::{Limits, LoadedPlugin, Noticed, Sandbox},
-    watched::{Farewell, Masked, ObservedPlugin},
+    watched::{Farewell, Masked, Watch, WatchedSource},
 };
 
 /// The bound on every call of which nothing else is said.
@@ -125,11 +126,12 @@ impl Bench {
             return Err(of_another_kind("connector"));
         };
         let target = target(data.clone());
-        let opened = connector.connect(&target, &usual()).await;
-        let opened = self.masked.check(opened)?;
-        let forget = async move { connector.forget(&target.id).await };
+        let pool = (Arc::clone(&connector), target.id.clone());
+        let forget = async move { pool.0.forget(&pool.1).await };
         let farewell = Farewell::new(&self.farewells, forget);
-        Ok(ObservedPlugin::new(opened, &self.masked, Some(farewell)))
+        let watch = Watch::new(&self.masked, Some(farewell));
+        let connector = Intercepted::<dyn Connector, _>::new(connector, watch);
+        connector.connect(&target, &usual()).await
     }
 
     /// A connection with the usual limits.
@@ -160,12 +162,15 @@ impl Bench {
         let opened = self.masked.check(opened)?;
         let forget = async move { scanner.forget(&target.id).await };
         let farewell = Farewell::new(&self.farewells, forget);
-        Ok(ObservedPlugin::new(opened, &self.masked, Some(farewell)))
+        Ok(WatchedSource::new(opened, &self.masked, farewell))
     }
 
     async fn model(&self) -> Result<Arc<dyn Model>> {
         match self.sandbox.load(Limits::USUAL).await? {
-            LoadedPlugin::Model(model) => Ok(model),
+            LoadedPlugin::Model(model) => {
+                let watch = Watch::new(&self.masked, None);
+                Ok(Intercepted::<dyn Model, _>::new(model, watch))
+            }
             _ => Err(of_another_kind("model provider")),
         }
     }
@@ -173,15 +178,13 @@ impl Bench {
     /// `model.check`
     pub async fn check_model(&self) -> Result<String> {
         let target = target(self.data().clone());
-        let checked = self.model().await?.check(&target, &usual()).await;
-        self.masked.check(checked)
+        self.model().await?.check(&target, &usual()).await
     }
 
     /// `model.models`
     pub async fn models(&self) -> Result<Vec<String>> {
         let target = target(self.data().clone());
-        let models = self.model().await?.models(&target, &usual()).await;
-        self.masked.check(models)
+        self.model().await?.models(&target, &usual()).await
     }
 
     /// `model.start`
@@ -192,9 +195,7 @@ impl Bench {
         call: &Call,
     ) -> Result<Box<dyn Completion>> {
         let model = self.model().await?;
-        let begun = model.start(&target(data.clone()), request, call).await;
-        let begun = self.masked.check(begun)?;
-        Ok(ObservedPlugin::new(begun, &self.masked, None))
+        model.start(&target(data.clone()), request, call).await
     }
 
     /// Waits, within bounds, until what a case left behind is gone; gives what was noticed since the last call.

@@ -4,15 +4,14 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use mindhost_base::Result;
 use mindhost_plugin_api::{
-    Batch, Call, Column, ColumnStatistics, Completion, Connection, MASK, ModelEvent, ServerInfo,
-    Statement, StatisticsOptions, TableInfo, TableRef,
+    Batch, Call, Column, MASK, Plugin, ServerInfo, TableInfo, TableRef, Target,
+    intercept::{AsReply, Intercept, Interceptor, Invocation, Operation},
     scanner::{Filter, Pushdown, Scan, ScanId, Source},
 };
 use tokio_util::task::TaskTracker;
@@ -95,17 +94,63 @@ impl Drop for Farewell {
     }
 }
 
-/// Hands every call on to `inner`. The order of the fields counts: `inner` is dropped first and goes back to its pool,
-/// which the farewell then closes.
-pub(crate) struct ObservedPlugin<T: ?Sized> {
-    inner: Box<T>,
+/// What the cases of one connection or completion showed, taken down around each of its calls.
+pub(crate) struct Watch {
+    masked: Masked,
+    farewell: Mutex<Option<Farewell>>,
+}
+
+impl Watch {
+    /// For one session. Completions have no farewell: models keep no pool.
+    pub fn new(masked: &Masked, farewell: Option<Farewell>) -> Self {
+        Self {
+            masked: masked.clone(),
+            farewell: Mutex::new(farewell),
+        }
+    }
+}
+
+impl Intercept for Watch {
+    type Interceptor = Watcher;
+
+    fn begin(&self, _plugin: &dyn Plugin, _target: &Target) -> Result<Watcher> {
+        let mut farewell = self.farewell.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Watcher {
+            masked: self.masked.clone(),
+            _farewell: farewell.take(),
+        })
+    }
+}
+
+/// Dropped after the connection, which went back to its pool: the farewell then closes the pool.
+pub(crate) struct Watcher {
     masked: Masked,
     _farewell: Option<Farewell>,
 }
 
-impl<T: ?Sized> ObservedPlugin<T> {
-    /// Over what was opened. Completions have no farewell: models keep no pool.
-    pub fn new(inner: Box<T>, masked: &Masked, farewell: Option<Farewell>) -> Box<Self> {
+impl<P: Send> Interceptor<P> for Watcher {
+    async fn intercept<T: AsReply>(
+        &mut self,
+        invocation: &dyn Invocation<P, T>,
+        on: &mut P,
+    ) -> Result<T> {
+        if let Operation::Query(statement) = invocation.operation() {
+            self.masked.begins(&statement.text);
+        }
+        self.masked.check(invocation.make(on).await)
+    }
+}
+
+/// The same around a source of a scanner, which is no connection: the order of the fields counts for the farewell.
+pub(crate) struct WatchedSource {
+    inner: Box<dyn Source>,
+    masked: Masked,
+    _farewell: Farewell,
+}
+
+impl WatchedSource {
+    /// Over a source that was opened.
+    pub fn new(inner: Box<dyn Source>, masked: &Masked, farewell: Farewell) -> Box<Self> {
         Box::new(Self {
             inner,
             masked: masked.clone(),
@@ -115,63 +160,7 @@ impl<T: ?Sized> ObservedPlugin<T> {
 }
 
 #[async_trait]
-impl Connection for ObservedPlugin<dyn Connection> {
-    fn digest(&self) -> &str {
-        self.inner.digest()
-    }
-
-    async fn check(&mut self, call: &Call) -> Result<ServerInfo> {
-        self.masked.check(self.inner.check(call).await)
-    }
-
-    async fn tables(&mut self, call: &Call) -> Result<Vec<TableRef>> {
-        self.masked.check(self.inner.tables(call).await)
-    }
-
-    async fn describe_tables(
-        &mut self,
-        tables: &[TableRef],
-        call: &Call,
-    ) -> Result<Vec<TableInfo>> {
-        let described = self.inner.describe_tables(tables, call).await;
-        self.masked.check(described)
-    }
-
-    async fn statistics(
-        &mut self,
-        table: &TableRef,
-        options: &StatisticsOptions,
-        call: &Call,
-    ) -> Result<Option<Vec<ColumnStatistics>>> {
-        let found = self.inner.statistics(table, options, call).await;
-        self.masked.check(found)
-    }
-
-    async fn begin_snapshot(&mut self, timeout: Duration, call: &Call) -> Result<bool> {
-        let begun = self.inner.begin_snapshot(timeout, call).await;
-        self.masked.check(begun)
-    }
-
-    async fn end_snapshot(&mut self, call: &Call) -> Result<()> {
-        self.masked.check(self.inner.end_snapshot(call).await)
-    }
-
-    async fn query(&mut self, statement: &Statement, call: &Call) -> Result<Arc<[Column]>> {
-        self.masked.begins(&statement.text);
-        self.masked.check(self.inner.query(statement, call).await)
-    }
-
-    async fn next(&mut self, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
-        self.masked.check(self.inner.next(max_rows, call).await)
-    }
-
-    async fn close(&mut self, call: &Call) -> Result<()> {
-        self.masked.check(self.inner.close(call).await)
-    }
-}
-
-#[async_trait]
-impl Source for ObservedPlugin<dyn Source> {
+impl Source for WatchedSource {
     fn digest(&self) -> &str {
         self.inner.digest()
     }
@@ -226,12 +215,5 @@ impl Source for ObservedPlugin<dyn Source> {
 
     async fn close(&mut self, scan: ScanId, call: &Call) -> Result<()> {
         self.masked.check(self.inner.close(scan, call).await)
-    }
-}
-
-#[async_trait]
-impl Completion for ObservedPlugin<dyn Completion> {
-    async fn next(&mut self, call: &Call) -> Result<Option<Vec<ModelEvent>>> {
-        self.masked.check(self.inner.next(call).await)
     }
 }
