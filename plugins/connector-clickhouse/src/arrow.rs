@@ -1,6 +1,6 @@
 //! The format `ArrowStream`: messages, cut out of a body and checked before anything in them is believed.
 //!
-//! Only the headers are read with a library. The values stay in the body of their message, in places that are checked
+//! Only the headers are read with a library. The values stay in the body of their message, in buffers that are checked
 //! once for each message; [`crate::cells`] reads them there.
 
 use std::ops::Range;
@@ -48,7 +48,7 @@ pub(crate) enum Physical {
 
 /// One column of one message: where its parts are in the body.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct ColumnBuffers {
     /// One bit a row; `None` if no row is NULL.
     pub(crate) validity: Option<Range<usize>>,
     /// The beginnings of values of any length.
@@ -60,7 +60,7 @@ pub(crate) struct Place {
 #[derive(Debug)]
 pub(crate) struct Rows {
     pub(crate) body: Vec<u8>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) buffers: Vec<ColumnBuffers>,
     pub(crate) count: usize,
 }
 
@@ -155,10 +155,10 @@ impl Messages {
             body: &body,
             count,
         };
-        let places = parts.places(columns)?;
+        let buffers = parts.buffers(columns)?;
         Ok(Some(Rows {
             body,
-            places,
+            buffers,
             count,
         }))
     }
@@ -309,35 +309,35 @@ struct Parts<'b> {
 
 impl Parts<'_> {
     /// Where the columns are, with everything checked that is needed to read a row of any of them.
-    fn places(&self, columns: &[Physical]) -> Result<Vec<Place>> {
+    fn buffers(&self, columns: &[Physical]) -> Result<Vec<ColumnBuffers>> {
         if self.nodes.len() != columns.len() {
             return Err(bad("number of columns"));
         }
         let mut buffers = self.buffers.iter();
         let mut next = || self.range(buffers.next());
-        let mut places = Vec::with_capacity(columns.len());
+        let mut buffers = Vec::with_capacity(columns.len());
         for (node, column) in self.nodes.iter().zip(columns) {
             if usize::try_from(node.length()) != Ok(self.count) {
                 return Err(bad("length of a column"));
             }
-            places.push(match column {
-                Physical::Null => Place {
+            buffers.push(match column {
+                Physical::Null => ColumnBuffers {
                     validity: None,
                     offsets: 0..0,
                     values: 0..0,
                 },
-                _ => self.place(*column, node.null_count() != 0, &mut next)?,
+                _ => self.buffers_of(*column, node.null_count() != 0, &mut next)?,
             });
         }
-        Ok(places)
+        Ok(buffers)
     }
 
-    fn place(
+    fn buffers_of(
         &self,
         column: Physical,
         has_nulls: bool,
         next: &mut dyn FnMut() -> Result<Range<usize>>,
-    ) -> Result<Place> {
+    ) -> Result<ColumnBuffers> {
         let bits = self.count.div_ceil(8);
         let validity = next()?;
         let validity = match has_nulls {
@@ -347,7 +347,7 @@ impl Parts<'_> {
         let width = match column {
             Physical::Bytes => return self.of_any_length(validity, next),
             Physical::Bool => {
-                return Ok(Place {
+                return Ok(ColumnBuffers {
                     validity,
                     offsets: 0..0,
                     values: long_enough(next()?, bits)?,
@@ -364,7 +364,7 @@ impl Parts<'_> {
             .count
             .checked_mul(width)
             .ok_or_else(|| bad("length of a column"))?;
-        Ok(Place {
+        Ok(ColumnBuffers {
             validity,
             offsets: 0..0,
             values: long_enough(next()?, bytes)?,
@@ -376,11 +376,11 @@ impl Parts<'_> {
         &self,
         validity: Option<Range<usize>>,
         next: &mut dyn FnMut() -> Result<Range<usize>>,
-    ) -> Result<Place> {
+    ) -> Result<ColumnBuffers> {
         let (offsets, values) = (next()?, next()?);
         // A column without rows may have no offsets at all.
         if self.count == 0 {
-            return Ok(Place {
+            return Ok(ColumnBuffers {
                 validity,
                 offsets: 0..0,
                 values: 0..0,
@@ -401,7 +401,7 @@ impl Parts<'_> {
             }
             last = offset;
         }
-        Ok(Place {
+        Ok(ColumnBuffers {
             validity,
             offsets,
             values: long_enough(values, last)?,

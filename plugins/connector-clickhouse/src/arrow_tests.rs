@@ -121,8 +121,8 @@ fn read_pieces(pieces: Vec<Result<Vec<u8>>>) -> Result<Vec<Vec<Value>>> {
         let mut batch = BatchBuilder::new(types.clone());
         batch.start(MOST);
         for row in 0..message.count.min(100) {
-            for (reader, place) in readers.iter().zip(&message.places) {
-                reader.append(&message, place, row, &mut batch, &mut String::new())?;
+            for (reader, buffers) in readers.iter().zip(&message.buffers) {
+                reader.append(&message, buffers, row, &mut batch, &mut String::new())?;
             }
             batch.end_row();
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use mindhost_sdk::{BatchBuilder, Result};
 
-use crate::arrow::{Physical, Place, Rows};
+use crate::arrow::{ColumnBuffers, Physical, Rows};
 use crate::error::{malformed, too_large};
 use crate::text::append_bytes;
 use crate::types::{Kind, Type};
@@ -67,31 +67,31 @@ impl ArrowColumn {
         })
     }
 
-    /// Appends the value of one row. [`crate::arrow`] has checked the places for every row below the count.
+    /// Appends the value of one row. [`crate::arrow`] has checked the buffers for every row below the count.
     ///
     /// # Errors
     /// `TooLarge` for a value above the limit, `Upstream` for a number that its Enum does not name.
     pub(crate) fn append(
         &self,
         rows: &Rows,
-        place: &Place,
+        buffers: &ColumnBuffers,
         row: usize,
         batch: &mut BatchBuilder,
         scratch: &mut String,
     ) -> Result<()> {
-        if let Some(validity) = &place.validity
+        if let Some(validity) = &buffers.validity
             && !bit(rows, validity.start, row)
         {
             batch.append_null();
             return Ok(());
         }
         let at = |width: usize| {
-            let start = place.values.start + row * width;
+            let start = buffers.values.start + row * width;
             rows.body.get(start..start + width).unwrap_or_default()
         };
         match &self.read {
             Read::Null => batch.append_null(),
-            Read::Bool => batch.append_bool(bit(rows, place.values.start, row)),
+            Read::Bool => batch.append_bool(bit(rows, buffers.values.start, row)),
             Read::Int { bytes, signed } => batch.append_i64(integer(at(*bytes), *signed)),
             Read::Unsigned => batch.append_u64(integer(at(8), true).cast_unsigned()),
             Read::Wide {
@@ -105,7 +105,7 @@ impl ArrowColumn {
             Read::Float32 => batch.append_f64(short(f32::from_le_bytes(array(at(4))))),
             Read::Float64 => batch.append_f64(f64::from_le_bytes(array(at(8)))),
             Read::Bytes => {
-                let value = of_any_length(rows, place, row);
+                let value = of_any_length(rows, buffers, row);
                 if value.len() as u64 > self.max_cell {
                     return Err(too_large(&self.name, value.len(), self.max_cell));
                 }
@@ -258,13 +258,13 @@ fn integer(bytes: &[u8], signed: bool) -> i64 {
     }
 }
 
-fn of_any_length<'r>(rows: &'r Rows, place: &Place, row: usize) -> &'r [u8] {
+fn of_any_length<'r>(rows: &'r Rows, buffers: &ColumnBuffers, row: usize) -> &'r [u8] {
     let at = |row: usize| {
-        let start = place.offsets.start + row * 4;
+        let start = buffers.offsets.start + row * 4;
         let bytes = rows.body.get(start..start + 4).unwrap_or_default();
         usize::try_from(u32::from_le_bytes(array(bytes))).unwrap_or(usize::MAX)
     };
-    let values = rows.body.get(place.values.clone()).unwrap_or_default();
+    let values = rows.body.get(buffers.values.clone()).unwrap_or_default();
     values.get(at(row)..at(row + 1)).unwrap_or_default()
 }
 

@@ -192,8 +192,8 @@ impl Source {
             } => loop {
                 match rows {
                     Some((rows, at)) if *at < rows.count => {
-                        for (reader, place) in readers.iter().zip(&rows.places) {
-                            reader.append(rows, place, *at, batch, scratch)?;
+                        for (reader, buffers) in readers.iter().zip(&rows.buffers) {
+                            reader.append(rows, buffers, *at, batch, scratch)?;
                         }
                         batch.end_row();
                         *at += 1;

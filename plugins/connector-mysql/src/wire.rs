@@ -78,7 +78,7 @@ pub(crate) struct Wire {
 }
 
 /// A packet's bytes: in the input buffer, or put together from parts.
-enum Place {
+enum PacketBytes {
     Input(Range<usize>),
     Parts,
 }
@@ -160,8 +160,8 @@ impl Wire {
         };
         // Not `self.body`: the borrow would last until the end.
         let body = match place {
-            Place::Input(range) => &self.input[range],
-            Place::Parts => &self.parts[..],
+            PacketBytes::Input(range) => &self.input[range],
+            PacketBytes::Parts => &self.parts[..],
         };
         let (packet, phase) = read(self.phase, body, self.without_eof)?;
         self.phase = phase;
@@ -183,11 +183,11 @@ impl Wire {
 
     /// Makes the next packet whole.
     #[inline]
-    fn locate(&mut self, limit: usize) -> Result<Place> {
+    fn locate(&mut self, limit: usize) -> Result<PacketBytes> {
         if !self.is_in_parts {
             let range = self.part(limit)?;
             if range.len() < MAX_PART {
-                return Ok(Place::Input(range));
+                return Ok(PacketBytes::Input(range));
             }
             self.parts.clear();
             self.parts.extend_from_slice(&self.input[range]);
@@ -199,7 +199,7 @@ impl Wire {
             self.parts.extend_from_slice(&self.input[range]);
             if is_last {
                 self.is_in_parts = false;
-                return Ok(Place::Parts);
+                return Ok(PacketBytes::Parts);
             }
         }
     }

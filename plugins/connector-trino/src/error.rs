@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mindhost_sdk::{Error, ErrorKind, control};
 
-use crate::wire::{Failure, Place};
+use crate::wire::{ErrorLocation, Failure};
 
 /// Longer texts of the server are cut: an error travels through logs and answers.
 const MAX_TEXT: usize = 4096;
@@ -47,7 +47,7 @@ fn kind(failure: &Failure) -> ErrorKind {
 }
 
 /// The place of an error in characters from 1.
-fn position(place: Place, sql: &str) -> Option<u32> {
+fn position(place: ErrorLocation, sql: &str) -> Option<u32> {
     let line = usize::try_from(place.line_number).ok()?.checked_sub(1)?;
     let before = sql.split_inclusive('\n').take(line);
     let before: usize = before.map(|line| line.chars().count()).sum();
@@ -84,7 +84,7 @@ mod tests {
             message: "line 2:3: no".into(),
             error_name: name.into(),
             error_type: of.into(),
-            error_location: Some(Place {
+            error_location: Some(ErrorLocation {
                 line_number: 2,
                 column_number: 3,
             }),
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_place_outside_of_the_statement_is_none() {
-        let place = |line_number, column_number| Place {
+        let place = |line_number, column_number| ErrorLocation {
             line_number,
             column_number,
         };

@@ -10,7 +10,7 @@ use mindhost_sdk::{Error, ErrorKind, Result};
 use crate::config::ConnectionData;
 use crate::error::malformed;
 use crate::http::{answer, headed, own, same_origin};
-use crate::wire::{About, Encoded, Segment, Spooled};
+use crate::wire::{EncodedRows, Segment, SegmentMetadata, SpooledSegment};
 
 /// The largest piece, as it travels and unpacked, in bytes.
 const MAX_SEGMENT: u64 = 128 << 20;
@@ -29,7 +29,7 @@ pub(crate) struct Segments {
 impl Segments {
     /// Takes the pieces of an answer.
     pub(crate) fn take(&mut self, text: &str) -> Result<()> {
-        let encoded: Encoded =
+        let encoded: EncodedRows =
             serde_json::from_str(text).map_err(|_| malformed("segments that cannot be read"))?;
         self.is_packed = match encoded.encoding.as_str() {
             "json" => false,
@@ -57,7 +57,7 @@ impl Segments {
             Segment::Spooled(spooled) => (fetch(data, spooled)?, &spooled.metadata),
         };
         let text = unpacked(bytes, *about, self.is_packed)?;
-        if let Segment::Spooled(Spooled {
+        if let Segment::Spooled(SpooledSegment {
             ack_uri: Some(ack), ..
         }) = &segment
         {
@@ -71,7 +71,7 @@ impl Segments {
 }
 
 /// Fetches a piece from the coordinator, which wants to know who asks, or from the storage, whose URL is signed.
-fn fetch(data: &ConnectionData, spooled: &Spooled) -> Result<Vec<u8>> {
+fn fetch(data: &ConnectionData, spooled: &SpooledSegment) -> Result<Vec<u8>> {
     let size = spooled.metadata.segment_size.unwrap_or(MAX_SEGMENT);
     if size > MAX_SEGMENT {
         return Err(too_large(size));
@@ -104,7 +104,7 @@ fn fetch(data: &ConnectionData, spooled: &Spooled) -> Result<Vec<u8>> {
     response.body.read_to_end(limit)
 }
 
-fn with_headers(mut request: Request, spooled: &Spooled) -> Result<Request> {
+fn with_headers(mut request: Request, spooled: &SpooledSegment) -> Result<Request> {
     if spooled.headers.len() > MAX_HEADERS {
         return Err(malformed("too many headers for a segment"));
     }
@@ -121,7 +121,7 @@ fn with_headers(mut request: Request, spooled: &Spooled) -> Result<Request> {
 }
 
 /// The JSON of a piece. A piece is packed only if it says how large it is unpacked: small ones are not.
-fn unpacked(bytes: Vec<u8>, about: About, is_packed: bool) -> Result<String> {
+fn unpacked(bytes: Vec<u8>, about: SegmentMetadata, is_packed: bool) -> Result<String> {
     let not_text = |_| malformed("a segment that is not text");
     let size = match (about.uncompressed_size, is_packed) {
         (Some(size), true) => size,

@@ -34,20 +34,20 @@ pub(crate) struct Failure {
     pub(crate) error_name: String,
     /// `USER_ERROR`, `INTERNAL_ERROR`, `INSUFFICIENT_RESOURCES` or `EXTERNAL`.
     pub(crate) error_type: String,
-    pub(crate) error_location: Option<Place>,
+    pub(crate) error_location: Option<ErrorLocation>,
 }
 
 /// A place in the statement, both from 1.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Place {
+pub(crate) struct ErrorLocation {
     pub(crate) line_number: u32,
     pub(crate) column_number: u32,
 }
 
 /// Rows that travel in pieces of their own.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Encoded {
+pub(crate) struct EncodedRows {
     pub(crate) encoding: String,
     pub(crate) segments: Vec<Segment>,
 }
@@ -57,19 +57,22 @@ pub(crate) struct Encoded {
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(crate) enum Segment {
     /// The piece itself, in base64.
-    Inline { data: String, metadata: About },
+    Inline {
+        data: String,
+        metadata: SegmentMetadata,
+    },
     /// Where the piece is.
-    Spooled(Spooled),
+    Spooled(SpooledSegment),
 }
 
 /// Where a piece is.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Spooled {
+pub(crate) struct SpooledSegment {
     pub(crate) uri: String,
     /// What is asked for once the piece was read, so that the server removes it.
     pub(crate) ack_uri: Option<String>,
-    pub(crate) metadata: About,
+    pub(crate) metadata: SegmentMetadata,
     #[serde(default)]
     pub(crate) headers: std::collections::BTreeMap<String, Vec<String>>,
 }
@@ -77,7 +80,7 @@ pub(crate) struct Spooled {
 /// What a piece holds.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct About {
+pub(crate) struct SegmentMetadata {
     pub(crate) rows_count: Option<u64>,
     /// In bytes, as it travels.
     pub(crate) segment_size: Option<u64>,

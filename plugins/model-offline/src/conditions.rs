@@ -344,9 +344,9 @@ pub fn describe(view: &crate::catalog::Catalog, condition: &Condition) -> String
         }
         Condition::Like(c, place, text, negated) => {
             let verb = match place {
-                crate::vocabulary::Place::Inside => "holding",
-                crate::vocabulary::Place::Start => "starting with",
-                crate::vocabulary::Place::End => "ending with",
+                crate::vocabulary::MatchPosition::Inside => "holding",
+                crate::vocabulary::MatchPosition::Start => "starting with",
+                crate::vocabulary::MatchPosition::End => "ending with",
             };
             format!("{} is {}{verb} '{text}'", view.label(*c), not(negated))
         }

@@ -2,8 +2,8 @@
 
 use crate::vocabulary::Aggregate::{Average, Max, Min, Sum};
 use crate::vocabulary::Comparison::{Above, AtLeast, AtMost, Below, Equal};
+use crate::vocabulary::MatchPosition;
 use crate::vocabulary::Operator as Op;
-use crate::vocabulary::Place;
 
 /// Phrases in lower case, blanks between their words; the longest that fits counts.
 pub const PHRASES: &[(&str, Op)] = &[
@@ -188,15 +188,15 @@ pub const PHRASES: &[(&str, Op)] = &[
     ("sales revenue", Op::Revenue),
     ("money", Op::Revenue),
     ("sales amount", Op::Revenue),
-    ("containing", Op::Like(Place::Inside)),
-    ("contains", Op::Like(Place::Inside)),
-    ("starting with", Op::Like(Place::Start)),
-    ("start with", Op::Like(Place::Start)),
-    ("starts with", Op::Like(Place::Start)),
-    ("beginning with", Op::Like(Place::Start)),
-    ("ending with", Op::Like(Place::End)),
-    ("ends with", Op::Like(Place::End)),
-    ("ending in", Op::Like(Place::End)),
+    ("containing", Op::Like(MatchPosition::Inside)),
+    ("contains", Op::Like(MatchPosition::Inside)),
+    ("starting with", Op::Like(MatchPosition::Start)),
+    ("start with", Op::Like(MatchPosition::Start)),
+    ("starts with", Op::Like(MatchPosition::Start)),
+    ("beginning with", Op::Like(MatchPosition::Start)),
+    ("ending with", Op::Like(MatchPosition::End)),
+    ("ends with", Op::Like(MatchPosition::End)),
+    ("ending in", Op::Like(MatchPosition::End)),
     ("missing", Op::Empty),
     ("empty", Op::Empty),
     ("null", Op::Empty),

@@ -4,7 +4,7 @@ use crate::catalog::ColumnRef;
 use crate::dates::Period;
 use crate::dialect::Unit;
 use crate::reach::Step;
-use crate::vocabulary::{Aggregate, Comparison, Place};
+use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
 /// An expression of the select list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub enum Condition {
     /// The text made of these columns equals this one, whatever its case; turned round when true.
     Equals(Vec<ColumnRef>, String, bool),
     /// The column holds this text somewhere; turned round when true.
-    Like(ColumnRef, Place, String, bool),
+    Like(ColumnRef, MatchPosition, String, bool),
     /// The column compares with a number; turned round when true.
     Compare(ColumnRef, Comparison, String, bool),
     /// The column lies between two numbers; turned round when true.

@@ -28,7 +28,7 @@ enum Pending {
     Without,
     With,
     Compare(Comparison, bool),
-    Like(crate::vocabulary::Place),
+    Like(crate::vocabulary::MatchPosition),
     Between(Option<usize>),
 }
 

@@ -2,7 +2,7 @@
 
 use crate::dates::Period;
 use crate::dialect::Unit;
-use crate::vocabulary::{Aggregate, Comparison, Place};
+use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
 /// What is worked out. A number is the index of the mention that says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub enum Test {
     /// Equals a quoted text.
     Text(String),
     /// Holds a quoted text.
-    Like(Place, String),
+    Like(MatchPosition, String),
     /// Compares with a number.
     Compare(Comparison, String),
     /// Lies between two numbers, both included.

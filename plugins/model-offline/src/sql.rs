@@ -4,7 +4,7 @@ use crate::catalog::{Catalog, ColumnRef};
 use crate::dialect::Dialect;
 use crate::plan::{Amount, Condition, Discount, Expr, Plan};
 use crate::reach::Step;
-use crate::vocabulary::{Aggregate, Comparison, Place};
+use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
 /// Writes one SELECT statement.
 pub fn write(catalog: &Catalog, plan: &Plan, qualified: bool) -> String {
@@ -223,9 +223,9 @@ impl Writer<'_> {
                     .replace('%', "!%")
                     .replace('_', "!_");
                 let pattern = match place {
-                    Place::Inside => format!("%{escaped}%"),
-                    Place::Start => format!("{escaped}%"),
-                    Place::End => format!("%{escaped}"),
+                    MatchPosition::Inside => format!("%{escaped}%"),
+                    MatchPosition::Start => format!("{escaped}%"),
+                    MatchPosition::End => format!("%{escaped}"),
                 };
                 let pattern = self.dialect.text(&pattern);
                 format!(

@@ -33,7 +33,7 @@ pub enum Comparison {
 
 /// Where a text must be found in a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum MatchPosition {
     /// Anywhere.
     Inside,
     /// At the start of the value.
@@ -102,7 +102,7 @@ pub enum Operator {
     /// "revenue", "sales": the sum of amounts, or of quantities times prices.
     Revenue,
     /// "containing"
-    Like(Place),
+    Like(MatchPosition),
     /// "missing", "empty": the column before it has no value.
     Empty,
     /// A currency; it must agree with the catalog.

@@ -35,10 +35,10 @@ struct Open {
     batches: Box<dyn Batches>,
     path: String,
     /// Where each column comes from.
-    places: Vec<Place>,
+    sources: Vec<ColumnSource>,
 }
 
-enum Place {
+enum ColumnSource {
     /// The index in what the reader gives.
     File(usize, Mark),
     /// The same value in each row.
@@ -142,10 +142,10 @@ impl ColumnarScan {
     fn open_file(&self, file: &File, fixed: &[(&str, Value)]) -> Result<Open> {
         let opened = Opened::open(&self.root, file, &self.table.layout)?;
         let mut wanted: Vec<usize> = Vec::new();
-        let mut places = Vec::with_capacity(self.columns.len());
+        let mut sources = Vec::with_capacity(self.columns.len());
         for column in &self.columns {
             if let Some((_, value)) = fixed.iter().find(|(name, _)| *name == column.name) {
-                places.push(Place::Fixed(value.clone()));
+                sources.push(ColumnSource::Fixed(value.clone()));
                 continue;
             }
             let found = opened
@@ -153,23 +153,23 @@ impl ColumnarScan {
                 .iter()
                 .enumerate()
                 .find(|(_, known)| known.name == column.name);
-            places.push(match found {
-                None => Place::Fixed(Value::Null),
+            sources.push(match found {
+                None => ColumnSource::Fixed(Value::Null),
                 Some((index, known)) => {
                     wanted.push(index);
-                    Place::File(wanted.len() - 1, known.mark)
+                    ColumnSource::File(wanted.len() - 1, known.mark)
                 }
             });
         }
-        let of_file = |(index, predicate): &(usize, Predicate)| match places.get(*index) {
-            Some(Place::File(place, _)) => Some((*place, predicate.clone())),
+        let of_file = |(index, predicate): &(usize, Predicate)| match sources.get(*index) {
+            Some(ColumnSource::File(place, _)) => Some((*place, predicate.clone())),
             _ => None,
         };
         let predicates: Vec<_> = self.predicates.iter().filter_map(of_file).collect();
         Ok(Open {
             batches: opened.read(&wanted, &predicates)?,
             path: file.path.clone(),
-            places,
+            sources,
         })
     }
 
@@ -182,10 +182,10 @@ impl ColumnarScan {
         let passing = mask.as_ref().map_or(rows, |mask| mask.true_count());
         let taken = passing.min(usize::try_from(self.left).unwrap_or(usize::MAX));
         let mut converted = Vec::with_capacity(self.projected);
-        for (column, place) in self.columns.iter().zip(&open.places).take(self.projected) {
+        for (column, place) in self.columns.iter().zip(&open.sources).take(self.projected) {
             let raw = match place {
-                Place::Fixed(value) => fixed_array(value, column, taken),
-                Place::File(index, mark) => {
+                ColumnSource::Fixed(value) => fixed_array(value, column, taken),
+                ColumnSource::File(index, mark) => {
                     let array = arrays
                         .get(*index)
                         .ok_or_else(|| Error::internal("a column is absent"))?;
@@ -204,17 +204,17 @@ impl ColumnarScan {
     fn mask(&self, open: &Open, arrays: &[ArrayRef], rows: usize) -> Result<Option<BooleanArray>> {
         let mut mask: Option<BooleanArray> = None;
         for (index, predicate) in &self.predicates {
-            let (Some(column), Some(place)) = (self.columns.get(*index), open.places.get(*index))
+            let (Some(column), Some(place)) = (self.columns.get(*index), open.sources.get(*index))
             else {
                 continue;
             };
             let passing = match place {
                 // Those of partitions were decided before the file was opened. A file without the column has NULL.
-                Place::Fixed(value) => {
+                ColumnSource::Fixed(value) => {
                     let holds = predicate.holds(bound(value, column).as_ref());
                     BooleanArray::from(vec![holds; rows])
                 }
-                Place::File(place, mark) => {
+                ColumnSource::File(place, mark) => {
                     let array = arrays
                         .get(*place)
                         .ok_or_else(|| Error::internal("a column is absent"))?;

@@ -35,10 +35,10 @@ struct Open {
     rows: Rows,
     path: String,
     /// Where each column comes from.
-    places: Vec<Place>,
+    sources: Vec<ColumnSource>,
 }
 
-enum Place {
+enum ColumnSource {
     /// The index of a field.
     Field(usize),
     /// The same value in each row.
@@ -136,19 +136,19 @@ impl TextScan {
             }
             let place = |(index, name): (usize, &&str)| {
                 if let Some((_, value)) = fixed.iter().find(|(key, _)| key == name) {
-                    return Place::Fixed(value.clone());
+                    return ColumnSource::Fixed(value.clone());
                 }
                 match &rows {
-                    Rows::Json(_) => Place::Field(index),
+                    Rows::Json(_) => ColumnSource::Field(index),
                     Rows::Csv(rows) => match rows.names().iter().position(|known| known == name) {
-                        Some(index) => Place::Field(index),
-                        None => Place::Fixed(Value::Null),
+                        Some(index) => ColumnSource::Field(index),
+                        None => ColumnSource::Fixed(Value::Null),
                     },
                 }
             };
-            let places = names.iter().enumerate().map(place).collect();
+            let sources = names.iter().enumerate().map(place).collect();
             self.open = Some(Open {
-                places,
+                sources,
                 rows,
                 path: file.path.clone(),
             });
@@ -195,13 +195,13 @@ impl TextScan {
     fn append_text(&mut self, index: usize) {
         let Some(Open {
             rows: Rows::Csv(rows),
-            places,
+            sources,
             ..
         }) = &self.open
         else {
             return;
         };
-        if let Some(Place::Field(place)) = places.get(index)
+        if let Some(ColumnSource::Field(place)) = sources.get(index)
             && let Field::Plain(bytes) = rows.field(*place)
         {
             self.batch
@@ -212,20 +212,20 @@ impl TextScan {
     /// A field of the current row; none if the file does not have the column.
     fn field(&self, index: usize) -> Option<Field<'_>> {
         let open = self.open.as_ref()?;
-        match (open.places.get(index)?, &open.rows) {
-            (Place::Fixed(_), _) => None,
-            (Place::Field(place), Rows::Csv(rows)) => Some(rows.field(*place)),
-            (Place::Field(place), Rows::Json(rows)) => Some(rows.field(*place)),
+        match (open.sources.get(index)?, &open.rows) {
+            (ColumnSource::Fixed(_), _) => None,
+            (ColumnSource::Field(place), Rows::Csv(rows)) => Some(rows.field(*place)),
+            (ColumnSource::Field(place), Rows::Json(rows)) => Some(rows.field(*place)),
         }
     }
 
     fn value(&self, index: usize) -> Result<Value> {
         let column = self.columns.get(index);
-        let place = self.open.as_ref().and_then(|open| open.places.get(index));
+        let place = self.open.as_ref().and_then(|open| open.sources.get(index));
         let (Some(column), Some(place)) = (column, place) else {
             return Ok(Value::Null);
         };
-        if let Place::Fixed(value) = place {
+        if let ColumnSource::Fixed(value) = place {
             return Ok(value.clone());
         }
         let text = match self.field(index) {

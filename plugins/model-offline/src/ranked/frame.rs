@@ -2,7 +2,7 @@
 
 use super::lexis::Quality;
 use crate::dates::Period;
-use crate::vocabulary::{Aggregate, Comparison, Place};
+use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
 /// Index of an item that names a column or table.
 pub type At = usize;
@@ -30,7 +30,7 @@ pub enum Test {
     /// One of the values of these items.
     Values(Vec<At>),
     /// A pattern.
-    Like(Place, String),
+    Like(MatchPosition, String),
     /// The days of a period, which may have no beginning or no end.
     Days(Period),
     /// The average of the same column.

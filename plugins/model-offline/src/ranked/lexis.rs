@@ -1,6 +1,6 @@
 //! The words with a meaning of their own, and those that carry none.
 
-use crate::vocabulary::{Aggregate, Comparison, Place};
+use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 use crate::words::Token;
 
 /// A quality that a comparison or superlative measures without naming a column.
@@ -78,7 +78,7 @@ pub enum Op {
     /// "named", "called"
     Named,
     /// "containing"
-    Like(Place),
+    Like(MatchPosition),
     /// End of a sentence.
     Break,
     /// Something that these rules cannot do, and must not pass over.
@@ -208,7 +208,7 @@ const PHRASES: &[(Op, &[&str])] = &[
     (Op::Have, &["have", "has", "had"]),
     (Op::Named, &["named", "called", "titled", "is named", "is called", "are named", "with the name",
         "by the name of", "whose name is"]),
-    (Op::Like(Place::Inside), &["containing", "contains", "contain", "include", "includes", "including",
+    (Op::Like(MatchPosition::Inside), &["containing", "contains", "contain", "include", "includes", "including",
         "has the substring",
         "contains the substring", "contains the letter", "contain the letter", "containing the letter",
         "contains the word",
@@ -217,13 +217,13 @@ const PHRASES: &[(Op, &[&str])] = &[
         "include the substring", "have the substring", "including the substring", "contain the substring",
         "containing substring",
         "with substring", "includes the word", "include the word", "includes the substring"]),
-    (Op::Like(Place::Start), &["starting with", "starts with", "start with", "beginning with", "begins with",
+    (Op::Like(MatchPosition::Start), &["starting with", "starts with", "start with", "beginning with", "begins with",
         "begin with",
         "starting with the letter", "starts with the letter", "start with the letter", "beginning with the letter",
         "begins with the letter",
         "starting with letter", "with prefix", "with the prefix", "has prefix", "has the prefix", "prefix",
         "started with"]),
-    (Op::Like(Place::End), &["ending with", "ends with", "ending in", "end with", "ending with the letter",
+    (Op::Like(MatchPosition::End), &["ending with", "ends with", "ending in", "end with", "ending with the letter",
         "ends with the letter", "ended with"]),
     (Op::Beyond, &["percentage", "percent", "proportion", "ratio", "median", "difference between", "difference",
         "respectively", "why",

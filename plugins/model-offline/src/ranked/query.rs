@@ -3,7 +3,7 @@
 use super::join::Edge;
 use crate::catalog::ColumnRef;
 use crate::dates::Period;
-use crate::vocabulary::{Aggregate, Comparison, Place};
+use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
 /// A figure or column.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +37,7 @@ pub enum Check {
     /// One of these texts; the flag says that their case is as stored.
     Texts(Vec<String>, bool),
     /// Matches a pattern.
-    Like(Place, String),
+    Like(MatchPosition, String),
     /// Lies in a period, which may have no beginning or no end.
     Days(Period),
     /// Compared with the average of the column.

@@ -7,7 +7,7 @@ use crate::catalog::Catalog;
 use crate::dates;
 use crate::markdown;
 use crate::tools::{RowCount, Rows};
-use crate::vocabulary::{Aggregate, Place};
+use crate::vocabulary::{Aggregate, MatchPosition};
 
 /// Decimals of an average in the text; its row has all of them.
 const DECIMALS: u32 = 4;
@@ -180,9 +180,9 @@ fn describe(catalog: &Catalog, condition: &Condition) -> String {
         }
         Check::Like(place, text) => {
             let word = match place {
-                Place::Inside => "contains",
-                Place::Start => "starts with",
-                Place::End => "ends with",
+                MatchPosition::Inside => "contains",
+                MatchPosition::Start => "starts with",
+                MatchPosition::End => "ends with",
             };
             format!("{column} {not}{word} '{text}'")
         }

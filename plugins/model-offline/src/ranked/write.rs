@@ -4,7 +4,7 @@ use super::join::Edge;
 use super::query::{Check, Condition, Expr, Membership, Query, Source};
 use crate::catalog::{Catalog, ColumnRef};
 use crate::dialect::Dialect;
-use crate::vocabulary::{Aggregate, Comparison, Place};
+use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
 /// Writes one SELECT statement. `qualified` says whether table names carry their schema.
 pub fn write(catalog: &Catalog, query: &Query, qualified: bool) -> String {
@@ -263,9 +263,9 @@ impl Writer<'_> {
             Check::Like(place, text) => {
                 let escaped = text.replace(['%', '_'], "");
                 let pattern = match place {
-                    Place::Inside => format!("%{escaped}%"),
-                    Place::Start => format!("{escaped}%"),
-                    Place::End => format!("%{escaped}"),
+                    MatchPosition::Inside => format!("%{escaped}%"),
+                    MatchPosition::Start => format!("{escaped}%"),
+                    MatchPosition::End => format!("%{escaped}"),
                 };
                 format!(
                     "LOWER({column}) {not}LIKE LOWER({})",
