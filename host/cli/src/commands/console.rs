@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use clap::Args;
-use reqwest13::Method;
+use reqwest::Method;
 use serde_json::json;
 
 use super::remote::Remote;

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use bytes::Bytes;
 use clap::Args;
 use mindhost_base::config::Config;
-use reqwest13::{Client, Method, RequestBuilder, Response, header};
+use reqwest::{Client, Method, RequestBuilder, Response, header};
 use serde_json::Value;
 use url::Url;
 
@@ -175,7 +175,7 @@ impl Server {
         })
     }
 
-    fn unreachable(&self, error: &reqwest13::Error) -> Failure {
+    fn unreachable(&self, error: &reqwest::Error) -> Failure {
         let base = self.base.as_str().trim_end_matches('/');
         let source = std::iter::successors(std::error::Error::source(error), |one| one.source());
         let cause = source.last().map(ToString::to_string);

@@ -8,7 +8,7 @@ use mindhost_evaluation::{
     judge::{self, Subject},
     suite::Question,
 };
-use reqwest13::Method;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::events::Events;

@@ -14,7 +14,7 @@ use mindhost_evaluation::{
     report::Report,
     suite::{Question, Suite},
 };
-use reqwest13::Method;
+use reqwest::Method;
 
 use super::{Run, client::Client};
 use crate::commands::say::{aside, say_part};

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write as _};
 
 use anyhow::bail;
 use clap::Args;
-use reqwest13::Method;
+use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, sleep};
 

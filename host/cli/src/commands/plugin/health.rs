@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use reqwest13::Method;
+use reqwest::Method;
 use serde_json::Value;
 
 use super::super::remote::{Failure, Server};

@@ -7,7 +7,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use clap::Args;
 use mindhost_base::config::Config;
 use mindhost_runtime::package;
-use reqwest13::Method;
+use reqwest::Method;
 use serde_json::Value;
 
 use super::{

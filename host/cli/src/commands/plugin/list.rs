@@ -7,7 +7,7 @@ use mindhost_base::config::Config;
 use mindhost_plugin_api::PluginKind;
 use mindhost_plugins::registry::{Installed, Status};
 
-use reqwest13::Method;
+use reqwest::Method;
 
 use super::{
     super::{finding::Finding, load_plugins, remote::Remote},

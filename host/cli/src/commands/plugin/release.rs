@@ -1,7 +1,7 @@
 //! `mindhost plugin release`
 
 use clap::Args;
-use reqwest13::Method;
+use reqwest::Method;
 
 use super::{super::remote::Remote, names, text};
 use crate::commands::say::say;

@@ -9,7 +9,7 @@ use mindhost_plugins::{
     signatures::{Signer, Trust},
 };
 use mindhost_runtime::package::Package;
-use reqwest13::Method;
+use reqwest::Method;
 use serde_json::json;
 
 use super::{super::remote::Remote, fetch, files::PluginFile, health, names, text};

@@ -1,7 +1,7 @@
 //! `mindhost plugin usage`
 
 use clap::Args;
-use reqwest13::Method;
+use reqwest::Method;
 use serde_json::Value;
 
 use super::{super::remote::Remote, health, names, text};
