@@ -533,8 +533,12 @@ async fn dropped_statement_releases_its_thread() {
         let call = Call::new(Duration::from_secs(60), cancel.clone());
         let mut connection = connector.connect(&target(), &call).await.unwrap();
         connection.query(&statement(sql), &call).await.unwrap();
+        let before = lock(&scanner.log).given;
         let (next, ()) = tokio::join!(connection.next(10, &call), async {
-            tokio::time::sleep(Duration::from_millis(200)).await;
+            // The statement has read a whole table, so it is at work.
+            while lock(&scanner.log).given < before + 20_000 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
             cancel.cancel();
         });
         assert_eq!(next.unwrap_err().code(), Code::Cancelled, "{sql}");

@@ -103,8 +103,14 @@ async fn max_inline_rows_cuts_the_rows_and_never_the_total() {
         ),
         (2, &json!(3), &json!(true))
     );
-    for rows in [json!(0), json!(10_001), json!("5"), json!(2.5)] {
-        ask(rows).await.expect_error(400, "invalid_parameter");
+    for (rows, code) in [
+        (json!(0), "invalid_parameter"),
+        (json!(10_001), "invalid_parameter"),
+        (json!("5"), "invalid_body"),
+        (json!(2.5), "invalid_body"),
+    ] {
+        let error = ask(rows).await.expect_error(400, code);
+        assert_eq!(error["param"], "tools[0].max_inline_rows");
     }
     ask(json!(10_000)).await.expect_status(200);
 }

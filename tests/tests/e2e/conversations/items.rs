@@ -41,16 +41,19 @@ async fn items_are_added_and_removed() {
     let all = host.get(&format!("{path}?order=asc")).await.json();
     assert_eq!(texts(&all), ["two", "three"]);
     let many = vec![json!({"role": "user", "content": "x"}); 21];
-    for items in [
-        json!([]),
-        json!(many),
-        json!("x"),
-        json!([{"role": "robot", "content": "x"}]),
-        json!([{"type": "item_reference", "id": added["data"][1]["id"]}]),
+    for (items, code) in [
+        (json!([]), "invalid_parameter"),
+        (json!(many), "invalid_parameter"),
+        (json!("x"), "invalid_body"),
+        (json!([{"role": "robot", "content": "x"}]), "invalid_body"),
+        (
+            json!([{"type": "item_reference", "id": added["data"][1]["id"]}]),
+            "invalid_parameter",
+        ),
     ] {
         host.post(&path, json!({"items": items}))
             .await
-            .expect_error(400, "invalid_parameter");
+            .expect_error(400, code);
     }
     for (query, status, code) in [
         ("limit=101", 400, "invalid_parameter"),

@@ -173,7 +173,7 @@ async fn without_truncation_a_dialogue_that_is_too_long_is_refused() {
     let error = host
         .post("/responses", body)
         .await
-        .expect_error(400, "invalid_parameter");
+        .expect_error(400, "invalid_body");
     assert_eq!(error["param"], "truncation");
 }
 

@@ -165,7 +165,7 @@ async fn other_tools_pictures_and_transports_are_refused() {
     let picture = json!([{"role": "user", "content": [{"type": "input_image", "image_url": "data:image/png;base64,"}]}]);
     for (name, value) in [("tools", function), ("input", picture)] {
         let reply = host.post("/responses", body(&mind, &[(name, value)])).await;
-        reply.expect_error(400, "invalid_parameter");
+        reply.expect_error(400, "invalid_body");
     }
     let compact = host.post("/responses/compact", body(&mind, &[])).await;
     compact.expect_error(405, "method_not_allowed");
