@@ -1790,7 +1790,7 @@ export interface components {
         };
         NewChat: {
             model: string;
-            messages?: components["schemas"]["ChatMessage"][];
+            messages: components["schemas"]["ChatMessage"][];
             stream?: boolean | null;
             stream_options?: components["schemas"]["StreamOptions"] | null;
             /** Format: u-int32 */
