@@ -172,6 +172,50 @@ test("answer is stopped, down to the database", async () => {
   await context.close();
 });
 
+test("another conversation can be opened while an answer runs", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await server.api("POST", "/responses", { model: "analyst", input: "How many suppliers are there?" });
+  await signIn(page, server);
+  await runSql(page, "SELECT count(*) FROM order_items a, order_items b, order_items c WHERE a.quantity + b.quantity + c.quantity < 0");
+  await page.getByRole("button", { name: "Stop" }).waitFor();
+  const list = page.getByRole("navigation", { name: "Conversations" });
+  await list.getByRole("link", { name: /many suppliers/ }).click();
+  const answer = page.locator("article.assistant");
+  await answer.locator(".prose").waitFor();
+  assert.equal(await answer.count(), 1);
+  assert.equal(await answer.getByText("Stopped").count(), 0, "the answer of another conversation was marked");
+  // The way back is to an empty page, where the next question is asked.
+  await page.getByRole("link", { name: "New question" }).click();
+  await page.getByLabel("Question", { exact: true }).fill("How many customers are there?");
+  await page.keyboard.press("Enter");
+  await answer.locator(".prose").waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("text is copied with and without the browser's clipboard", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await signIn(page, server);
+  const sql = "SELECT count(*) AS copied FROM orders";
+  const answer = await runSql(page, sql);
+  await answer.locator(".sql > summary").click();
+  const copy = answer.getByRole("button", { name: "Copy", exact: true });
+  const clipboard = () => page.evaluate(() => window.clipboard.readText());
+  await page.evaluate(() => { window.clipboard = navigator.clipboard; });
+  for (const isThere of [true, false]) {
+    await page.evaluate(() => window.clipboard.writeText("before"));
+    // Away from localhost and without TLS a browser has none.
+    if (!isThere) await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+    await copy.click();
+    await answer.getByRole("button", { name: "Copied" }).waitFor();
+    assert.match(await clipboard(), /AS copied/i);
+    await page.getByLabel("In SQL").focus();
+  }
+  watch.check();
+  await context.close();
+});
+
 test("conversations are found by their questions, and deleted", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await server.api("POST", "/responses", { model: "analyst", input: "How many reviews are there?" });

@@ -2,6 +2,7 @@
 
 pub mod body;
 mod settings;
+pub mod shape;
 
 use std::num::NonZeroU32;
 
@@ -34,6 +35,7 @@ pub struct CreateResponse {
     /// Whether to answer with a stream.
     pub stream: Option<bool>,
     /// At most the tool `sql_query`.
+    #[serde(default, deserialize_with = "shape::optional_objects")]
     #[schema(max_items = 1)]
     tools: Option<Vec<SqlQueryTool>>,
     /// Added to what guides the Mind.
@@ -62,6 +64,7 @@ pub struct CreateResponse {
     #[schema(value_type = Option<u32>, minimum = 1)]
     max_tool_calls: Option<NonZeroU32>,
     /// Kept and shown; there is one tier.
+    #[serde(default, deserialize_with = "shape::optional_word")]
     service_tier: Option<body::ServiceTier>,
     /// The caller's own name of its user; kept and shown.
     #[schema(max_length = 64)]
@@ -71,8 +74,10 @@ pub struct CreateResponse {
     prompt_cache_key: Option<String>,
     /// What to do with a dialogue that is longer than the model may be sent: `auto` leaves out the oldest messages,
     /// `disabled` refuses it with `context_length_exceeded`.
+    #[serde(default, deserialize_with = "shape::optional_word")]
     truncation: Option<Truncation>,
     /// How the answer is written: as text.
+    #[serde(default, deserialize_with = "shape::optional_object")]
     text: Option<AnswerText>,
     /// Whether anything of the answer is kept; it is unless this says no.
     store: Option<bool>,

@@ -56,6 +56,7 @@ pub struct CreateChat {
     #[schema(value_type = String, min_length = 1, example = "sales")]
     model: Option<String>,
     /// The whole chat, one message of the role user among them.
+    #[serde(deserialize_with = "ask::shape::objects")]
     #[schema(min_items = 1)]
     messages: Vec<ask::body::ChatMessage>,
     /// Whether to answer with a stream.
@@ -79,6 +80,7 @@ pub struct CreateChat {
     #[schema(value_type = Option<Vec<Object>>, max_items = 0)]
     tools: Option<Vec<Value>>,
     /// Text: a Mind answers in words.
+    #[serde(default, deserialize_with = "ask::shape::optional_object")]
     response_format: Option<ask::body::AnswerFormat>,
 }
 

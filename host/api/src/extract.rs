@@ -416,18 +416,44 @@ pub fn holds_nul(json: &[u8]) -> bool {
         .any(|before| before % 2 == 0)
 }
 
+/// Characters of a caller's word that are repeated to it.
+const LONGEST_WORD: usize = 80;
+/// Characters of the path of a mistake.
+const LONGEST_PATH: usize = 200;
+/// Characters of a message that a type of ours gave.
+const LONGEST_MESSAGE: usize = 500;
+
+fn cut(word: &str) -> String {
+    word.chars().take(LONGEST_WORD).collect()
+}
+
 /// The parameter and the message of a serde error, without the value, which may be a password.
 fn explain(path: &str, message: &str) -> (Option<String>, String) {
-    let message = message.split(" at line ").next().unwrap_or(message);
+    let message = match message.rsplit_once(" at line ") {
+        // Where the body has it is appended; the same words in a value are left alone.
+        Some((message, position))
+            if position
+                .chars()
+                .all(|one| !one.is_alphabetic() || "column".contains(one)) =>
+        {
+            message
+        }
+        _ => message,
+    };
     let quoted = |prefix: &str| {
         message
             .strip_prefix(prefix)
             .and_then(|rest| rest.split('`').next())
-            .map(str::to_owned)
+            .map(cut)
     };
     let parent = match path {
         "." | "?" => "",
         path => path.trim_end_matches(".?"),
+    };
+    // The keys in it are the caller's.
+    let parent = match parent.char_indices().nth(LONGEST_PATH) {
+        Some((end, _)) => &parent[..end],
+        None => parent,
     };
     let join = |name: &str| match parent {
         "" => name.to_owned(),
@@ -453,10 +479,9 @@ fn explain(path: &str, message: &str) -> (Option<String>, String) {
     let unknown = message
         .strip_prefix("unknown variant `")
         .and_then(|rest| rest.rsplit_once("`, expected "));
-    let message = match (message.split_once(": "), message.split_once(", expected ")) {
+    let message = match (message.split_once(": "), message.rsplit_once(", expected ")) {
         _ if let Some((word, expected)) = unknown => {
-            let word: String = word.chars().take(80).collect();
-            format!("'{word}' is not known here; expected {expected}")
+            format!("'{}' is not known here; expected {expected}", cut(word))
         }
         (Some(("invalid type" | "invalid value", found)), Some((_, expected))) => {
             let found = found.split([' ', ',']).next().unwrap_or_default();
@@ -472,7 +497,7 @@ fn explain(path: &str, message: &str) -> (Option<String>, String) {
             };
             format!("expected {expected}, got {found}")
         }
-        _ => plain(message).to_owned(),
+        _ => plain(message).chars().take(LONGEST_MESSAGE).collect(),
     };
     match parent {
         "" => (None, message),
@@ -550,6 +575,23 @@ mod tests {
         check(r#"{"a": "x\\\u0000"}"#, true);
         check(r#"{"a": "x\\u0000"}"#, false);
         check(r#"{"a": "x\u0001"}"#, false);
+    }
+
+    #[test]
+    fn a_value_with_the_words_of_an_error_is_not_shown_either() {
+        let long = "x".repeat(1_000);
+        check(
+            &format!(r#"{{"items": "a, expected {long} at line 9"}}"#),
+            Some("items"),
+            "`items`: expected a list, got string",
+        );
+        let unknown = format!(r#"{{"name": "a", "{long}": 1}}"#);
+        let cut = "x".repeat(LONGEST_PATH);
+        check(
+            &unknown,
+            Some(&cut),
+            &format!("`{cut}` is not known here; expected `name` or `items`"),
+        );
     }
 
     #[test]

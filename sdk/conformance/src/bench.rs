@@ -158,10 +158,11 @@ impl Bench {
             return Err(of_another_kind("scanner"));
         };
         let target = target(self.data().clone());
+        let pool = (Arc::clone(&scanner), target.id.clone());
+        let forget = async move { pool.0.forget(&pool.1).await };
+        let farewell = Farewell::new(&self.farewells, forget);
         let opened = scanner.open(&target, &usual()).await;
         let opened = self.masked.check(opened)?;
-        let forget = async move { scanner.forget(&target.id).await };
-        let farewell = Farewell::new(&self.farewells, forget);
         Ok(WatchedSource::new(opened, &self.masked, farewell))
     }
 

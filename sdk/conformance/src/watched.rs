@@ -94,7 +94,7 @@ impl Drop for Farewell {
     }
 }
 
-/// What the cases of one connection or completion showed, taken down around each of its calls.
+/// Notes what the calls of one connection or completion show: the statements, and errors with a masked secret.
 pub(crate) struct Watch {
     masked: Masked,
     farewell: Mutex<Option<Farewell>>,

@@ -5,6 +5,7 @@
 
 use std::{fmt, marker::PhantomData};
 
+use super::shape::{self, ObjectOf};
 use mindhost_answers::conversations::Author;
 use serde::{
     Deserialize, Deserializer,
@@ -55,10 +56,13 @@ pub enum InputItem {
 /// An item's fields, whichever it is. Serde's own enums would lose the path of a mistake below them.
 #[derive(Deserialize)]
 struct ItemFields {
+    #[serde(default, deserialize_with = "shape::optional_word")]
     r#type: Option<ItemType>,
+    #[serde(default, deserialize_with = "shape::optional_word")]
     role: Option<Author>,
     content: Option<Content>,
-    id: Option<String>,
+    /// Of a reference. That of a message is not read, so it may be anything.
+    id: Option<serde_json::Value>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -70,7 +74,7 @@ enum ItemType {
 
 impl<'de> Deserialize<'de> for InputItem {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let fields = ItemFields::deserialize(deserializer)?;
+        let ObjectOf(fields) = ObjectOf::<ItemFields>::deserialize(deserializer)?;
         let missing = D::Error::missing_field;
         Ok(match fields.r#type.unwrap_or(ItemType::Message) {
             ItemType::Message => Self::Message(Message {
@@ -80,7 +84,10 @@ impl<'de> Deserialize<'de> for InputItem {
             }),
             ItemType::ItemReference => Self::Reference(Reference {
                 r#type: None,
-                id: fields.id.ok_or_else(|| missing("id"))?,
+                id: match fields.id {
+                    Some(serde_json::Value::String(id)) => id,
+                    _ => return Err(missing("id")),
+                },
             }),
         })
     }
@@ -111,6 +118,7 @@ pub struct Reference {
 /// A message of a chat.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct ChatMessage {
+    #[serde(deserialize_with = "shape::word")]
     pub role: Author,
     /// Null or absent for an assistant that only called tools; it said nothing then.
     pub content: Option<Content>,
@@ -147,9 +155,12 @@ impl Content {
 
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(match text_or_list(deserializer)? {
+        Ok(match text_or_list::<ObjectOf<Part>, _>(deserializer)? {
             TextOrList::Text(text) => Self::Text(NonEmptyText(text)),
-            TextOrList::List(parts) => Self::Parts(MessageParts(parts)),
+            TextOrList::List(parts) => {
+                let parts = parts.into_iter().map(|ObjectOf(part)| part);
+                Self::Parts(MessageParts(parts.collect()))
+            }
         })
     }
 }
@@ -164,6 +175,7 @@ pub struct MessageParts(pub Vec<Part>);
 #[schema(as = MessagePart)]
 pub struct Part {
     #[expect(dead_code, reason = "every kind of part is a text")]
+    #[serde(deserialize_with = "shape::word")]
     r#type: PartType,
     #[schema(value_type = NonEmptyText)]
     text: String,
@@ -229,6 +241,7 @@ pub enum Conversation {
     /// Its id.
     Id(String),
     /// An object with its id.
+    #[serde(deserialize_with = "shape::object")]
     Object(ConversationId),
 }
 
@@ -251,6 +264,7 @@ pub struct ConversationId {
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct SqlQueryTool {
     #[expect(dead_code, reason = "there is one tool")]
+    #[serde(deserialize_with = "shape::word")]
     #[schema(value_type = String, pattern = "^sql_query$", example = "sql_query")]
     r#type: ToolType,
     /// One SELECT over the Mind's datasources.
@@ -302,6 +316,7 @@ impl ServiceTier {
 /// How an answer is written.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct AnswerText {
+    #[serde(default, deserialize_with = "shape::optional_object")]
     pub format: Option<AnswerFormat>,
 }
 

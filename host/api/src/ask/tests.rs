@@ -92,6 +92,47 @@ fn what_is_wrong_is_named() {
     );
 }
 
+/// Serde's derived types take lists for structs and objects for words.
+#[test]
+fn only_objects_and_texts_are_taken_where_they_are_documented() {
+    let item = |item: Value| json!({"model": "m", "input": [item]});
+    let part = |part: Value| item(json!({"role": "user", "content": [part]}));
+    let tool = |tool: Value| json!({"model": "m", "tools": [tool]});
+    let field = |name: &str, value: Value| json!({"model": "m", "input": "x", name: value});
+    let no_words = [
+        json!(5),
+        json!(true),
+        json!(["user"]),
+        json!({}),
+        json!({"user": null}),
+    ];
+    for word in no_words {
+        check_refused(item(json!({"role": word, "content": "x"})), "input[0].role");
+        check_refused(item(json!({"type": word, "content": "x"})), "input[0].type");
+        check_refused(
+            part(json!({"type": word, "text": "x"})),
+            "input[0].content[0].type",
+        );
+        check_refused(tool(json!({"type": word, "query": "x"})), "tools[0].type");
+        check_refused(field("truncation", word.clone()), "truncation");
+        check_refused(field("service_tier", word), "service_tier");
+    }
+    check_refused(
+        part(json!({"type": null, "text": "x"})),
+        "input[0].content[0].type",
+    );
+    check_refused(item(json!(["message", "user", "x", null])), "input[0]");
+    check_refused(item(json!([])), "input[0]");
+    check_refused(part(json!(["input_text", "x"])), "input[0].content[0]");
+    check_refused(tool(json!(["sql_query", "SELECT 1", 5, true])), "tools[0]");
+    check_refused(field("text", json!([{"type": "text"}])), "text");
+    check_refused(field("text", json!({"format": ["text"]})), "text.format");
+    check_refused(field("conversation", json!(["conv_x"])), "conversation");
+    // What is not read may be anything.
+    let message = json!({"id": 5, "name": 7, "role": "user", "content": "How many?"});
+    assert!(ask(item(message)).is_ok());
+}
+
 #[test]
 fn metadata_is_small() {
     let check = |metadata: Value, taken: bool| {

@@ -157,9 +157,7 @@ export function useConversation(id: string | null, began: () => void) {
   async function begin(question: Question): Promise<string> {
     if (own.current !== null) return own.current;
     const title = (question.sql ?? question.text).slice(0, TITLE);
-    const made = await take(api.POST("/api/v1/conversations", { body: { metadata: { title } } }));
-    own.current = made.id;
-    return made.id;
+    return (await take(api.POST("/api/v1/conversations", { body: { metadata: { title } } }))).id;
   }
 
   async function ask(question: Question): Promise<void> {
@@ -167,10 +165,15 @@ export function useConversation(id: string | null, began: () => void) {
     asking.current = abort;
     response.current = null;
     const isNew = own.current === null;
+    // Another conversation is shown once this is not what is asked.
+    const isShown = () => asking.current === abort;
+    const update = (change: (turn: Turn) => Turn) => isShown() && last(change);
     setMind(question.mind);
     setTurns((turns) => [...turns, fresh("user", question.sql ?? question.text), fresh("assistant", "")]);
     try {
       const conversation = await begin(question);
+      if (!isShown()) return;
+      own.current = conversation;
       if (isNew) go(href("ask", conversation));
       const wanted = { model: question.mind, conversation, stream: true, include: ["steps", "chart"] };
       const tool = { type: "sql_query", query: question.sql, max_inline_rows: 1 };
@@ -179,14 +182,14 @@ export function useConversation(id: string | null, began: () => void) {
       const answer = await send("/api/v1/responses", { method: "POST", headers, body: JSON.stringify(body), signal: abort.signal });
       for await (const event of events(answer.body!)) {
         if (event.type === "response.created") response.current = (event["response"] as Schemas["Response"]).id;
-        last((turn) => changed(turn, event, answer.headers.get("x-request-id")));
+        update((turn) => changed(turn, event, answer.headers.get("x-request-id")));
       }
-      last((turn) => (turn.state === "running" ? { ...turn, state: "stopped" } : turn));
+      update((turn) => (turn.state === "running" ? { ...turn, state: "stopped" } : turn));
     } catch (thrown) {
-      if (isAbort(thrown)) last((turn) => ({ ...turn, state: "stopped" }));
-      else last((turn) => ({ ...turn, state: "failed", error: toError(thrown) }));
+      if (isAbort(thrown)) update((turn) => ({ ...turn, state: "stopped" }));
+      else update((turn) => ({ ...turn, state: "failed", error: toError(thrown) }));
     } finally {
-      if (asking.current === abort) asking.current = null;
+      if (isShown()) asking.current = null;
       if (isNew) began();
     }
   }
