@@ -118,6 +118,16 @@ test("what a role may not do is not shown", async () => {
   assert.equal((await shown("operator")).install, 1);
 });
 
+test("address that is badly escaped is a page that does not exist", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  // The server refuses such an address itself; a link inside the page leads there all the same.
+  await page.evaluate(() => { history.pushState(null, "", "/console/50%"); dispatchEvent(new PopStateEvent("popstate")); });
+  await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+  watch.check();
+  await context.close();
+});
+
 test("times are in the reader's zone, with UTC on hover", async () => {
   const { page, context } = await openPage(browser, server);
   await signIn(page, server, server.key, "/console/operations/audit");

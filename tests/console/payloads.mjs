@@ -47,7 +47,7 @@ const markup = [
   "<slot onslotchange=pwned()>", "<x-y onclick=pwned()>", "=cmd|' /C calc'!A0", "=HYPERLINK(\"https://evil.example\")",
 ];
 const invisible = [
-  "safe\u202Etxt.exe", "\u202Eevil", "\u2066left\u2069", "\u2067right\u2069", "zero\u200Bwidth", "\u200Emark", "\u200Fmark", "bom\uFEFF", "\u0007bell", "\u001B[31mred", "line\u2028break",
+  "safe\u202Etxt.exe", "\u202Eevil", "\u2066left\u2069", "\u2067right\u2069", "zero\u200Bwidth", "\u200Emark", "\u200Fmark", "\u061Cmark", "so\u00ADft", "bom\uFEFF", "\u0007bell", "\u001B[31mred", "line\u2028break",
   "del\u007F", "\u0085next", "e\u0301\u0301\u0301\u0301", "ａｄｍｉｎ", "\uD83D\uDE00", "\uFFFE", "अनुच्छेद", "مرحبا", "שלום",
 ];
 

@@ -42,7 +42,7 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 
 /** Bidirectional controls and other invisible characters as visible codes, so that no text shows as another. */
 export function visible(text: string): string {
-  return text.replace(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB]/g, (character) =>
+  return text.replace(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB]/g, (character) =>
     `␛U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`,
   );
 }

@@ -9,7 +9,16 @@ export const route = signal<string[]>(parts());
 export const query = signal(new URLSearchParams(location.search));
 
 function parts(): string[] {
-  return location.pathname.slice(BASE.length).split("/").filter(Boolean).map(decodeURIComponent);
+  return location.pathname.slice(BASE.length).split("/").filter(Boolean).map(unescaped);
+}
+
+/** A part as it was written, if it is not escaped as an address must be. */
+function unescaped(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 function changed(): void {
