@@ -186,6 +186,7 @@ test("another conversation can be opened while an answer runs", async () => {
   assert.equal(await answer.getByText("Stopped").count(), 0, "the answer of another conversation was marked");
   // The way back is to an empty page, where the next question is asked.
   await page.getByRole("link", { name: "New question" }).click();
+  await page.getByLabel("In SQL").uncheck();
   await page.getByLabel("Question", { exact: true }).fill("How many customers are there?");
   await page.keyboard.press("Enter");
   await answer.locator(".prose").waitFor();
