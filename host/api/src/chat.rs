@@ -23,7 +23,7 @@ use super::{
     admission::CreatedName,
     ask, error,
     events::{self, SentEvent},
-    extract::{JsonBytes, object},
+    extract::JsonBytes,
     once::{self, KeyedRequest},
 };
 use mindhost_answers::{
@@ -61,7 +61,7 @@ pub struct CreateChat {
     messages: Vec<ask::body::ChatMessage>,
     /// Whether to answer with a stream.
     stream: Option<bool>,
-    #[serde(default, deserialize_with = "object")]
+    #[serde(default, deserialize_with = "ask::shape::optional_object")]
     stream_options: Option<StreamOptions>,
     /// As `max_completion_tokens`.
     #[schema(value_type = Option<u32>, minimum = 1)]

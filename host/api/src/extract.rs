@@ -17,7 +17,7 @@ use bytes::Bytes;
 use http_body::Body as _;
 use http_body_util::LengthLimitError;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_core::auth::Caller;
@@ -182,20 +182,6 @@ where
     D: Deserializer<'de>,
 {
     Option::deserialize(deserializer).map(Some)
-}
-
-/// An object, null or absent; never a list of its values, which serde takes for a struct too.
-///
-/// # Errors
-/// As the field's own type.
-pub fn object<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    T: DeserializeOwned,
-    D: Deserializer<'de>,
-{
-    let fields = Option::<Map<String, Value>>::deserialize(deserializer)?;
-    let read = fields.map(|fields| T::deserialize(Value::Object(fields)));
-    read.transpose().map_err(serde::de::Error::custom)
 }
 
 /// Durations in text form: `"30s"`, `"5m"`.

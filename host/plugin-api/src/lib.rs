@@ -476,7 +476,7 @@ pub struct ToolCall {
 /// A piece of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Words of whoever speaks.
+    /// Words of the speaker.
     Text(String),
     /// The model wants a tool.
     ToolCall(ToolCall),

@@ -25,7 +25,7 @@ const PAGE: usize = 100;
 
 /// A request that passed the checks, with everything that its answer needs.
 pub struct AnswerRequest {
-    /// The version of the Mind that answers, also if the Mind changes meanwhile.
+    /// The version of the Mind that answers, even if the Mind changes while it runs.
     pub mind: Arc<Mind>,
     /// The one that question and answer are added to, if the response is stored.
     pub conversation: Conversation,
