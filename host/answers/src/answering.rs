@@ -8,6 +8,7 @@
 mod context;
 mod costs;
 mod decline;
+pub mod details;
 mod endings;
 pub mod events;
 mod facts;
@@ -26,6 +27,7 @@ mod retention;
 mod revoked_keys;
 mod run;
 mod running;
+pub mod step;
 mod store;
 mod stored_events;
 mod token_count;

@@ -183,6 +183,10 @@ pub struct Window {
     pub descending: bool,
 }
 
+/// Most characters of a search. It finds conversations with that text in a question, an answer, a statement or their
+/// metadata. The case of ASCII letters does not matter; that of others does on SQLite.
+pub const MAX_SEARCH: usize = 200;
+
 /// Creates, reads, changes and deletes conversations, for callers that may.
 #[derive(Clone, Debug)]
 pub struct Conversations {
@@ -237,12 +241,23 @@ impl Conversations {
 
     /// The conversations that the caller may read, by time of creation, and whether there are more.
     ///
-    /// `after` may be a deleted conversation.
+    /// `after` may be a deleted conversation. `search` is as for [`MAX_SEARCH`].
     ///
     /// # Errors
-    /// When the store fails.
-    pub async fn all(&self, caller: &Caller, window: Window) -> Result<(Vec<Conversation>, bool)> {
-        let mut found = store::all(&self.store, caller, window).await?;
+    /// `invalid_parameter` for a search that is empty or too long; when the store fails.
+    pub async fn all(
+        &self,
+        caller: &Caller,
+        search: Option<&str>,
+        window: Window,
+    ) -> Result<(Vec<Conversation>, bool)> {
+        if let Some(search) = search
+            && !(1..=MAX_SEARCH).contains(&search.chars().count())
+        {
+            let message = format!("`search` must have 1 to {MAX_SEARCH} characters");
+            return Err(Error::invalid("search", message));
+        }
+        let mut found = store::all(&self.store, caller, search, window).await?;
         let more = found.len() > window.limit as usize;
         found.truncate(window.limit as usize);
         Ok((found, more))

@@ -22,7 +22,7 @@ use mindhost_core::{
     minds::Mind,
 };
 use mindhost_store::Store;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 /// Most characters of a comment.
 pub const MAX_COMMENT: usize = 2000;
@@ -110,6 +110,15 @@ pub struct Feedback {
     pub updated_at: Timestamp,
 }
 
+/// How a response was rated by the key that asked.
+#[derive(Clone, Debug)]
+pub struct Rated {
+    /// Whether it was right.
+    pub rating: Rating,
+    /// Why, in the words of the key's holder.
+    pub comment: Option<String>,
+}
+
 /// What an editor makes of feedback; what is missing comes from the feedback.
 #[derive(Clone, Debug, Default)]
 pub struct Promotion {
@@ -159,6 +168,14 @@ impl FeedbackBox {
         let id = store::put(&self.store, &record, new).await?;
         let found = store::find(&self.store, &record.mind_id, &id).await?;
         found.ok_or_else(|| no_response(response))
+    }
+
+    /// The ratings of these responses by the keys that asked. The caller has checked who may read them.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn ratings(&self, responses: &[Uuid]) -> Result<HashMap<Uuid, Rated>> {
+        store::ratings(&self.store, responses).await
     }
 
     /// A page of what was said of a Mind, oldest first, and whether there is more.

@@ -1,6 +1,9 @@
 //! `/conversations` and their messages.
 
+mod answer;
 mod results;
+
+use std::collections::HashMap;
 
 use crate::{
     error::ApiResult,
@@ -24,7 +27,8 @@ use super::{
 };
 use mindhost_answers::{
     answering::Answering,
-    conversations::{Author, Conversation, Conversations, Message, SqlOrigin, StoredSql, Window},
+    conversations::{Author, Conversation, Conversations, Message, Window},
+    feedback::FeedbackBox,
 };
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_core::auth::Caller;
@@ -120,17 +124,29 @@ fn items_of(items: Vec<InputItem>) -> Result<Vec<Message>> {
 
 /// Lists the conversations of the key, by default newest first
 #[utoipa::path(get, path = "/conversations", operation_id = "list_conversations",
-    params(List),
+    params(List, Search),
     responses((status = 200, body = Page<ShownConversation>, description = "A page of them.")))]
 pub async fn list(
     State(conversations): State<Conversations>,
     caller: Caller,
     Query(list): Query<List>,
+    Query(with): Query<Search>,
 ) -> ApiResult<axum::Json<Page<ShownConversation>>> {
     let window = list.window("conv_", Code::ConversationNotFound)?;
-    let (found, has_more) = conversations.all(&caller, window).await?;
+    let search = with.search.as_deref();
+    let (found, has_more) = conversations.all(&caller, search, window).await?;
     let id = |one: &Conversation| one.id.to_string();
     Ok(axum::Json(Page::new(&found, id, object, has_more)))
+}
+
+/// `?search=`
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Search {
+    /// Only conversations with this text in a question, an answer, a statement or their metadata. The case of ASCII
+    /// letters does not matter.
+    #[param(min_length = 1, max_length = 200, example = "refund")]
+    search: Option<String>,
 }
 
 /// The body of `POST /conversations/{id}`.
@@ -232,6 +248,8 @@ enum Order {
     responses((status = 200, body = Page<Item>, description = "A page of them.")))]
 pub async fn items(
     State(conversations): State<Conversations>,
+    State(answering): State<Answering>,
+    State(feedback): State<FeedbackBox>,
     caller: Caller,
     Path(id): Path<String>,
     Query(list): Query<List>,
@@ -240,9 +258,17 @@ pub async fn items(
     let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
     let window = list.window("msg_", Code::MessageNotFound)?;
     let (messages, has_more) = conversations.list(&conversation, window).await?;
-    let item = match with.include {
-        Some(ItemPart::ResponseId) => item_with_response,
-        None => item,
+    let mut answers = match with.include {
+        Some(ItemPart::Answer) => answer::of(&messages, &answering, &feedback).await?,
+        Some(ItemPart::ResponseId) | None => HashMap::new(),
+    };
+    let item = |message: &Message| Item {
+        response_id: match with.include {
+            Some(_) => answer::response_of(message),
+            None => None,
+        },
+        answer: answers.remove(&message.id),
+        ..item(message)
     };
     Ok(axum::Json(Page::new(&messages, id_of, item, has_more)))
 }
@@ -251,8 +277,9 @@ pub async fn items(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ItemsQuery {
-    /// `response_id` adds to each answer in words the response that it was made for, which feedback is given to.
-    #[param(value_type = Option<String>, pattern = "^response_id$", example = "response_id")]
+    /// `response_id` adds to each answer in words the response that it was made for, which feedback is given to;
+    /// `answer` adds that and what is known of the answer: its steps, its assumptions, how it ended, how it was rated.
+    #[param(value_type = Option<String>, pattern = "^(response_id|answer)$", example = "response_id")]
     include: Option<ItemPart>,
 }
 
@@ -261,6 +288,7 @@ pub struct ItemsQuery {
 #[serde(rename_all = "snake_case")]
 enum ItemPart {
     ResponseId,
+    Answer,
 }
 
 /// The body of `POST /conversations/{id}/items`.
@@ -347,6 +375,8 @@ pub struct ShownConversation {
     /// Its Mind, if it has one yet.
     #[schema(required = true)]
     model: Option<String>,
+    /// Id of the key that owns it: only that key adds to it.
+    key_id: String,
 }
 
 /// A deleted conversation or response.
@@ -379,9 +409,12 @@ pub struct Item {
     /// The SQL behind an answer.
     #[schema(required = true)]
     sql: Option<String>,
-    /// For an answer in words, with `include=response_id`: the response that it was made for.
+    /// For an answer in words, with `include`: the response that it was made for.
     #[serde(skip_serializing_if = "Option::is_none")]
     response_id: Option<Uuid>,
+    /// For an answer in words whose response is still stored, with `include=answer`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<answer::AnswerBody>,
 }
 
 /// The text of a message.
@@ -407,6 +440,7 @@ fn object(conversation: &Conversation) -> ShownConversation {
         created_at: conversation.created_at.as_second(),
         metadata: conversation.metadata.clone(),
         model: conversation.mind_name.clone(),
+        key_id: conversation.key_id.clone(),
     }
 }
 
@@ -429,16 +463,6 @@ fn item(message: &Message) -> Item {
         created_at: message.created_at.as_second(),
         sql: message.sql.as_ref().map(|sql| sql.text.clone()),
         response_id: None,
-    }
-}
-
-/// The same with the response of an answer.
-fn item_with_response(message: &Message) -> Item {
-    let is_query = |sql: &StoredSql| sql.origin == SqlOrigin::SqlQuery;
-    let is_rated =
-        message.author == Author::Assistant && !message.sql.as_ref().is_some_and(is_query);
-    Item {
-        response_id: message.response_id.filter(|_| is_rated),
-        ..item(message)
+        answer: None,
     }
 }

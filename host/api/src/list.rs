@@ -26,7 +26,7 @@ impl<T> Page<T> {
     pub fn new<S>(
         some: &[S],
         id: impl Fn(&S) -> String,
-        shown: impl Fn(&S) -> T,
+        shown: impl FnMut(&S) -> T,
         has_more: bool,
     ) -> Self {
         Self {

@@ -40,6 +40,7 @@ const ALL: &[Pair] = &[
     pair!(14, "0014_knowledge"),
     pair!(15, "0015_policies"),
     pair!(16, "0016_evaluations"),
+    pair!(17, "0017_answer_steps"),
 ];
 
 /// The version of a store that is up to date.

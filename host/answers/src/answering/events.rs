@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::record::ResponseRecord;
+use super::{record::ResponseRecord, step::Step};
 use mindhost_base::{error::Error, locks::lock};
 
 /// An event, in the order of the stream.
@@ -65,22 +65,6 @@ impl Event {
             _ => None,
         }
     }
-}
-
-/// A tool call, for clients that want to see them.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct Step {
-    /// `search_catalog`, `describe_tables`, `find_values`, `run_sql`.
-    pub name: String,
-    /// `completed` or `failed`.
-    pub status: &'static str,
-    /// The SQL, when the step ran one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sql: Option<String>,
-    /// The number of rows, or the error.
-    pub message: String,
-    /// Zero for a call that was refused before it ran.
-    pub duration_ms: u64,
 }
 
 /// The events of one answer so far, and the token that cancels it.
@@ -154,6 +138,16 @@ impl EventLog {
             _ => None,
         });
         pieces.collect()
+    }
+
+    /// The tool calls so far.
+    pub fn steps(&self) -> Vec<Arc<Step>> {
+        let events = lock(&self.events);
+        let steps = events.iter().filter_map(|event| match event {
+            Event::Step(step) => Some(step.clone()),
+            _ => None,
+        });
+        steps.collect()
     }
 
     /// The approximate memory of the events, in bytes.

@@ -63,6 +63,7 @@ impl AnswerRequest {
             status: ResponseStatus::Created,
             error: None,
             output: Vec::new(),
+            steps: Vec::new(),
             usage: Usage::default(),
             metadata: ask.metadata.clone(),
             instructions: ask.instructions.clone(),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use uuid::Uuid;
 
+use super::step::Step;
 use crate::jobs::{Job, Kind};
 
 /// The status of a response.
@@ -218,6 +219,8 @@ pub struct ResponseRecord {
     pub error: Option<Value>,
     /// Finished output items, each as it is sent.
     pub output: Vec<Arc<RawValue>>,
+    /// Tool calls of the model, once the response has ended.
+    pub steps: Vec<Arc<Step>>,
     /// Tokens of the model over all turns; zero for a `sql_query`.
     pub usage: Usage,
     /// The caller's own notes: up to 16 short texts by name.

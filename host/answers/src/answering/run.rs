@@ -316,6 +316,7 @@ impl Task {
         record.status = ResponseStatus::Completed;
         record.completed_at = Some(Timestamp::now());
         record.usage = self.spent.usage();
+        record.steps = self.slot.log().steps();
         record.ending = made.ending;
         record.output = vec![made.item.clone()];
         if record.is_stored {
@@ -332,6 +333,7 @@ impl Task {
     async fn fail(mut self, error: Error, is_open: bool) {
         self.mark(&error);
         self.record.usage = self.spent.usage();
+        self.record.steps = self.slot.log().steps();
         let said = self.partial_answer();
         let facts = AnswerFacts::default();
         if let Some(item) = said

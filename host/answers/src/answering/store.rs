@@ -1,6 +1,9 @@
 //! The queries of responses.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use jiff::Timestamp;
 use serde_json::value::RawValue;
@@ -11,7 +14,11 @@ use sqlx::{
 };
 use uuid::Uuid;
 
-use super::record::{EarlyEnd, Limits, ResponseRecord, ResponseStatus};
+use super::{
+    details::{AnswerDetails, StoredFacts},
+    record::{EarlyEnd, Limits, ResponseRecord, ResponseStatus},
+    step::Step,
+};
 use crate::jobs::Job;
 use mindhost_base::error::{Error, Result};
 use mindhost_store as store;
@@ -19,7 +26,7 @@ use mindhost_store::{CHUNK, ROW_BYTES, Store, Tx, groups, placeholders, rows_of_
 
 /// The size of a response in SQL, as in [`bytes_of`].
 const BYTES: &str = "CAST(octet_length(output) + octet_length(metadata) + COALESCE(octet_length(instructions), 0) \
-     + COALESCE(octet_length(error), 0) + 256 AS BIGINT)";
+     + COALESCE(octet_length(error), 0) + COALESCE(octet_length(steps), 0) + 256 AS BIGINT)";
 
 /// The size of a response, counted for its key.
 pub fn bytes_of(record: &ResponseRecord) -> usize {
@@ -35,7 +42,18 @@ fn bytes_of_end(record: &ResponseRecord) -> usize {
         .error
         .as_ref()
         .map_or(0, |error| error.to_string().len());
-    output + error
+    output + error + steps_of(record).map_or(0, |steps| steps.map_or(0, |text| text.len()))
+}
+
+/// The stored form of the tool calls; none of a statement of the caller.
+fn steps_of(record: &ResponseRecord) -> Result<Option<String>> {
+    match record.steps.is_empty() {
+        true => Ok(None),
+        false => {
+            let steps: Vec<&Step> = record.steps.iter().map(|step| &**step).collect();
+            store::to_json(&steps).map(Some)
+        }
+    }
 }
 
 /// Adds responses, running or finished.
@@ -44,8 +62,8 @@ pub async fn insert(tx: &mut Tx, records: &[&ResponseRecord], host_id: &str) -> 
         let sql = format!(
             "INSERT INTO responses (id, workspace_id, key_id, conversation_id, mind_id, mind_name, status, error, \
              output, usage, metadata, previous_response_id, instructions, background, limits, settings, is_cut, host_id, \
-             heartbeat_at, created_at, completed_at) VALUES {}",
-            rows_of_placeholders(group.len(), 21)
+             heartbeat_at, created_at, completed_at, steps) VALUES {}",
+            rows_of_placeholders(group.len(), 22)
         );
         let mut query = sqlx::query(AssertSqlSafe(sql));
         for record in group {
@@ -82,13 +100,15 @@ fn bind<'q>(
         .bind(host_id)
         .bind(store::now())
         .bind(record.created_at.as_microsecond())
-        .bind(record.completed_at.map(|time| time.as_microsecond())))
+        .bind(record.completed_at.map(|time| time.as_microsecond()))
+        .bind(steps_of(record)?))
 }
 
 /// Writes the end of a response, and counts its bytes.
 pub async fn finish(tx: &mut Tx, record: &ResponseRecord) -> Result<()> {
     sqlx::query(
-        "UPDATE responses SET status = $2, error = $3, output = $4, usage = $5, is_cut = $6, completed_at = $7
+        "UPDATE responses SET status = $2, error = $3, output = $4, usage = $5, is_cut = $6, completed_at = $7,
+                steps = $8
          WHERE id = $1",
     )
     .bind(record.id.to_string())
@@ -98,6 +118,7 @@ pub async fn finish(tx: &mut Tx, record: &ResponseRecord) -> Result<()> {
     .bind(store::to_json(&record.usage)?)
     .bind(EarlyEnd::number(record.ending))
     .bind(record.completed_at.map(|time| time.as_microsecond()))
+    .bind(steps_of(record)?)
     .execute(&mut **tx)
     .await?;
     // The row had an empty list before.
@@ -111,7 +132,7 @@ pub async fn finish(tx: &mut Tx, record: &ResponseRecord) -> Result<()> {
 pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
     let row = sqlx::query(
         "SELECT workspace_id, key_id, conversation_id, mind_id, mind_name, status, error, output, usage, metadata,
-                previous_response_id, instructions, background, limits, settings, is_cut, created_at, completed_at
+                previous_response_id, instructions, background, limits, settings, is_cut, created_at, completed_at, steps
          FROM responses WHERE id = $1",
     )
     .bind(id.to_string())
@@ -135,6 +156,7 @@ pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
         },
         error: error.map(|text| store::json(&text)).transpose()?,
         output: output.into_iter().map(Arc::from).collect(),
+        steps: steps(&row)?,
         usage: store::json(row.try_get("usage")?)?,
         metadata: store::json(row.try_get("metadata")?)?,
         instructions: row.try_get("instructions")?,
@@ -147,6 +169,43 @@ pub async fn find(store: &Store, id: Uuid) -> Result<Option<ResponseRecord>> {
         created_at: store::timestamp(row.try_get("created_at")?),
         completed_at: completed_at.map(store::timestamp),
     }))
+}
+
+/// What is stored of these answers besides their messages.
+pub async fn details(store: &Store, ids: &[Uuid]) -> Result<HashMap<Uuid, AnswerDetails>> {
+    let mut found = HashMap::with_capacity(ids.len());
+    for ids in ids.chunks(CHUNK) {
+        let sql = format!(
+            "SELECT id, error, output, is_cut, steps FROM responses WHERE id IN ({})",
+            placeholders(1, ids.len())
+        );
+        let mut query = sqlx::query(AssertSqlSafe(sql));
+        for id in ids {
+            query = query.bind(id.to_string());
+        }
+        for row in query.fetch_all(store.pool()).await? {
+            let id: String = row.try_get("id")?;
+            let output: Vec<StoredFacts> = store::json(row.try_get("output")?)?;
+            let error: Option<String> = row.try_get("error")?;
+            let details = AnswerDetails {
+                steps: steps(&row)?,
+                error: error.map(|text| store::json(&text)).transpose()?,
+                ending: EarlyEnd::of_number(row.try_get("is_cut")?),
+                facts: output.into_iter().next().unwrap_or_default(),
+            };
+            found.insert(id.parse().map_err(Error::internal)?, details);
+        }
+    }
+    Ok(found)
+}
+
+fn steps(row: &AnyRow) -> Result<Vec<Arc<Step>>> {
+    let steps: Option<String> = row.try_get("steps")?;
+    let steps: Vec<Step> = steps
+        .map(|text| store::json(&text))
+        .transpose()?
+        .unwrap_or_default();
+    Ok(steps.into_iter().map(Arc::new).collect())
 }
 
 /// Deletes a response; the messages of its conversation stay.

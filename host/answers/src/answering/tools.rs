@@ -17,10 +17,10 @@ use tokio::time::Instant;
 
 use super::{
     decline,
-    events::Step,
     facts::{self, ExecutedStatement, ResultFacts},
     provenance::Provenance,
     repair::{self, Subject},
+    step::{Step, StepStatus},
 };
 use crate::{
     conversations::{SqlOrigin, StoredSql},
@@ -185,7 +185,7 @@ impl Toolbox<'_> {
                 needs_repair: false,
                 told: message.clone(),
                 ran,
-                step: step("completed", message),
+                step: step(StepStatus::Completed, message),
             }),
             Err(error)
                 if matches!(error.kind(), Kind::Cancelled | Kind::Internal)
@@ -199,7 +199,7 @@ impl Toolbox<'_> {
                 needs_repair: true,
                 told: repair::message(&error, self.access.sends_rows()).to_owned(),
                 ran: None,
-                step: step("failed", error.message().to_owned()),
+                step: step(StepStatus::Failed, error.message().to_owned()),
             }),
         }
     }
@@ -215,7 +215,7 @@ impl Toolbox<'_> {
             ran: None,
             step: Step {
                 name: tool_call.name.clone(),
-                status: "failed",
+                status: StepStatus::Failed,
                 sql: None,
                 message: fault.to_owned(),
                 duration_ms: 0,

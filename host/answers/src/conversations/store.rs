@@ -156,8 +156,14 @@ pub async fn append(
     Ok(())
 }
 
-/// Conversations that the caller may read, ordered by id; one more than the limit, if there is one.
-pub async fn all(store: &Store, caller: &Caller, window: Window) -> Result<Vec<Conversation>> {
+/// Conversations that the caller may read, ordered by id; one more than the limit, if there is one. With `search`, only
+/// those with this text in a question, an answer, a statement or their metadata.
+pub async fn all(
+    store: &Store,
+    caller: &Caller,
+    search: Option<&str>,
+    window: Window,
+) -> Result<Vec<Conversation>> {
     let mut values = vec![caller.workspace.to_string()];
     let mut bind = |value: String| {
         values.push(value);
@@ -184,6 +190,15 @@ pub async fn all(store: &Store, caller: &Caller, window: Window) -> Result<Vec<C
     if let Some(after) = window.after {
         rules.push(format!("id {sign} {}", bind(after.to_string())));
     }
+    if let Some(search) = search {
+        let text = text_of_message();
+        let (plain, json) = (bind(pattern(search)), bind(pattern(&escaped(search)?)));
+        rules.push(format!(
+            "(LOWER(metadata) LIKE LOWER({json}) ESCAPE '!' OR EXISTS (SELECT 1 FROM messages m \
+             WHERE m.conversation_id = conversations.id AND (LOWER({text}) LIKE LOWER({json}) ESCAPE '!' \
+             OR LOWER(m.sql) LIKE LOWER({plain}) ESCAPE '!')))"
+        ));
+    }
     let sql = format!(
         "SELECT {COLUMNS} FROM conversations WHERE {} ORDER BY id {order} LIMIT {}",
         rules.join(" AND "),
@@ -195,6 +210,35 @@ pub async fn all(store: &Store, caller: &Caller, window: Window) -> Result<Vec<C
     }
     let rows = query.fetch_all(store.pool()).await?;
     rows.iter().map(conversation_of_row).collect()
+}
+
+/// The text of a message `m` in SQL, escaped as in JSON: what is between the constant ends of [`content`]. So a search for
+/// `text` does not find every message.
+fn text_of_message() -> String {
+    let empty = content(&Message::new(Author::User, ""));
+    let before = empty.find("\"\"").map_or(0, |at| at + 1);
+    let around = empty.len();
+    format!("SUBSTR(m.content, {before} + 1, LENGTH(m.content) - {around})")
+}
+
+/// A text as it is inside of a JSON text.
+fn escaped(text: &str) -> Result<String> {
+    let quoted = store::to_json(&text)?;
+    Ok(quoted[1..quoted.len() - 1].to_owned())
+}
+
+/// The pattern of `LIKE` for texts that contain this one.
+fn pattern(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len() + 2);
+    pattern.push('%');
+    for letter in text.chars() {
+        if matches!(letter, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(letter);
+    }
+    pattern.push('%');
+    pattern
 }
 
 /// Replaces the metadata of a conversation.

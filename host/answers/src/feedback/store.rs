@@ -1,14 +1,17 @@
 //! The queries of feedback.
 
+use std::collections::HashMap;
+
 use serde::Deserialize;
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
-use super::{Feedback, NewFeedback, Rating};
+use super::{Feedback, NewFeedback, Rated, Rating};
 use crate::answering::{feedback_bytes, record::ResponseRecord};
 use mindhost_base::error::{Error, Result};
 use mindhost_store::{
-    AnyRow, Row, Store, StoredBytes, is_referenced, json, new_id, now, timestamp,
+    AnyRow, CHUNK, Row, Store, StoredBytes, is_referenced, json, new_id, now, placeholders,
+    timestamp,
 };
 
 /// Feedback with the statement of its answer and the question before that.
@@ -79,6 +82,29 @@ pub(super) async fn find(store: &Store, mind: &str, id: &str) -> Result<Option<F
         .fetch_optional(store.pool())
         .await?;
     row.as_ref().map(feedback).transpose()
+}
+
+/// How these responses were rated.
+pub(super) async fn ratings(store: &Store, ids: &[Uuid]) -> Result<HashMap<Uuid, Rated>> {
+    let mut found = HashMap::new();
+    for ids in ids.chunks(CHUNK) {
+        let sql = format!(
+            "SELECT response_id, rating, comment FROM feedback WHERE response_id IN ({})",
+            placeholders(1, ids.len())
+        );
+        let mut query = sqlx::query(AssertSqlSafe(sql));
+        for id in ids {
+            query = query.bind(id.to_string());
+        }
+        for row in query.fetch_all(store.pool()).await? {
+            let rated = Rated {
+                rating: Rating::parse(&row.try_get::<String, _>("rating")?),
+                comment: row.try_get("comment")?,
+            };
+            found.insert(uuid(&row, "response_id")?, rated);
+        }
+    }
+    Ok(found)
 }
 
 /// Notes the verified query that was made of feedback.

@@ -2,7 +2,10 @@
 
 use mindhost_tests::{Host, ScriptedModel, Turn, Value, json};
 
-use crate::responses::{running::id, shop};
+use crate::{
+    responses::{self, running::id, shop},
+    stores,
+};
 
 fn texts(list: &Value) -> Vec<&str> {
     let data = list["data"].as_array().unwrap().iter();
@@ -116,4 +119,66 @@ async fn a_reference_stands_for_a_message_of_before() {
         error.expect_error(404, "message_not_found")["param"],
         "input[0].id"
     );
+}
+
+#[tokio::test]
+async fn answer_is_read_later_with_its_steps_assumptions_and_rating() {
+    for host in stores::both().await {
+        host.sqlite("shop", responses::SHOP).await.load().await;
+        let assumed = json!({"sql": "SELECT count(*) FROM customers", "assumptions": ["Closed accounts count."]});
+        let model = ScriptedModel::start([
+            Turn::call("run_sql", json!({"sql": "SELECT missing FROM customers"})),
+            Turn::call("run_sql", assumed),
+            Turn::text("Three."),
+        ]);
+        let model = model.await;
+        host.scripted_provider("scripted", &model).await;
+        let mind = host.mind("told").datasource("shop").provider("scripted");
+        let mind = mind.create().await;
+        let response = mind.ask("How many?").await.expect_status(200).json();
+        let conversation = format!("/conversations/{}", id(&response["conversation"]));
+        let answer = async |query: &str| {
+            let items = host.get(&format!("{conversation}/items{query}")).await;
+            items.expect_status(200).json()["data"][0].clone()
+        };
+        let item = answer("?include=answer").await;
+        assert_eq!(item["response_id"], response["id"], "{item}");
+        let known = &item["answer"];
+        let steps = known["steps"].as_array().unwrap();
+        let ends: Vec<_> = steps.iter().map(|step| &step["status"]).collect();
+        assert_eq!(ends, ["failed", "completed"], "{known}");
+        assert_eq!(steps[1]["sql"], "SELECT count(*) FROM customers");
+        assert_eq!(known["assumptions"], json!(["Closed accounts count."]));
+        assert_eq!(known["tables"], json!(["shop.main.customers"]));
+        assert_eq!(
+            (&known["row_count"], &known["truncated"]),
+            (&json!(1), &json!(false))
+        );
+        let follow_ups = &response["output"][0]["follow_up_questions"];
+        assert_eq!(&known["follow_up_questions"], follow_ups);
+        for missing in ["ending", "error", "feedback"] {
+            assert_eq!(known[missing], Value::Null, "{missing}");
+        }
+
+        let rating = json!({"rating": "down", "comment": "Too few."});
+        let path = format!("/responses/{}/feedback", id(&response));
+        host.post(&path, rating.clone()).await.expect_status(200);
+        assert_eq!(
+            answer("?include=answer").await["answer"]["feedback"],
+            rating
+        );
+
+        // Neither unless asked, nor for questions, nor once the response is deleted.
+        assert_eq!(answer("").await.get("answer"), None);
+        assert_eq!(
+            answer("?include=answer&order=asc").await.get("answer"),
+            None
+        );
+        host.get(&format!("{conversation}/items?include=everything"))
+            .await
+            .expect_error(400, "invalid_parameter");
+        let path = format!("/responses/{}", id(&response));
+        host.delete(&path).await.expect_status(200);
+        assert_eq!(answer("?include=answer").await.get("answer"), None);
+    }
 }

@@ -151,3 +151,60 @@ async fn notes_are_replaced_within_their_limits() {
         .expect_error(400, "invalid_body");
     assert_eq!(host.get(&path).await.json(), updated);
 }
+
+#[tokio::test]
+async fn search_finds_questions_answers_statements_and_metadata() {
+    for host in stores::both().await {
+        let one = key(&host, json!({"name": "one", "role": "user"})).await;
+        let say = async |text: &str, metadata: Value| {
+            let items = json!([{"role": "user", "content": text}]);
+            let body = json!({"items": items, "metadata": metadata});
+            let made = host.post("/conversations", body).key(&one).await;
+            id(&made.expect_status(200).json())
+        };
+        let quoted = say("Which \"Refunds\" were 100% paid?\nBy_name", json!({})).await;
+        let plain = say("How many orders?", json!({"title": "Weekly"})).await;
+        // What others say is not found.
+        make(&host, host.key()).await;
+        let found = async |search: &str| {
+            let search: String = search.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            let path = format!("/conversations?search={search}&order=asc");
+            let list = host.get(&path).key(&one).await.expect_status(200).json();
+            ids(&list)
+                .iter()
+                .map(|id| (*id).to_owned())
+                .collect::<Vec<_>>()
+        };
+        for (search, expected) in [
+            ("refunds", &[&quoted][..]),
+            ("\"Refunds\"", &[&quoted]),
+            ("100%", &[&quoted]),
+            ("paid?\nBy_", &[&quoted]),
+            ("WEEKLY", &[&plain]),
+            ("r", &[&quoted, &plain]),
+            // Neither the letters of the storage format nor patterns are text.
+            ("input_text", &[]),
+            ("type", &[]),
+            ("100_", &[]),
+            ("B%name", &[]),
+            ("!", &[]),
+            ("' OR 1=1 --", &[]),
+        ] {
+            let expected: Vec<_> = expected.iter().map(|id| (*id).clone()).collect();
+            assert_eq!(found(search).await, expected, "{search}");
+        }
+        for search in ["", &"x".repeat(201)] {
+            let refused = host.get(&format!("/conversations?search={search}")).await;
+            assert_eq!(
+                refused.expect_error(400, "invalid_parameter")["param"],
+                "search"
+            );
+        }
+    }
+    let (host, mind) = shop().await;
+    mind.sql("SELECT name AS berlin FROM customers")
+        .await
+        .expect_status(200);
+    let list = host.get("/conversations?search=berlin").await.json();
+    assert_eq!(ids(&list).len(), 1, "{list}");
+}

@@ -1,0 +1,117 @@
+//! What is known of an answer besides its text, for those who read a conversation later.
+
+use std::{collections::HashMap, sync::Arc};
+
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use mindhost_answers::{
+    answering::{Answering, details::AnswerDetails, record::EarlyEnd, step::Step},
+    conversations::{Author, Message, SqlOrigin},
+    feedback::{FeedbackBox, Rated, Rating},
+};
+use mindhost_base::error::Result;
+
+/// What is known of an answer besides its text and its SQL.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AnswerDetails)]
+pub(super) struct AnswerBody {
+    /// The tool calls of the model, in order; empty for answers of a version that did not keep them.
+    #[schema(value_type = Vec<Step>)]
+    steps: Vec<Arc<Step>>,
+    /// The tables that its SQL read, as `datasource.schema.table`.
+    #[schema(example = json!(["shop.public.orders"]))]
+    tables: Vec<String>,
+    /// Rows of the whole result of its SQL.
+    #[schema(required = true)]
+    row_count: Option<u64>,
+    /// Whether the model got fewer rows than there are.
+    truncated: bool,
+    /// What the model took for granted where the question leaves it open.
+    #[schema(example = json!(["Cancelled orders are left out."]))]
+    assumptions: Vec<String>,
+    /// Questions that can be answered next.
+    #[schema(example = json!(["How many orders are there for each status?"]))]
+    follow_up_questions: Vec<String>,
+    /// Null where the answer ended by itself; else as `ending` of the response.
+    #[schema(required = true, example = "cannot_answer")]
+    ending: Option<&'static str>,
+    /// Why it failed or was cancelled.
+    #[schema(required = true)]
+    error: Option<AnswerFailure>,
+    /// How the key that asked rated it; null if it did not.
+    #[schema(required = true)]
+    feedback: Option<AnswerRating>,
+}
+
+/// Why an answer is not whole.
+#[derive(Debug, Serialize, ToSchema)]
+struct AnswerFailure {
+    /// As in errors.
+    #[schema(example = "cancelled")]
+    code: String,
+    /// For people.
+    message: String,
+}
+
+/// How the key that asked rated its answer.
+#[derive(Debug, Serialize, ToSchema)]
+struct AnswerRating {
+    rating: Rating,
+    /// Why.
+    #[schema(required = true)]
+    comment: Option<String>,
+}
+
+/// The response of an answer in words; none of a question, nor of a statement of the caller.
+pub(super) fn response_of(message: &Message) -> Option<Uuid> {
+    let is_query = message
+        .sql
+        .as_ref()
+        .is_some_and(|sql| sql.origin == SqlOrigin::SqlQuery);
+    message
+        .response_id
+        .filter(|_| message.author == Author::Assistant && !is_query)
+}
+
+/// What is known of the answers among these messages, by message.
+pub(super) async fn of(
+    messages: &[Message],
+    answering: &Answering,
+    feedback: &FeedbackBox,
+) -> Result<HashMap<Uuid, AnswerBody>> {
+    let answers = messages
+        .iter()
+        .filter_map(|message| Some((message.id, response_of(message)?)));
+    let answers: Vec<(Uuid, Uuid)> = answers.collect();
+    let responses: Vec<Uuid> = answers.iter().map(|(_, response)| *response).collect();
+    let mut details = answering.details(&responses).await?;
+    let mut ratings = feedback.ratings(&responses).await?;
+    let bodies = answers.into_iter().filter_map(|(message, response)| {
+        let details = details.remove(&response)?;
+        Some((message, body(details, ratings.remove(&response))))
+    });
+    Ok(bodies.collect())
+}
+
+fn body(details: AnswerDetails, rated: Option<Rated>) -> AnswerBody {
+    let facts = details.facts;
+    AnswerBody {
+        steps: details.steps,
+        tables: facts.tables,
+        row_count: facts.row_count,
+        truncated: facts.truncated,
+        assumptions: facts.assumptions,
+        follow_up_questions: facts.follow_up_questions,
+        ending: details.ending.map(EarlyEnd::as_str),
+        error: details.error.map(|error| AnswerFailure {
+            code: error.code,
+            message: error.message,
+        }),
+        feedback: rated.map(|rated| AnswerRating {
+            rating: rated.rating,
+            comment: rated.comment,
+        }),
+    }
+}
