@@ -151,9 +151,20 @@ impl Results {
     /// # Errors
     /// As [`Self::access`].
     pub async fn current_access(&self, mind: &Mind) -> Result<Arc<Access>> {
+        self.unsaved_access(mind, &Attributes::default()).await
+    }
+
+    /// As [`Self::access`], past the cache: for a Mind with changes that are not saved.
+    ///
+    /// # Errors
+    /// As [`Self::access`].
+    pub async fn unsaved_access(
+        &self,
+        mind: &Mind,
+        attributes: &Attributes,
+    ) -> Result<Arc<Access>> {
         let (datasources, catalog) = (&self.datasources, &self.catalog);
-        let none = Attributes::default();
-        let access = access::load(mind, &none, datasources, catalog, &self.registry).await?;
+        let access = access::load(mind, attributes, datasources, catalog, &self.registry).await?;
         Ok(Arc::new(access))
     }
 

@@ -5,7 +5,7 @@ mod policies;
 
 use crate::{
     error::ApiResult,
-    routes::{EDITOR, KeyHandler, NAME, Routes, STORING, Tag, USER},
+    routes::{ASKED, EDITOR, KeyHandler, NAME, Routes, SQL, STORING, Tag, USER},
 };
 use std::{sync::Arc, time::SystemTime};
 
@@ -60,6 +60,7 @@ pub(super) fn routes() -> Routes {
     let update = EDITOR
         .fails(ENTRIES)
         .fails(&[Code::MindNotFound, Code::InUse]);
+    let preview = EDITOR.fails(POLICIES).fails(ASKED).fails(SQL);
     Routes::of(Tag::Minds)
         .route(routes!(self::list), USER)
         .route(routes!(self::create), create)
@@ -67,6 +68,7 @@ pub(super) fn routes() -> Routes {
         .route(routes!(self::update), update)
         .route(routes!(policies::get), EDITOR.fails(&[Code::MindNotFound]))
         .route(routes!(policies::set), EDITOR.fails(POLICIES))
+        .route(routes!(policies::preview), preview)
         .route(routes!(self::delete), EDITOR.fails(&[Code::MindNotFound]))
 }
 

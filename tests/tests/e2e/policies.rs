@@ -280,3 +280,89 @@ async fn attributes_outlive_a_new_text_of_the_key() {
     .await;
     assert_eq!(seen, json!([[3]]));
 }
+
+#[tokio::test]
+async fn preview_shows_a_table_as_a_caller_sees_it() {
+    let (host, _mind) = shop().await;
+    // Also of a Mind that takes no SQL.
+    let mind = host.mind("closed").datasource("shop");
+    mind.create().await;
+    let path = "/minds/closed/policies/preview";
+    let preview = async |body: Value| host.post(path, body).await.expect_status(200).json();
+    let all = preview(json!({"datasource": "shop", "table": "orders", "limit": 2})).await;
+    assert_eq!(
+        (&all["total"], all["data"].as_array().unwrap().len()),
+        (&json!(3), 2)
+    );
+
+    let saved = policy(json!({"filter": "tenant = {{caller.tenant}}", "hidden": ["card", "note"]}));
+    host.put("/minds/closed/policies", saved)
+        .await
+        .expect_status(200);
+    let acme =
+        json!({"datasource": "shop", "table": "main.orders", "attributes": {"tenant": "acme"}});
+    let seen = preview(acme.clone()).await;
+    assert_eq!(
+        seen["column_names"],
+        json!(["id", "tenant", "total"]),
+        "{seen}"
+    );
+    assert_eq!(
+        (&seen["total"], &seen["data"][1][0]),
+        (&json!(2), &json!(2))
+    );
+    // A key without the attribute sees no row.
+    let none = preview(json!({"datasource": "shop", "table": "orders"})).await;
+    assert_eq!(none["total"], 0);
+
+    // Before it is saved, and without saving it.
+    let mut draft = acme.clone();
+    draft["policies"] =
+        policy(json!({"filter": "tenant <> {{caller.tenant}}"}))["policies"].clone();
+    let seen_then = preview(draft.clone()).await;
+    assert_eq!(
+        seen_then["data"],
+        json!([[3, "rival", "30", null, "c"]]),
+        "{seen_then}"
+    );
+    assert_eq!(preview(acme.clone()).await, seen);
+
+    let refused = async |body: Value, status: u16, code: &str, param: &str| {
+        let error = host.post(path, body).await.expect_error(status, code);
+        assert_eq!(error["param"], param, "{error}");
+    };
+    draft["policies"][0]["filter"] = json!("tenat = 'x'");
+    refused(draft, 422, "invalid_policy", "policies[0].filter").await;
+    let with = |name: &str, value: Value| {
+        let mut body = acme.clone();
+        body[name] = value;
+        body
+    };
+    refused(
+        with("datasource", json!("other")),
+        422,
+        "unknown_datasource",
+        "datasource",
+    )
+    .await;
+    refused(
+        with("table", json!("secrets")),
+        422,
+        "unknown_table",
+        "table",
+    )
+    .await;
+    refused(with("limit", json!(101)), 400, "invalid_parameter", "limit").await;
+    refused(
+        with("attributes", json!({"a b": 1})),
+        400,
+        "invalid_parameter",
+        "attributes",
+    )
+    .await;
+    let user = key(&host, json!({})).await;
+    host.post(path, acme)
+        .key(&user)
+        .await
+        .expect_error(403, "forbidden");
+}

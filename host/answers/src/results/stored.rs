@@ -16,12 +16,14 @@ use crate::{
 use mindhost_base::{
     config::Formulas,
     error::{Code, Error, Result},
+    policy::Attributes,
 };
 use mindhost_core::{
     auth::Caller,
     minds::{self, Mind, Minds},
 };
-use mindhost_plugin_api::Call;
+use mindhost_plugin_api::{Call, Dialect, TableRef};
+use mindhost_sql::outline::spelled;
 
 /// How often an export checks whether it may continue.
 const POLL: Duration = Duration::from_secs(1);
@@ -71,10 +73,20 @@ impl StoredResults {
 
     /// Begins to run a statement. The call ends with the request: when its client disconnects, or when it is stopped.
     fn begin(&self, kind: Kind, statement: &StoredStatement) -> (Call, Registration) {
-        let cancel = self.halt.child_token();
         let StoredStatement {
             caller, mind, sql, ..
         } = statement;
+        self.begin_of(kind, caller, mind, sql)
+    }
+
+    fn begin_of(
+        &self,
+        kind: Kind,
+        caller: &Caller,
+        mind: &Arc<Mind>,
+        sql: &str,
+    ) -> (Call, Registration) {
+        let cancel = self.halt.child_token();
         let running = self.running.begin(kind, caller, mind, sql, &cancel);
         let call = Call::new(self.results.longest(), cancel);
         (call.for_key(caller.key_id.clone()), running)
@@ -145,6 +157,31 @@ impl StoredResults {
         let page = self.results.page(&accepted, limit, offset, &call).await;
         let page = page.map_err(|error| running.explained(error))?;
         statement.caller.count(|tally| tally.rows(page.rows()));
+        Ok(page)
+    }
+
+    /// The first rows of a table as a caller with these attributes sees them through this Mind, which may have policies
+    /// that are not saved.
+    ///
+    /// # Errors
+    /// As for any statement.
+    pub async fn preview(
+        &self,
+        caller: &Caller,
+        mind: Arc<Mind>,
+        (datasource, table): (&str, &TableRef),
+        attributes: &Attributes,
+        limit: u64,
+    ) -> Result<Page> {
+        caller.count(|tally| tally.mind(&mind.id));
+        let access = self.results.unsaved_access(&mind, attributes).await?;
+        let dialect = access.dialect_of(datasource).unwrap_or(Dialect::Generic);
+        let sql = first_rows(dialect, datasource, table, limit);
+        let (call, running) = self.begin_of(Kind::Page, caller, &mind, &sql);
+        let accepted = self.results.accept(&access, &sql, SqlOrigin::Model).await?;
+        let page = self.results.page(&accepted, limit, 0, &call).await;
+        let page = page.map_err(|error| running.explained(error))?;
+        caller.count(|tally| tally.rows(page.rows()));
         Ok(page)
     }
 
@@ -244,5 +281,20 @@ fn check_origin(mind: &Mind, origin: SqlOrigin) -> Result<()> {
     match origin == SqlOrigin::SqlQuery && !mind.allows_direct_queries() {
         true => Err(minds::direct_queries_not_allowed(mind)),
         false => Ok(()),
+    }
+}
+
+/// A statement for the first rows of a table. SQL Server is told how many: its pages are read whole.
+fn first_rows(dialect: Dialect, datasource: &str, table: &TableRef, limit: u64) -> String {
+    let mut name = spelled(dialect, datasource);
+    for part in [&table.schema, &table.name] {
+        if !part.is_empty() {
+            name.push('.');
+            name.push_str(&spelled(dialect, part));
+        }
+    }
+    match dialect {
+        Dialect::Mssql => format!("SELECT TOP {limit} * FROM {name}"),
+        _ => format!("SELECT * FROM {name}"),
     }
 }

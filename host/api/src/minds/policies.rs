@@ -9,11 +9,12 @@ use utoipa::ToSchema;
 use crate::{
     error::ApiResult,
     extract::{Json, Path},
+    list::limit,
 };
-use mindhost_answers::results::Results;
+use mindhost_answers::results::{Results, stored::StoredResults};
 use mindhost_base::{
     error::{Code, Error, Result},
-    policy::{Mask, Rule},
+    policy::{Attributes, Mask, Rule, check_attributes},
 };
 use mindhost_catalog::{Catalog, Source};
 use mindhost_core::{
@@ -21,6 +22,10 @@ use mindhost_core::{
     minds::{Mind, MindDatasource, MindPolicy, Minds},
 };
 use mindhost_plugin_api::TableRef;
+use mindhost_sql::{json::Rows, schema};
+
+/// Rows of a preview, by default and at most.
+const PREVIEW_ROWS: (u32, u32) = (20, 100);
 
 /// The body of `PUT /minds/{name}/policies`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -111,25 +116,124 @@ pub(crate) async fn set(
     Json(body): Json<Set>,
 ) -> ApiResult<axum::Json<PolicyBody>> {
     let mind = minds.get(&caller, &name).await?;
-    let mut policies = Vec::with_capacity(body.policies.len());
-    for (index, entry) in body.policies.into_iter().enumerate() {
-        policies.push(resolved(&catalog, &mind, index, entry).await?);
-    }
-    if let Some(problem) = results
-        .check_policies(&mind, &policies)
-        .await?
-        .into_iter()
-        .next()
-    {
-        let policy = format!("policies[{}]", problem.index);
-        let param = match problem.error.param_name() {
-            Some(part) => format!("{policy}.{part}"),
-            None => policy,
-        };
-        return Err(problem.error.param(param).into());
-    }
+    let policies = checked(&catalog, &results, &mind, body.policies).await?;
     let mind = minds.set_policies(&caller, &name, policies).await?;
     Ok(axum::Json(shown(&results, &mind).await?))
+}
+
+/// The policies of a request.
+///
+/// # Errors
+/// When one names no table of the Mind, or does not fit its table.
+async fn checked(
+    catalog: &Catalog,
+    results: &Results,
+    mind: &Mind,
+    entries: Vec<Entry>,
+) -> Result<Vec<MindPolicy>> {
+    let mut policies = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.into_iter().enumerate() {
+        policies.push(resolved(catalog, mind, index, entry).await?);
+    }
+    let problems = results.check_policies(mind, &policies).await?;
+    match problems.into_iter().next() {
+        None => Ok(policies),
+        Some(problem) => {
+            let policy = format!("policies[{}]", problem.index);
+            let param = match problem.error.param_name() {
+                Some(part) => format!("{policy}.{part}"),
+                None => policy,
+            };
+            Err(problem.error.param(param))
+        }
+    }
+}
+
+/// The body of `POST /minds/{name}/policies/preview`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = PreviewPolicies)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Preview {
+    /// Name of a datasource of the Mind.
+    #[schema(example = "shop")]
+    datasource: String,
+    /// `schema.table`, or the bare name where it is unique.
+    #[schema(example = "public.orders")]
+    table: String,
+    /// The attributes of a key that would ask; none unless given.
+    #[serde(default)]
+    #[schema(required = false)]
+    attributes: Attributes,
+    /// All policies of the Mind as they would be; unless given, as they are.
+    #[schema(max_items = 1_000)]
+    policies: Option<Vec<Entry>>,
+    /// How many rows. Default: 20.
+    #[schema(minimum = 1, maximum = 100)]
+    limit: Option<u32>,
+}
+
+/// A table as a caller sees it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PolicyPreview)]
+pub(crate) struct PreviewBody {
+    #[schema(example = "policy.preview")]
+    object: &'static str,
+    #[schema(example = json!(["id", "tenant"]))]
+    column_names: Vec<String>,
+    column_types: Vec<schema::ColumnType>,
+    /// The first rows, each in the order of the columns.
+    #[schema(value_type = Vec<Vec<serde_json::Value>>, example = json!([[1, "acme"]]))]
+    data: Rows,
+    /// Rows that the caller sees of the table.
+    total: u64,
+}
+
+/// Shows a table as a caller would see it
+///
+/// With the policies as they are or as they would be, for a key with these attributes. Nothing is saved. It works for
+/// Minds that take no SQL too.
+#[utoipa::path(post, path = "/minds/{name}/policies/preview", operation_id = "preview_policies",
+    responses((status = 200, body = PreviewBody, description = "The first rows of the table.")))]
+pub(crate) async fn preview(
+    caller: Caller,
+    State(minds): State<Arc<Minds>>,
+    State(catalog): State<Arc<Catalog>>,
+    State(results): State<Results>,
+    State(stored): State<StoredResults>,
+    Path(name): Path<String>,
+    Json(body): Json<Preview>,
+) -> ApiResult<axum::Json<PreviewBody>> {
+    let mind = minds.get(&caller, &name).await?;
+    let limit = limit(body.limit, PREVIEW_ROWS.0, PREVIEW_ROWS.1)?;
+    check_attributes(&body.attributes)?;
+    let datasource = datasource(&mind, &body.datasource, "datasource")?;
+    let table = table(&catalog, &mind, datasource, body.table, "table").await?;
+    let shown = match body.policies {
+        None => mind.clone(),
+        Some(entries) => Mind {
+            policies: checked(&catalog, &results, &mind, entries).await?,
+            ..mind.clone()
+        },
+    };
+    let at = (datasource.name.as_str(), &table);
+    let page = stored
+        .preview(&caller, Arc::new(shown), at, &body.attributes, limit.into())
+        .await?;
+    Ok(axum::Json(PreviewBody {
+        object: "policy.preview",
+        column_names: schema::column_names(&page.columns),
+        column_types: schema::column_types(&page.columns),
+        total: page.total,
+        data: Rows::new(page.columns, page.batches),
+    }))
+}
+
+fn datasource<'a>(mind: &'a Mind, name: &str, param: &str) -> Result<&'a MindDatasource> {
+    let found = mind.datasources.iter().find(|one| one.name == name);
+    found.ok_or_else(|| {
+        let message = format!("the Mind '{}' has no datasource '{name}'", mind.name);
+        Error::new(Code::UnknownDatasource, message).param(param.to_owned())
+    })
 }
 
 /// Finds the datasource and the table that an entry names, among those of the Mind.
@@ -139,15 +243,8 @@ async fn resolved(
     index: usize,
     entry: Entry,
 ) -> Result<MindPolicy> {
-    let mut datasources = mind.datasources.iter();
-    let Some(datasource) = datasources.find(|one| one.name == entry.datasource) else {
-        let message = format!(
-            "the Mind '{}' has no datasource '{}'",
-            mind.name, entry.datasource
-        );
-        let error = Error::new(Code::UnknownDatasource, message);
-        return Err(error.param(format!("policies[{index}].datasource")));
-    };
+    let param = format!("policies[{index}].datasource");
+    let datasource = datasource(mind, &entry.datasource, &param)?;
     let rule = Rule {
         filter: entry.filter,
         hidden: entry.hidden,
@@ -159,7 +256,14 @@ async fn resolved(
         return Err(error.param(format!("policies[{index}]")));
     }
     Ok(MindPolicy {
-        table: table(catalog, mind, datasource, index, entry.table).await?,
+        table: table(
+            catalog,
+            mind,
+            datasource,
+            entry.table,
+            &format!("policies[{index}].table"),
+        )
+        .await?,
         datasource_id: datasource.id.clone(),
         rule,
     })
@@ -169,8 +273,8 @@ async fn table(
     catalog: &Catalog,
     mind: &Mind,
     datasource: &MindDatasource,
-    index: usize,
     name: String,
+    param: &str,
 ) -> Result<TableRef> {
     let source = Source {
         workspace: &mind.workspace_id,
@@ -178,12 +282,13 @@ async fn table(
         seen: datasource.tables.as_deref(),
     };
     let found = catalog.resolve(source, &[name]).await;
-    let param = format!("policies[{index}].table");
     let found = found
-        .map_err(|error| error.param(&*param))?
+        .map_err(|error| error.param(param.to_owned()))?
         .into_iter()
         .next();
-    found.ok_or_else(|| Error::new(Code::UnknownTable, "there is no such table").param(param))
+    found.ok_or_else(|| {
+        Error::new(Code::UnknownTable, "there is no such table").param(param.to_owned())
+    })
 }
 
 async fn shown(results: &Results, mind: &Mind) -> Result<PolicyBody> {
