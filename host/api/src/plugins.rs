@@ -17,6 +17,7 @@ use axum::{
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
@@ -35,6 +36,8 @@ use mindhost_plugins::{
     registry::{Inspection, Installed, Registry, Status, VersionFacts},
     rights::{Incumbents, Right, Rights, listed},
 };
+use mindhost_runtime::{health::HealthReport, meter::VersionMeter};
+use mindhost_store::Store;
 
 /// `/plugins`
 pub(super) fn routes() -> Routes {
@@ -84,6 +87,9 @@ pub(super) struct PluginBody {
     /// Digest of the version that serves; null when none does.
     #[schema(required = true)]
     active: Option<String>,
+    /// JSON schema of the connection data of the version that serves, for forms; null when none does.
+    #[schema(required = true, value_type = Option<Object>)]
+    connection_data: Option<Value>,
     /// What is installed, lowest version first.
     versions: Vec<Version>,
     /// The newest rollouts, newest first; for operators of all Minds alone: they name datasources of all workspaces.
@@ -96,6 +102,12 @@ pub(super) struct PluginBody {
 struct Version {
     #[serde(flatten)]
     installed: Installed,
+    /// All that it may do.
+    rights: Vec<Right>,
+    /// Whether it may be called; for those who do not see all workspaces, in the own one. Missing if it was not called
+    /// since this host started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    health: Option<HealthReport>,
     /// What it may do that the version before it may not; its activation needs `accept_rights` with these names.
     wider_rights: Vec<Right>,
 }
@@ -167,6 +179,7 @@ pub(super) async fn list(
     caller: Caller,
     State(registry): State<Arc<Registry>>,
     State(rollouts): State<Rollouts>,
+    State(store): State<Store>,
 ) -> ApiResult<axum::Json<Vec<PluginBody>>> {
     let mut names: Vec<String> = registry
         .installed()
@@ -174,10 +187,10 @@ pub(super) async fn list(
         .filter_map(|one| Some(one.about?.name))
         .collect();
     names.dedup();
-    let incumbents = rollouts.incumbents().await?;
+    let reader = Reader::new(&caller, &store, &rollouts).await?;
     let mut all = Vec::with_capacity(names.len());
     for name in names {
-        all.push(shown(&caller, &registry, &rollouts, &incumbents, &name).await?);
+        all.push(shown(&reader, &registry, &rollouts, &name).await?);
     }
     Ok(axum::Json(all))
 }
@@ -189,11 +202,13 @@ pub(super) async fn get(
     caller: Caller,
     State(registry): State<Arc<Registry>>,
     State(rollouts): State<Rollouts>,
+    State(store): State<Store>,
     Path(name): Path<String>,
 ) -> ApiResult<axum::Json<PluginBody>> {
-    let incumbents = rollouts.incumbents().await?;
-    let shown = shown(&caller, &registry, &rollouts, &incumbents, &name);
-    Ok(axum::Json(shown.await?))
+    let reader = Reader::new(&caller, &store, &rollouts).await?;
+    Ok(axum::Json(
+        shown(&reader, &registry, &rollouts, &name).await?,
+    ))
 }
 
 /// Installs a plugin file
@@ -398,11 +413,53 @@ fn signature(headers: &HeaderMap) -> Result<Option<String>> {
     })
 }
 
+/// What a caller sees of plugins.
+struct Reader {
+    /// The versions with which rights are compared.
+    incumbents: Incumbents,
+    /// Rollouts name datasources of all workspaces, and paths are those of the server's machine.
+    sees_host: bool,
+    health: HealthScope,
+}
+
+/// The part of a health report that a caller sees.
+enum HealthScope {
+    All,
+    /// The one with this name.
+    Workspace(String),
+    None,
+}
+
+impl Reader {
+    async fn new(caller: &Caller, store: &Store, rollouts: &Rollouts) -> Result<Self> {
+        let sees_host = caller.require_host("see rollouts").is_ok();
+        let health = match (sees_host, &caller.minds) {
+            (true, _) => HealthScope::All,
+            (false, None) => {
+                HealthScope::Workspace(store.workspace(&caller.workspace).await?.name.clone())
+            }
+            (false, Some(_)) => HealthScope::None,
+        };
+        Ok(Self {
+            incumbents: rollouts.incumbents().await?,
+            sees_host,
+            health,
+        })
+    }
+
+    fn health(&self, of: &VersionMeter) -> Option<HealthReport> {
+        match &self.health {
+            HealthScope::All => Some(of.report()),
+            HealthScope::Workspace(own) => Some(of.report().of_workspace(own)),
+            HealthScope::None => None,
+        }
+    }
+}
+
 async fn shown(
-    caller: &Caller,
+    reader: &Reader,
     registry: &Registry,
     rollouts: &Rollouts,
-    incumbents: &Incumbents,
     name: &str,
 ) -> Result<PluginBody> {
     let about: VersionFacts = registry.find(name, None)?;
@@ -411,25 +468,33 @@ async fn shown(
     versions.retain(is_mine);
     let active = versions.iter().find(|one| one.status == Status::Active);
     let active = active.and_then(|one| Some(one.about.as_ref()?.digest.clone()));
-    // What a rollout saw are datasources of all workspaces, and paths are those of this machine.
-    let rollouts = match caller.require_host("see rollouts") {
-        Ok(()) => rollouts.list(name).await?,
-        Err(_) => {
+    let rollouts = match reader.sees_host {
+        true => rollouts.list(name).await?,
+        false => {
             versions.iter_mut().for_each(|one| one.file = None);
             Vec::new()
         }
     };
+    let used = usage::versions(registry, name);
     let version = |installed: Installed| {
         let digest = installed.about.as_ref().map(|about| about.digest.as_str());
         let rights = digest.and_then(|digest| registry.rights(digest));
+        let used = used
+            .iter()
+            .find(|one| digest == Some(one.id.digest.as_str()));
         Version {
-            wider_rights: rights.map_or_else(Vec::new, |rights| incumbents.wider(&rights)),
+            rights: rights.as_ref().map_or_else(Vec::new, Rights::all),
+            wider_rights: rights.map_or_else(Vec::new, |rights| reader.incumbents.wider(&rights)),
+            health: used.and_then(|one| reader.health(one)),
             installed,
         }
     };
     Ok(PluginBody {
         name: about.name,
         kind: about.kind,
+        connection_data: active
+            .as_deref()
+            .and_then(|digest| Some(registry.manifest(digest)?.connection_data)),
         active,
         versions: versions.into_iter().map(version).collect(),
         rollouts,

@@ -70,6 +70,15 @@ impl Rights {
         }
     }
 
+    /// What this version may do: what it serves, then the rights in its manifest, by name.
+    pub fn all(&self) -> Vec<Right> {
+        let slots = self.slots.iter().map(|slot| serves(slot, None));
+        let asks = self.asks.iter();
+        let asks = asks.map(|(name, what)| (name.clone(), what.clone()));
+        let right = |(name, description)| Right { name, description };
+        slots.chain(asks).map(right).collect()
+    }
+
     /// The rights of this version that the other one lacks, apart from slots.
     fn beyond(&self, other: &Self, wider: &mut BTreeMap<String, String>) {
         let new = |(name, _): &(&String, &String)| !other.asks.contains_key(*name);

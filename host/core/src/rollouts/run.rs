@@ -23,6 +23,9 @@ use mindhost_plugins::{
 };
 use mindhost_store::Backend;
 
+/// How often the figures of both versions are noted while they are watched.
+const NOTED_EVERY: Duration = Duration::from_secs(1);
+
 /// A rollout in progress.
 pub struct Task {
     pub inner: Arc<Inner>,
@@ -152,6 +155,12 @@ impl Task {
                 false => std::future::pending().await,
             }
         };
+        let noting = async {
+            loop {
+                tokio::time::sleep(NOTED_EVERY).await;
+                self.note_figures(watch);
+            }
+        };
         let seen = tokio::select! {
             biased;
             why = watch.condemned() => WatchOutcome::Badly(why),
@@ -163,12 +172,17 @@ impl Task {
             }
             () = settle => WatchOutcome::Well,
             () = tokio::time::sleep(time) => WatchOutcome::Well,
+            never = noting => never,
         };
+        self.note_figures(watch);
+        seen
+    }
+
+    fn note_figures(&self, watch: &Watch) {
         self.state.send_modify(|rollout| {
             rollout.stable = watch.figures(Side::Stable);
             rollout.candidate = watch.figures(Side::Candidate);
         });
-        seen
     }
 
     /// The serving versions in the slots of the new version, and in the other slots of the version that it replaces.

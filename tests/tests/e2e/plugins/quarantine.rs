@@ -65,6 +65,36 @@ async fn a_version_that_serves_nobody_is_in_quarantine_until_it_is_released() {
     assert!(figures.sum("mindhost_plugin_refused_total", &plugin) >= 1.0);
     assert!(host.log().contains("in quarantine"));
 
+    // The plugin itself says so too, with what it may do.
+    let shown = host
+        .get("/plugins/guest-hostile")
+        .await
+        .expect_status(200)
+        .json();
+    let health = &shown["versions"][0]["health"];
+    assert_eq!(
+        (&health["status"], &health["reason"]),
+        (&report["status"], &report["reason"])
+    );
+    let rights = shown["versions"][0]["rights"].as_array().unwrap().iter();
+    let names: Vec<_> = rights
+        .map(|right| right["name"].as_str().unwrap())
+        .collect();
+    assert!(names.contains(&"engine:hostile"), "{names:?}");
+    assert_eq!(shown["connection_data"]["type"], "object", "{shown}");
+    // An admin sees the own workspace alone; one that is limited to Minds sees nothing of it.
+    let admin = async |minds: Value| {
+        let body = json!({"name": "admin", "role": "admin", "minds": minds});
+        let made = host.post("/keys", body).await.expect_status(201).json();
+        let shown = host
+            .get("/plugins/guest-hostile")
+            .key(made["key"].as_str().unwrap())
+            .await;
+        shown.expect_status(200).json()["versions"][0].clone()
+    };
+    assert_eq!(admin(Value::Null).await["health"]["status"], "quarantined");
+    assert_eq!(admin(json!([])).await.get("health"), None);
+
     // Another plugin does not notice.
     host.sqlite("shop", "CREATE TABLE item (id INTEGER)").await;
     assert_eq!(check(&host, "shop").await["success"], true);
