@@ -14,7 +14,7 @@ use super::{extract::Query, list::limit};
 use mindhost_base::error::Error;
 use mindhost_core::{
     auth::{Caller, Role},
-    usage::{Line, Span, Usage},
+    usage::{Group, Line, Span, Usage},
 };
 
 /// `/usage`
@@ -38,12 +38,15 @@ pub(super) struct List {
     until: Option<Date>,
     /// What one key used; for admins, others see their own key alone.
     key_id: Option<String>,
+    /// Sums by `key`, `mind` or `day`; unless given, there is a line for each key, Mind and day.
+    #[param(inline)]
+    group: Option<Group>,
     /// How many lines at most.
     #[param(minimum = 1, maximum = 10_000, default = 1000)]
     limit: Option<u32>,
 }
 
-/// What keys used, a line for each key, Mind and day.
+/// What keys used: a line for each key, Mind and day, or sums.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Usage)]
 pub(super) struct Account {
@@ -63,7 +66,7 @@ pub(super) struct Account {
 /// For admins all keys of the workspace, for others their own.
 #[utoipa::path(get, path = "/usage", operation_id = "list_usage",
     params(List),
-    responses((status = 200, body = Account, description = "Newest day first.")))]
+    responses((status = 200, body = Account, description = "Newest day first; sums of keys and Minds with most requests first.")))]
 pub(super) async fn list(
     caller: Caller,
     State(usage): State<Usage>,
@@ -84,6 +87,7 @@ pub(super) async fn list(
             true => list.key_id,
             false => Some(caller.key_id.to_string()),
         },
+        group: list.group,
         limit: limit(list.limit, DEFAULT_LIMIT, MAX_LIMIT)?,
     };
     let (lines, has_more) = usage.read(&caller.workspace, &span).await?;

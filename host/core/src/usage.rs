@@ -53,22 +53,37 @@ struct Account {
     day: i64,
 }
 
-/// A line of the account.
+/// A line of the account: of a key, a Mind and a day, or the sum over some of them.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = UsageLine)]
 pub struct Line {
-    /// In UTC.
-    pub day: Date,
-    /// Id of the key.
-    pub key_id: String,
+    /// In UTC; null in the sum of a key or a Mind.
+    #[schema(required = true)]
+    pub day: Option<Date>,
+    /// Id of the key; null in the sum of a Mind or a day.
+    #[schema(required = true)]
+    pub key_id: Option<String>,
     /// Its name.
-    pub key_name: String,
-    /// Name of the Mind; its id once it is deleted, null for what is of no Mind.
+    #[schema(required = true)]
+    pub key_name: Option<String>,
+    /// Name of the Mind; its id once it is deleted, null for what is of no Mind, and in the sum of a key or a day.
     #[schema(required = true)]
     pub mind: Option<String>,
     /// What was used.
     #[serde(flatten)]
     pub counts: Counts,
+}
+
+/// What lines are summed by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Group {
+    /// A line for each key, the one with most requests first.
+    Key,
+    /// A line for each Mind, the one with most requests first.
+    Mind,
+    /// A line for each day, the newest first.
+    Day,
 }
 
 /// Which lines to read.
@@ -80,6 +95,8 @@ pub struct Span {
     pub until: Date,
     /// Id of the only key to list; `None` for all keys.
     pub key: Option<String>,
+    /// What to sum by; `None` for a line of each key, Mind and day.
+    pub group: Option<Group>,
     /// Most lines to return.
     pub limit: u32,
 }
@@ -158,7 +175,7 @@ impl Usage {
         }
     }
 
-    /// Lines of a workspace, newest day first, and whether there are more than asked for.
+    /// Lines of a workspace, newest day first or as their [`Group`] says, and whether there are more than asked for.
     ///
     /// # Errors
     /// When the store fails.

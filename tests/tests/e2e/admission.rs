@@ -54,6 +54,7 @@ fn body_named(name: &str) -> Value {
         "feedback" => json!({"rating": "up"}),
         "suite" => json!({"suite": "questions: [{question: How many?, rows: [[1]]}]"}),
         "policies" => json!({"policies": []}),
+        "preview" => json!({"datasource": "store_9", "table": "item"}),
         "parameters" => json!({"parameters": {}}),
         "key" => json!({"name": "more", "role": "user"}),
         "key_for" => json!({"name": "more", "role": "user", "minds": ["clerk_9"]}),

@@ -186,3 +186,56 @@ async fn what_was_used_is_kept_when_the_server_stops() {
     let requests = kept["data"][0]["requests"].as_u64().unwrap();
     assert!((3..=4).contains(&requests), "{kept}");
 }
+
+#[tokio::test]
+async fn sums_by_key_mind_and_day_are_those_of_the_lines() {
+    for host in stores::both().await {
+        let sql = "CREATE TABLE item (id INTEGER); INSERT INTO item VALUES (1), (2), (3)";
+        host.sqlite("shop", sql).await.load().await;
+        let query = json!([{"type": "sql_query", "query": "SELECT id FROM item"}]);
+        for (name, times) in [("clerk", 1), ("boss", 3)] {
+            let mind = host.mind(name).datasource("shop").direct_queries();
+            mind.create().await;
+            for _ in 0..times {
+                let body = json!({"model": name, "tools": query});
+                host.post("/responses", body).await.expect_status(200);
+            }
+        }
+        let used = json!({"requests": 3, "rows": 9});
+        let key = host.get("/keys/current").await.json();
+        until(&host, key["name"].as_str().unwrap(), json!("boss"), used).await;
+        let read = async |query: &str| {
+            let usage = host.get(&format!("/usage{query}")).await;
+            usage.expect_status(200).json()
+        };
+        let minds = read("?group=mind").await;
+        let names: Vec<_> = minds["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|line| &line["mind"])
+            .collect();
+        let place = |name: &str| names.iter().position(|one| *one == name);
+        assert!(place("boss") < place("clerk"), "{minds}");
+        let boss = &minds["data"][place("boss").unwrap()];
+        assert_eq!((&boss["requests"], &boss["rows"]), (&json!(3), &json!(9)));
+        assert_eq!(
+            (&boss["day"], &boss["key_id"], &boss["key_name"]),
+            (&Value::Null, &Value::Null, &Value::Null)
+        );
+
+        let days = read("?group=day").await;
+        let day = &days["data"][0];
+        assert_eq!(day["rows"], 12, "{days}");
+        assert!(day["day"].is_string() && day["mind"].is_null(), "{day}");
+        let keys = read("?group=key&limit=1").await;
+        assert_eq!(
+            (&keys["data"][0]["key_id"], &keys["data"][0]["rows"]),
+            (&key["id"], &json!(12))
+        );
+        assert_eq!(keys["data"][0]["mind"], Value::Null);
+        host.get("/usage?group=hour")
+            .await
+            .expect_error(400, "invalid_parameter");
+    }
+}

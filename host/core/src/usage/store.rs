@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use jiff::{ToSpan, civil::Date};
+use sqlx::AssertSqlSafe;
 
-use super::{Account, Counts, Line, Span};
+use super::{Account, Counts, Group, Line, Span};
 use mindhost_base::error::{Error, Result};
 use mindhost_store::{AnyRow, Row, Store};
 
@@ -37,46 +38,84 @@ pub(super) async fn add(store: &Store, sums: &HashMap<Account, Counts>) -> Resul
     Ok(tx.commit().await?)
 }
 
-/// One line more than asked for, where there is one.
-pub(super) async fn read(store: &Store, workspace: &str, span: &Span) -> Result<Vec<Line>> {
-    sqlx::query(
-        "SELECT u.day, u.key_id, k.name AS key_name, u.mind_id, m.name AS mind_name, u.requests, u.result_rows, u.bytes, \
-         u.input_tokens, u.output_tokens FROM usage_days u JOIN keys k ON k.id = u.key_id \
-         LEFT JOIN minds m ON m.id = u.mind_id AND m.workspace_id = u.workspace_id \
-         WHERE u.workspace_id = $1 AND u.day BETWEEN $2 AND $3 AND ($4 = '' OR u.key_id = $4) \
-         ORDER BY u.day DESC, u.key_id, u.mind_id LIMIT $5",
-    )
-    .bind(workspace)
-    .bind(day_of(span.from))
-    .bind(day_of(span.until))
-    .bind(span.key.clone().unwrap_or_default())
-    .bind(i64::from(span.limit) + 1)
-    .fetch_all(store.pool())
-    .await?
-    .iter()
-    .map(line)
-    .collect()
+/// The counts of lines, as [`counts`] reads them.
+const SUMS: &str = "CAST(SUM(u.requests) AS BIGINT) AS requests, CAST(SUM(u.result_rows) AS BIGINT) AS result_rows, \
+     CAST(SUM(u.bytes) AS BIGINT) AS bytes, CAST(SUM(u.input_tokens) AS BIGINT) AS input_tokens, \
+     CAST(SUM(u.output_tokens) AS BIGINT) AS output_tokens";
+
+/// The columns of a group, and the order of its lines.
+fn grouped(group: Option<Group>) -> (&'static str, &'static str) {
+    match group {
+        None => (
+            "u.day, u.key_id, k.name, u.mind_id, m.name",
+            "u.day DESC, u.key_id, u.mind_id",
+        ),
+        Some(Group::Key) => ("u.key_id, k.name", "requests DESC, u.key_id"),
+        Some(Group::Mind) => ("u.mind_id, m.name", "requests DESC, u.mind_id"),
+        Some(Group::Day) => ("u.day", "u.day DESC"),
+    }
 }
 
-fn line(row: &AnyRow) -> Result<Line> {
+/// One line more than asked for, where there is one.
+pub(super) async fn read(store: &Store, workspace: &str, span: &Span) -> Result<Vec<Line>> {
+    let (columns, order) = grouped(span.group);
+    let named = columns
+        .replace("k.name", "k.name AS key_name")
+        .replace("m.name", "m.name AS mind_name");
+    let sql = format!(
+        "SELECT {named}, {SUMS} FROM usage_days u JOIN keys k ON k.id = u.key_id \
+         LEFT JOIN minds m ON m.id = u.mind_id AND m.workspace_id = u.workspace_id \
+         WHERE u.workspace_id = $1 AND u.day BETWEEN $2 AND $3 AND ($4 = '' OR u.key_id = $4) \
+         GROUP BY {columns} ORDER BY {order} LIMIT $5"
+    );
+    sqlx::query(AssertSqlSafe(sql))
+        .bind(workspace)
+        .bind(day_of(span.from))
+        .bind(day_of(span.until))
+        .bind(span.key.clone().unwrap_or_default())
+        .bind(i64::from(span.limit) + 1)
+        .fetch_all(store.pool())
+        .await?
+        .iter()
+        .map(|row| line(row, span.group))
+        .collect()
+}
+
+fn line(row: &AnyRow, group: Option<Group>) -> Result<Line> {
+    let has = |one: Group| group.is_none_or(|group| group == one);
+    let mut line = Line {
+        day: None,
+        key_id: None,
+        key_name: None,
+        mind: None,
+        counts: counts(row)?,
+    };
+    if has(Group::Day) {
+        let day: i64 = row.try_get("day")?;
+        line.day = Some(EPOCH.checked_add(day.days()).map_err(Error::internal)?);
+    }
+    if has(Group::Key) {
+        line.key_id = Some(row.try_get("key_id")?);
+        line.key_name = Some(row.try_get("key_name")?);
+    }
+    if has(Group::Mind) {
+        let mind: String = row.try_get("mind_id")?;
+        let name: Option<String> = row.try_get("mind_name")?;
+        line.mind = name.or_else(|| (!mind.is_empty()).then_some(mind));
+    }
+    Ok(line)
+}
+
+fn counts(row: &AnyRow) -> Result<Counts> {
     let count = |name: &str| -> Result<u64> {
         Ok(u64::try_from(row.try_get::<i64, _>(name)?).unwrap_or_default())
     };
-    let mind: String = row.try_get("mind_id")?;
-    let name: Option<String> = row.try_get("mind_name")?;
-    let day: i64 = row.try_get("day")?;
-    Ok(Line {
-        day: EPOCH.checked_add(day.days()).map_err(Error::internal)?,
-        key_id: row.try_get("key_id")?,
-        key_name: row.try_get("key_name")?,
-        mind: name.or_else(|| (!mind.is_empty()).then_some(mind)),
-        counts: Counts {
-            requests: count("requests")?,
-            rows: count("result_rows")?,
-            bytes: count("bytes")?,
-            input_tokens: count("input_tokens")?,
-            output_tokens: count("output_tokens")?,
-        },
+    Ok(Counts {
+        requests: count("requests")?,
+        rows: count("result_rows")?,
+        bytes: count("bytes")?,
+        input_tokens: count("input_tokens")?,
+        output_tokens: count("output_tokens")?,
     })
 }
 
