@@ -1,6 +1,8 @@
 //! Statements over several datasources: one in PostgreSQL, one in SQLite, one of CSV files.
 
 mod attacks;
+mod clickhouse;
+mod mariadb;
 mod same_rows;
 mod tpch;
 

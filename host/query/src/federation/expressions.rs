@@ -133,7 +133,7 @@ impl Scope<'_> {
         };
         // PostgreSQL has narrower integers, which overflow earlier.
         let a = match kind {
-            Kind::Integer => format!("CAST({} AS BIGINT)", a.sql),
+            Kind::Integer => format!("CAST({} AS {})", a.sql, self.rules().int64),
             _ => a.sql,
         };
         Some(Value {
@@ -232,12 +232,19 @@ impl Scope<'_> {
         }
         let rules = self.rules();
         let (left, right) = (&a.sql, &b.sql);
-        Some(match (a.kind, op) {
-            (Kind::Text, "=") if rules.uses_index => {
-                format!("({left} = {right} AND {left}{} = {right})", rules.bytewise)
-            }
-            (Kind::Text, _) => format!("({left}{} {op} {right})", rules.bytewise),
-            _ => format!("({left} {op} {right})"),
+        if !a.kind.is_text() {
+            return Some(format!("({left} {op} {right})"));
+        }
+        let bytewise = match rules.bytes_are_binary {
+            true => format!("{} {op} {}", rules.bytes(left), rules.bytes(right)),
+            false => format!("{} {op} {right}", rules.bytes(left)),
+        };
+        // Columns of two collations cannot be compared in MySQL.
+        let is_constant = |sql: &str| sql.starts_with('\'');
+        let uses_index = rules.uses_index && (is_constant(right) || !rules.bytes_are_binary);
+        Some(match op == "=" && uses_index {
+            true => format!("({left} = {right} AND {bytewise})"),
+            false => format!("({bytewise})"),
         })
     }
 
@@ -262,11 +269,11 @@ impl Scope<'_> {
         let (list, rules) = (texts.join(", "), self.rules());
         let not = if negated { " NOT" } else { "" };
         Some(match of.kind {
-            Kind::Text if rules.uses_index && !negated && values.len() <= 100 => {
+            kind if kind.is_text() && rules.uses_index && !negated && values.len() <= 100 => {
                 let of = &of.sql;
-                format!("({of} IN ({list}) AND {of}{} IN ({list}))", rules.bytewise)
+                format!("({of} IN ({list}) AND {} IN ({list}))", rules.bytes(of))
             }
-            Kind::Text => format!("({}{}{not} IN ({list}))", of.sql, rules.bytewise),
+            kind if kind.is_text() => format!("({}{not} IN ({list}))", rules.bytes(&of.sql)),
             _ => format!("({}{not} IN ({list}))", of.sql),
         })
     }
@@ -291,11 +298,11 @@ impl Scope<'_> {
         }
         let (of, pattern) = (self.value(&like.expr)?, self.value(&like.pattern)?);
         let is_constant = matches!(&*like.pattern, Expr::Literal(..));
-        if of.kind != Kind::Text || pattern.kind != Kind::Text || !is_constant {
+        if !of.kind.is_text() || pattern.kind != Kind::Text || !is_constant {
             return None;
         }
         let not = if like.negated { "NOT " } else { "" };
-        let bytewise = self.rules().bytewise;
-        Some(format!("({}{bytewise} {not}LIKE {})", of.sql, pattern.sql))
+        let of = self.rules().like_text(&of.sql);
+        Some(format!("({of} {not}LIKE {})", pattern.sql))
     }
 }

@@ -11,6 +11,8 @@ use mindhost_plugin_api::Dialect;
 
 /// Digits that survive the way through a floating-point number, as SQLite stores decimals.
 const FLOAT_DIGITS: usize = 15;
+/// The days of a `Date` of ClickHouse, in every version: until 2105.
+const CLICKHOUSE_DAYS: std::ops::Range<i32> = 0..49_000;
 /// The longest text.
 const MAX_TEXT: usize = 64 << 10;
 
@@ -31,7 +33,7 @@ pub fn literal(value: &ScalarValue, dialect: Dialect) -> Option<(String, Kind)> 
         Decimal128(Some(number), _, scale) => (decimal(*number, *scale, dialect)?, Kind::Decimal),
         Float64(Some(number)) => (float(*number, dialect)?, Kind::Float),
         Utf8(Some(text)) | LargeUtf8(Some(text)) | Utf8View(Some(text)) => {
-            (quoted(text)?, Kind::Text)
+            (quoted(text, dialect)?, Kind::Text)
         }
         Boolean(Some(value)) if dialect != Dialect::Sqlite => {
             (value.to_string().to_uppercase(), Kind::Boolean)
@@ -71,20 +73,29 @@ fn float(number: f64, dialect: Dialect) -> Option<String> {
     }
     Some(match dialect {
         Dialect::Sqlite => format!("({number:?})"),
+        // Without the exponent it would be a decimal.
+        Dialect::Mysql => format!("({number:e})"),
         _ => format!("CAST('{number:?}' AS DOUBLE PRECISION)"),
     })
 }
 
-fn quoted(text: &str) -> Option<String> {
-    let is_plain = !text.contains('\0') && text.len() <= MAX_TEXT;
+fn quoted(text: &str, dialect: Dialect) -> Option<String> {
+    // A backslash begins an escape in ClickHouse, and by a setting in MySQL.
+    let is_escaped = matches!(dialect, Dialect::Mysql | Dialect::Clickhouse) && text.contains('\\');
+    let is_plain = !text.contains('\0') && text.len() <= MAX_TEXT && !is_escaped;
     is_plain.then(|| format!("'{}'", text.replace('\'', "''")))
 }
 
 fn date(days: i32, dialect: Dialect) -> Option<String> {
+    // Days beyond those of a `Date` are another day to ClickHouse.
+    if dialect == Dialect::Clickhouse && !CLICKHOUSE_DAYS.contains(&days) {
+        return None;
+    }
     let date = date32_to_datetime(days)?.date().to_string();
     let is_plain = date.len() == "2024-02-29".len();
     is_plain.then(|| match dialect {
         Dialect::Sqlite => format!("'{date}'"),
+        Dialect::Clickhouse => format!("toDate('{date}')"),
         _ => format!("DATE '{date}'"),
     })
 }
@@ -97,7 +108,7 @@ fn moment(micros: i64, has_zone: bool, dialect: Dialect) -> Option<(String, Kind
         return None;
     }
     match (has_zone, dialect) {
-        (false, Dialect::Postgresql | Dialect::Datafusion) => {
+        (false, Dialect::Postgresql | Dialect::Datafusion | Dialect::Mysql) => {
             Some((format!("TIMESTAMP '{text}'"), Kind::Timestamp))
         }
         (true, Dialect::Postgresql) => Some((

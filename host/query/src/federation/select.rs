@@ -14,7 +14,7 @@ use datafusion::{
 };
 
 use super::{
-    dialects::{Kind, Rules, rules},
+    dialects::{Kind, NullOrder, Rules, rules},
     expressions::{Scope, Value},
 };
 use mindhost_plugin_api::{Column, Dialect, TableRef};
@@ -25,6 +25,8 @@ const SELECTIVITY: f64 = 0.2;
 const GROUPED: f64 = 0.1;
 /// Rows of a table that the catalog does not know.
 const UNKNOWN_ROWS: f64 = 10_000.0;
+/// Digits behind the point of an average that MySQL computes: it has 30 digits there at most, 20 of them for the quotient.
+const MAX_AVERAGED_SCALE: usize = 14;
 /// Tables of one statement: planners of engines take long for more.
 const MAX_TABLES: usize = 12;
 
@@ -219,7 +221,8 @@ impl Select {
         schema: &DFSchema,
         names: &mut Names,
     ) -> Option<Self> {
-        if !self.rules().nulls || !self.takes_plans() {
+        let nulls = self.rules().nulls;
+        if nulls == NullOrder::Unknown || !self.takes_plans() {
             return None;
         }
         let mut open = match self.limit {
@@ -231,22 +234,22 @@ impl Select {
             dialect: open.dialect,
             inputs: &inputs,
         };
-        let bytewise = open.rules().bytewise;
+        let rules = open.rules();
         let key = |key: &Sort| {
             let value = scope
                 .value(&key.expr)
                 .filter(|value| value.kind.is_ordered())?;
-            let collation = if value.kind == Kind::Text {
-                bytewise
-            } else {
-                ""
+            let sql = match value.kind {
+                Kind::Text => rules.bytes(&value.sql),
+                _ => value.sql,
             };
             let direction = if key.asc { "ASC" } else { "DESC" };
-            let nulls = if key.nulls_first { "FIRST" } else { "LAST" };
-            Some(format!(
-                "{}{collation} {direction} NULLS {nulls}",
-                value.sql
-            ))
+            Some(match (nulls, key.nulls_first) {
+                (NullOrder::OwnKey, true) => format!("{sql} IS NULL DESC, {sql} {direction}"),
+                (NullOrder::OwnKey, false) => format!("{sql} IS NULL, {sql} {direction}"),
+                (_, true) => format!("{sql} {direction} NULLS FIRST"),
+                (_, false) => format!("{sql} {direction} NULLS LAST"),
+            })
         };
         // A constant key would be read as the number of a column.
         let is_column = |key: &Sort| !matches!(key.expr, Expr::Literal(..));
@@ -267,20 +270,31 @@ impl Select {
             dialect: open.dialect,
             inputs: &inputs,
         };
-        let bytewise = open.rules().bytewise;
+        let rules = open.rules();
         let group = |expr: &Expr| {
             let is_plain = matches!(expr, Expr::Column(_));
             let value = scope
                 .value(expr)
                 .filter(|value| is_plain && is_groupable(value.kind))?;
-            Some(in_bytes(value, bytewise))
+            let by = in_bytes(value.clone(), rules);
+            // All texts of a group have the same bytes, so any of them is the text.
+            let shown = match value.kind == Kind::Text && rules.bytes_are_binary {
+                true => format!("min({})", value.sql),
+                false => by.sql.clone(),
+            };
+            Some((
+                Value {
+                    sql: shown,
+                    ..value
+                },
+                by.sql,
+            ))
         };
-        let groups: Option<Vec<Value>> = aggregate.group_expr.iter().map(group).collect();
-        let mut columns = groups?;
-        let texts = columns.iter().map(|value| value.sql.clone()).collect();
+        let groups: Option<Vec<(Value, String)>> = aggregate.group_expr.iter().map(group).collect();
+        let (mut columns, texts): (Vec<_>, Vec<_>) = groups?.into_iter().unzip();
         let fields = aggregate.schema.fields().iter().skip(columns.len());
         for (expr, field) in aggregate.aggr_expr.iter().zip(fields) {
-            columns.push(aggregated(expr, field.data_type(), &scope, bytewise)?);
+            columns.push(aggregated(expr, field.data_type(), &scope, rules)?);
         }
         open.rows = match columns.len() == aggregate.aggr_expr.len() {
             true => 1.0,
@@ -304,6 +318,9 @@ impl Select {
         if on.is_empty() || self.tables + other.tables > MAX_TABLES {
             return None;
         }
+        if join_type == JoinType::Full && !self.rules().full_joins {
+            return None;
+        }
         let (a, b) = match join_type {
             JoinType::Inner => (self.open(names), other.open(names)),
             JoinType::LeftSemi | JoinType::LeftAnti => (self.open(names), other.open(names)),
@@ -313,6 +330,10 @@ impl Select {
             _ => return None,
         };
         let matches = matching(&a, &b, (left, right), on, filter)?;
+        let is_exists = matches!(join_type, JoinType::LeftSemi | JoinType::LeftAnti);
+        if is_exists && !a.rules().exists_with_texts && a.compares_texts(left, on, filter) {
+            return None;
+        }
         Some(match join_type {
             JoinType::Inner => a.merged(b, matches),
             JoinType::LeftSemi => a.existing(&b, matches, ""),
@@ -321,6 +342,20 @@ impl Select {
             JoinType::Right => a.outer(b, &matches, "RIGHT"),
             _ => a.outer(b, &matches, "FULL"),
         })
+    }
+
+    /// Whether the conditions of a join are about texts of this side, whose fields are `schema`.
+    fn compares_texts(
+        &self,
+        schema: &DFSchema,
+        on: &[(Expr, Expr)],
+        filter: Option<&Expr>,
+    ) -> bool {
+        let own = on.iter().map(|(own, _)| own).chain(filter);
+        own.flat_map(Expr::column_refs)
+            .filter_map(|column| schema.maybe_index_of_column(column))
+            .filter_map(|index| self.columns.get(index))
+            .any(|value| value.kind.is_text())
     }
 
     fn merged(mut self, other: Self, matches: Vec<String>) -> Self {
@@ -405,14 +440,14 @@ fn matching(
 
 /// Whether equal values of it are the same group everywhere. A float has two zeros.
 fn is_groupable(kind: Kind) -> bool {
-    !matches!(kind, Kind::Opaque | Kind::Float)
+    !matches!(kind, Kind::Opaque | Kind::Float | Kind::LongText)
 }
 
 /// A text that is compared by its bytes.
-fn in_bytes(value: Value, bytewise: &str) -> Value {
+fn in_bytes(value: Value, rules: &Rules) -> Value {
     match value.kind {
         Kind::Text => Value {
-            sql: value.sql + bytewise,
+            sql: rules.bytes(&value.sql),
             ..value
         },
         _ => value,
@@ -420,7 +455,7 @@ fn in_bytes(value: Value, bytewise: &str) -> Value {
 }
 
 /// An aggregate as SQL, if the engine computes the same.
-fn aggregated(expr: &Expr, result: &Physical, scope: &Scope<'_>, bytewise: &str) -> Option<Value> {
+fn aggregated(expr: &Expr, result: &Physical, scope: &Scope<'_>, rules: &Rules) -> Option<Value> {
     let Expr::AggregateFunction(AggregateFunction { func, params }) = expr.clone().unalias() else {
         return None;
     };
@@ -448,13 +483,16 @@ fn aggregated(expr: &Expr, result: &Physical, scope: &Scope<'_>, bytewise: &str)
     let (sql, kind) = match (func.name(), of.kind, distinct) {
         ("count", _, false) => (format!("count({})", of.sql), Kind::Integer),
         ("count", kind, true) if is_groupable(kind) => (
-            format!("count(DISTINCT {})", in_bytes(of, bytewise).sql),
+            format!("count(DISTINCT {})", in_bytes(of, rules).sql),
             Kind::Integer,
         ),
-        ("min" | "max", kind, _) if kind.is_ordered() => (
-            format!("{}({})", func.name(), in_bytes(of, bytewise).sql),
-            kind,
+        ("min" | "max", Kind::Text, _) => (
+            rules.text_again(&format!("{}({})", func.name(), rules.bytes(&of.sql))),
+            Kind::Text,
         ),
+        ("min" | "max", kind, _) if kind.is_ordered() => {
+            (format!("{}({})", func.name(), of.sql), kind)
+        }
         ("sum", Kind::Integer, false) => (format!("sum({})", of.sql), Kind::Decimal),
         ("sum", kind @ (Kind::Decimal | Kind::Float), false) => (format!("sum({})", of.sql), kind),
         ("avg", Kind::Decimal, false) => (average(&of.sql, result, scope.dialect)?, Kind::Decimal),
@@ -477,6 +515,12 @@ fn average(of: &str, result: &Physical, dialect: Dialect) -> Option<String> {
                 "(div(sum({of}) * 1{factor}, count({of})) * 0.{last}1)"
             ))
         }
+        // The quotient has four digits more than the sum, the last one rounded. With sixteen more it cannot be rounded up
+        // to the next digit that is kept: the distance is at least one part in the number of rows.
+        Dialect::Mysql if scale <= MAX_AVERAGED_SCALE => Some(format!(
+            "TRUNCATE(sum({of}) * 1.{} / count({of}), {scale})",
+            "0".repeat(16)
+        )),
         _ => None,
     }
 }
