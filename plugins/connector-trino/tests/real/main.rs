@@ -13,7 +13,9 @@
 mod cancelling;
 mod catalog;
 mod host;
+mod moving;
 mod policies;
+mod postgres;
 mod programs;
 mod statements;
 mod tpch;

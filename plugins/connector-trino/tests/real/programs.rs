@@ -18,6 +18,11 @@ impl Program {
     pub fn start(program: &str, prepare: impl FnOnce(&mut Command)) -> Self {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", program]);
+        Self::of(command, prepare)
+    }
+
+    /// As [`Program::start`], of a command that sees to its own end.
+    pub fn of(mut command: Command, prepare: impl FnOnce(&mut Command)) -> Self {
         command.stdin(Stdio::null());
         prepare(&mut command);
         Self(command.spawn().expect("a program that can be started"))

@@ -35,7 +35,7 @@ const HEADERS: [&str; 3] = [
 ];
 
 /// Makes DuckDB's data and answers, which takes a few seconds.
-fn made() -> PathBuf {
+pub fn made() -> PathBuf {
     let folder = target().join("tpch/0.01");
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/tpch/make.py");
     let made = Command::new(built("duckdb/bin/python"))
@@ -68,7 +68,7 @@ fn views(trino: &Trino) {
 }
 
 /// What DuckDB writes otherwise: Trino casts no text to a date so, and groups by no alias.
-fn adapted(sql: &str) -> String {
+pub fn adapted(sql: &str) -> String {
     sql.replace("CAST('", "DATE('")
         .replace("' AS date)", "')")
         .replace("GROUP BY\n        supplier_no", "GROUP BY l_suppkey")
@@ -80,7 +80,7 @@ fn number(cell: &Value) -> Option<f64> {
 }
 
 /// Equal but for the last digits of divisions, which each engine cuts elsewhere, and blanks at the end.
-fn are_equal(a: &Value, b: &Value) -> bool {
+pub fn are_equal(a: &Value, b: &Value) -> bool {
     match (number(a), number(b)) {
         (Some(a), Some(b)) => (a - b).abs() <= 1e-2 * a.abs().clamp(1.0, 1e4),
         _ => match (a.as_str(), b.as_str()) {
