@@ -30,6 +30,18 @@ struct Window {
     lines: u32,
 }
 
+/// Text with its control characters escaped. Quotes stay: people read this.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '"' | '\'' | '\\' => line.push(letter),
+            letter => line.extend(letter.escape_debug()),
+        }
+    }
+    line
+}
+
 impl GuestLog {
     /// Longest line, in bytes.
     const MAX_LINE: usize = 2_048;
@@ -60,7 +72,7 @@ impl GuestLog {
 
     /// As [`Self::redacted`], on one line.
     pub fn clean(&self, text: &str, max: usize) -> String {
-        let escaped = self.redacted(text, max).escape_debug().to_string();
+        let escaped = one_line(&self.redacted(text, max));
         truncated(&escaped, max).to_owned()
     }
 
@@ -69,6 +81,14 @@ impl GuestLog {
         if self.admit() {
             let (plugin, target) = (self.plugin.as_str(), self.target.as_str());
             tracing::info!(plugin, target, why, "refused a plugin");
+        }
+    }
+
+    /// Logs that a request was not sent because the host got no access token, within the rate limit of the plugin.
+    pub fn without_token(&self, why: &str) {
+        if self.admit() {
+            let (plugin, target) = (self.plugin.as_str(), self.target.as_str());
+            tracing::info!(plugin, target, reason = why, "no access token for a plugin");
         }
     }
 

@@ -46,18 +46,16 @@ impl Refusals {
 
     /// Records why something was refused. The first reason of a call stays: later ones mostly follow from it.
     pub fn note(&self, why: &str) {
-        self.record(why, Refusal::NotAllowed);
-    }
-
-    /// As [`Self::note`], for a request that had no access token.
-    pub fn note_no_token(&self, why: &str) {
-        self.record(why, Refusal::NoToken);
-    }
-
-    fn record(&self, why: &str, refusal: fn(String) -> Refusal) {
         let why = self.log.clean(why, MAX_REASON);
         self.log.refused(&why);
-        lock(&self.first).get_or_insert_with(|| refusal(why));
+        lock(&self.first).get_or_insert_with(|| Refusal::NotAllowed(why));
+    }
+
+    /// As [`Self::note`], for a request that had no access token. The guest asked for nothing that it may not have.
+    pub fn note_no_token(&self, why: &str) {
+        let why = self.log.clean(why, MAX_REASON);
+        self.log.without_token(&why);
+        lock(&self.first).get_or_insert_with(|| Refusal::NoToken(why));
     }
 
     /// Cleans a guest's text for use in a reason.

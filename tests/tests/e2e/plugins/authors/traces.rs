@@ -23,9 +23,9 @@ async fn what_a_plugin_in_python_says_and_throws_has_its_lines() {
     let called = PYTHON.line(0, "total([\"one\"])");
     let frames = [
         "TypeError: unsupported operand type(s)".to_owned(),
-        format!(r#"File \"lib.py\", line {thrown}, in total"#),
+        format!(r#"File "lib.py", line {thrown}, in total"#),
         "result += number".to_owned(),
-        format!(r#"File \"plugin.py\", line {called}, in scan"#),
+        format!(r#"File "plugin.py", line {called}, in scan"#),
     ];
     lines(&PYTHON, frames.into()).await;
 }
