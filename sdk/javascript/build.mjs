@@ -33,6 +33,13 @@ const root = process.cwd();
 /** What imports the plugin: a name in messages, not a file. */
 const ENTRY = "mindhost/entry.js";
 
+/** Why the runtime could not be prepared. */
+function why() {
+  const [major] = process.versions.node.split(".");
+  if (Number(major) < 22) return `that needs Node 22 or newer, and this is Node ${process.versions.node}`;
+  return "this version of componentize-qjs is unknown; use the one that package.json of a new project names";
+}
+
 /** What is wrong with the project, said in full. */
 class Mistake extends Error {}
 
@@ -48,7 +55,7 @@ async function build(plugin, manifestPath, output, optSize) {
     const jsPath = join(sdk, "entry.js");
     const { componentize } = await tool("componentize-qjs");
     const runtimeBytes = runtime(optSize);
-    if (!runtimeBytes) console.error("this version of componentize-qjs is unknown: the build is not reproducible");
+    if (!runtimeBytes) console.error(`the build is not reproducible: ${why()}`);
     const chosen = runtimeBytes ? { runtimeBytes } : { sync: true, optSize };
     const { component } = await componentize({ witPath, jsSource, jsPath, moduleRoot: root, world, ...chosen });
     writeFileSync(output, withWasi(component));

@@ -46,7 +46,8 @@ export const post = (url, body, options = {}) => request(url, { ...options, meth
 
 /**
  * The bodies of a paged answer as JSON, one page after another. `next(body, response)` gives the URL of the next page
- * (relative to the last one or whole), or `{url?, body?}` where the page is asked for by POST, or nothing at the end.
+ * (relative to the last one or whole), or `{url?, body?}` where the page is asked for by POST; null, undefined, false or
+ * an empty text end it.
  * Without it the header `Link` with `rel="next"` says.
  */
 export function* pages(url, { next = linked, exact = false, ...options } = {}) {
@@ -63,7 +64,7 @@ export function* pages(url, { next = linked, exact = false, ...options } = {}) {
     const page = exact ? response.exactJson() : response.json();
     yield page;
     const step = next(page, response);
-    if (step === null || step === undefined || step === "") return;
+    if (!step) return;
     if (typeof step === "object") body = step.body ?? body;
     at = resolve(at, typeof step === "string" ? step : (step.url ?? at));
   }

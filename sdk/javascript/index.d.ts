@@ -304,13 +304,13 @@ export interface RequestOptions {
 /** How pages are asked for. */
 export interface PageOptions extends RequestOptions {
   /**
-   * The URL of the next page, whole or relative to the last; for POST `{url?, body?}`; nothing at the end. When left
-   * out, the header `Link` with `rel="next"` says.
+   * The URL of the next page, whole or relative to the last; for POST `{url?, body?}`; null or false at the end. When
+   * left out, the header `Link` with `rel="next"` says.
    */
   next?: (
     page: any,
     response: Response,
-  ) => string | { url?: string; body?: string | Uint8Array } | null | undefined;
+  ) => string | { url?: string; body?: string | Uint8Array } | false | null | undefined;
   /** Pages come from `exactJson`. */
   exact?: boolean;
 }

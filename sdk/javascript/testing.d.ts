@@ -49,7 +49,7 @@ export interface ReplayOptions extends Omit<StandInOptions, "http"> {
 /** A host for tests. From here on it is the plugin's. */
 export function standIn(options?: StandInOptions): TestHost;
 
-/** A host whose HTTP comes from a file that was recorded with `RECORD_HTTP=1`. */
+/** A host whose HTTP comes from a file that was recorded with `RECORD_HTTP=1`. Several tests of one run may share it. */
 export function replay(file: string | URL, options?: ReplayOptions): TestHost;
 
 /** A plugin as the host opens it. Each call opens it anew. */

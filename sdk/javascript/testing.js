@@ -48,7 +48,8 @@ export function standIn({ http = refuse, timeLimitMs = 60_000 } = {}) {
 
 /**
  * A stand-in whose HTTP comes from a file of fixtures. With `RECORD_HTTP=1` in the environment, or where the file
- * is missing and `record` is true, requests go to the real server and the file is written. `headers` are for the real
+ * is missing and `record` is true, requests go to the real server and the file is written anew; several tests of one
+ * run may share it. `headers` are for the real
  * server alone (what the host would add: the key), `servers` says where it is for a URL of the tests, and no text of
  * `secrets` is ever written.
  */
@@ -136,7 +137,10 @@ function player(path, fixtures, secrets) {
   return (asked) => {
     const { method, url, body } = masked(asked, secrets);
     const answers = waiting.get(keyOf({ method, url, body }));
-    if (!answers) throw new Error(`${path} has no answer for ${method} ${url}; record it with RECORD_HTTP=1`);
+    if (!answers) {
+      const sent = body ? ` with the body ${body.slice(0, 200)}` : "";
+      throw new Error(`${path} has no answer for ${method} ${url}${sent}; record it with RECORD_HTTP=1`);
+    }
     const { body: stored, ...rest } = answers.length > 1 ? answers.shift() : answers[0];
     return { ...rest, body: typeof stored === "string" ? stored : Buffer.from(stored.base64, "base64") };
   };
@@ -149,8 +153,12 @@ const UNWRITTEN = [
   "connection", "content-encoding", "content-length", "keep-alive", "server", "set-cookie", "transfer-encoding",
 ];
 
+/** What this process has recorded, by file: several tests of it may write into one. */
+const recorded = new Map();
+
 function recorder(path, { headers: extra, servers, secrets }) {
-  const fixtures = [];
+  const fixtures = recorded.get(path) ?? [];
+  recorded.set(path, fixtures);
   return (asked) => {
     const { status, headers: all, base64 } = fetched({
       ...asked,

@@ -116,8 +116,9 @@ def replay(
     """A stand-in whose HTTP comes from a file of fixtures.
 
     With `RECORD_HTTP=1` in the environment, or where the file is missing and `record` is true, requests go to the
-    real server and the file is written. `headers` are for the real server alone (what the host would add: the key),
-    `servers` says where it is for a URL of the tests, and no text of `secrets` is ever written.
+    real server and the file is written anew; several tests of one run may share it. `headers` are for the real server
+    alone (what the host would add: the key), `servers` says where it is for a URL of the tests, and no text of
+    `secrets` is ever written.
     """
     path = Path(path)
     masks = [secret for secret in secrets if secret]
@@ -247,8 +248,9 @@ def _player(path: Path, masks: list[str]) -> Answers:
     def answer(request: Sent) -> Response:
         answers = waiting.get(_key(_asked(request, masks)))
         if not answers:
+            sent = f" with the body {request.body.decode(errors='replace')[:200]}" if request.body else ""
             raise AssertionError(
-                f"{path} has no answer for {request.method} {request.url}; record it with RECORD_HTTP=1"
+                f"{path} has no answer for {request.method} {request.url}{sent}; record it with RECORD_HTTP=1"
             )
         told = answers.pop(0) if len(answers) > 1 else answers[0]
         body = told["body"] if isinstance(told["body"], str) else base64.b64decode(told["body"]["base64"])
@@ -263,8 +265,12 @@ _UNWRITTEN = {
 }  # fmt: skip
 
 
+# What this process has recorded, by file: several tests of it may write into one.
+_recorded: dict[Path, list[dict[str, Any]]] = {}
+
+
 def _recorder(path: Path, extra: Mapping[str, str], servers: Mapping[str, str], masks: list[str]) -> Answers:
-    fixtures: list[dict[str, Any]] = []
+    fixtures = _recorded.setdefault(path.resolve(), [])
 
     def answer(request: Sent) -> Response:
         url = request.url

@@ -27,7 +27,7 @@ fn plugin(dir: &Path, args: &[&str]) -> Output {
 }
 
 /// As [`plugin`], without holding up the test's other tasks.
-async fn plugin_async(dir: &Path, args: &[&str]) -> Output {
+pub async fn plugin_async(dir: &Path, args: &[&str]) -> Output {
     let (dir, args) = (dir.to_owned(), args.iter().map(|arg| (*arg).to_owned()));
     let args: Vec<String> = args.collect();
     let run = move || {
@@ -37,7 +37,7 @@ async fn plugin_async(dir: &Path, args: &[&str]) -> Output {
     tokio::task::spawn_blocking(run).await.unwrap()
 }
 
-fn stdout(output: &Output) -> String {
+pub fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -73,7 +73,7 @@ fn shop() -> tempfile::TempDir {
 }
 
 /// Writes a configuration and gives its name.
-fn config(dir: &Path, content: &Value) -> &'static str {
+pub fn config(dir: &Path, content: &Value) -> &'static str {
     const NAME: &str = "config.json";
     std::fs::write(dir.join(NAME), content.to_string()).unwrap();
     NAME

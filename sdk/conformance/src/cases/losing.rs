@@ -147,11 +147,11 @@ async fn rest(connection: &mut dyn Connection) -> Result<usize, mindhost_base::E
 
 async fn lost_scan(bench: &Bench) -> Verdict {
     let (proxy, data, _) = detour(bench).await?;
-    let mut connection = open(bench, &data).await?;
-    let tables = bench.some_tables(&mut *connection).await?;
+    let tables = bench.some_tables(&mut *open(bench, &data).await?).await?;
     for table in &tables {
         let sql = bench.samples.all_of(table);
-        let whole = read(&mut *connection, &sql, ROWS).await;
+        // A new one for each table: the network of the one before was cut.
+        let whole = read(&mut *open(bench, &data).await?, &sql, ROWS).await;
         let whole = whole.expect_to(format!("`{sql}` runs through a proxy of the kit"))?;
         let mut midway = open(bench, &data).await?;
         let begun = midway.query(&statement(&sql), &usual()).await;

@@ -3,10 +3,11 @@
 //! The file has the form that the SDKs for JavaScript and Python write, too.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +48,7 @@ pub struct Fixtures {
 
 impl Fixtures {
     /// A file of fixtures. With `RECORD_HTTP=1` in the environment, requests go to the real server (through the
-    /// program `curl`) and the file is written.
+    /// program `curl`) and the file is written anew; several tests of one run may share it.
     pub fn in_file(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
@@ -92,7 +93,11 @@ impl Fixtures {
     /// `InvalidConfig` for a file that is not there or has another form.
     pub fn replay(self) -> Result<Replay> {
         let tape = if self.is_recording {
-            FixtureMode::Recording(self, Vec::new())
+            let part = with_recorded(&self.path, |parts| {
+                parts.push(Vec::new());
+                parts.len() - 1
+            });
+            FixtureMode::Recording(self, part)
         } else {
             FixtureMode::playing(self)?
         };
@@ -134,13 +139,14 @@ thread_local! {
 /// The answer of the fixtures in use; none where none are.
 pub(crate) fn send(request: &Request) -> Option<Result<Response>> {
     TAPE.with_borrow_mut(|tape| match tape.as_mut()? {
-        FixtureMode::Recording(fixtures, written) => Some(record(fixtures, written, request)),
+        FixtureMode::Recording(fixtures, part) => Some(record(fixtures, *part, request)),
         FixtureMode::Playing(fixtures, waiting) => Some(play(fixtures, waiting, request)),
     })
 }
 
 enum FixtureMode {
-    Recording(Fixtures, Vec<Fixture>),
+    /// With the number of its part of the file.
+    Recording(Fixtures, usize),
     /// The answers to each request that are left, the next one last.
     Playing(Fixtures, HashMap<RequestKey, Vec<CannedReply>>),
 }
@@ -191,7 +197,15 @@ fn play(
     Ok(answer(told.status, told.headers, body))
 }
 
-fn record(fixtures: &Fixtures, written: &mut Vec<Fixture>, request: &Request) -> Result<Response> {
+/// What this process has recorded, by file: several tests of it may write into one, each a part.
+static RECORDED: Mutex<BTreeMap<PathBuf, Vec<Vec<Fixture>>>> = Mutex::new(BTreeMap::new());
+
+fn with_recorded<T>(path: &Path, change: impl FnOnce(&mut Vec<Vec<Fixture>>) -> T) -> T {
+    let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+    change(recorded.entry(path.to_owned()).or_default())
+}
+
+fn record(fixtures: &Fixtures, part: usize, request: &Request) -> Result<Response> {
     let mut real = request.clone();
     for (own, there) in &fixtures.servers {
         real.url = real.url.replace(&**own, there);
@@ -219,11 +233,15 @@ fn record(fixtures: &Fixtures, written: &mut Vec<Fixture>, request: &Request) ->
         },
     };
     // The last answer to a request stays, so the same one again says nothing new.
-    let before = written.iter().rfind(|one| one.request == fixture.request);
-    if before != Some(&fixture) {
-        written.push(fixture);
-    }
-    save(&fixtures.path, written)?;
+    with_recorded(&fixtures.path, |parts| {
+        if let Some(written) = parts.get_mut(part) {
+            let before = written.iter().rfind(|one| one.request == fixture.request);
+            if before != Some(&fixture) {
+                written.push(fixture);
+            }
+        }
+        save(&fixtures.path, &parts.concat())
+    })?;
     Ok(answer(status, headers, body))
 }
 

@@ -1,5 +1,6 @@
 //! Sources that yield rows and know no SQL: files, a REST API, and scanners that misbehave.
 
+use crate::conformance;
 use axum::{
     Json, Router,
     extract::Query,
@@ -475,4 +476,29 @@ async fn wrong_client_is_told_what_to_check() {
     moved["token_url"] = json!("http://127.0.0.1:1/token");
     let refused = host.patch("/datasources/api", json!({"connection_data": moved}));
     refused.await.expect_error(422, "secret_required");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn client_that_the_endpoint_refuses_is_no_breach_of_the_grants() {
+    let (url, _protected) = Protected::start(false, json!(3600)).await;
+    let folder = tempfile::tempdir().unwrap();
+    let data = json!({"connection_data": client(&url, "wrong")});
+    let data = conformance::config(folder.path(), &data);
+    let guest = build::guest("rest");
+    let guest = guest.to_str().unwrap();
+    let args = [
+        "test",
+        guest,
+        "--config",
+        data,
+        "--filter",
+        "two-scans,within-grants",
+    ];
+    let report = conformance::stdout(&conformance::plugin_async(folder.path(), &args).await);
+    assert!(report.contains("FAIL  two-scans "), "{report}");
+    assert!(
+        report.contains("(invalid_client); check the client's id"),
+        "{report}"
+    );
+    assert!(report.contains("pass  within-grants "), "{report}");
 }

@@ -147,12 +147,12 @@ fn words(new: &New, template: Template) -> anyhow::Result<Vec<(&'static str, Str
         Language::Javascript => (
             "JavaScript",
             "plugin.js",
-            "Building needs Node 18 or newer.",
+            "Building needs Node 18 or newer, and Node 22 for the same bytes from every build.",
         ),
         Language::Typescript => (
             "TypeScript",
             "plugin.ts",
-            "Building needs Node 18 or newer, and the unit tests Node 22.18, which reads TypeScript.",
+            "Building needs Node 18 or newer, Node 22 for the same bytes from every build, and the unit tests Node 22.18, which reads TypeScript.",
         ),
         Language::Python => (
             "Python",

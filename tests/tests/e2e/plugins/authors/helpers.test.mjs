@@ -1,11 +1,16 @@
 // The SDK for JavaScript in plain Node. The variable SDK says where it is.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import test from "node:test";
 
 const sdk = (file) => import(`file://${process.env.SDK}/${file}`);
 const { Decimal, PluginError, control, files, http, json, log, values } = await sdk("index.js");
-const { open, standIn } = await sdk("testing.js");
+const { open, replay, standIn } = await sdk("testing.js");
 
 const items = (...pages) => {
   const told = [...pages];
@@ -180,4 +185,38 @@ test("log lines are lines", () => {
   const host = standIn();
   log.warn("one\ntwo");
   assert.deepEqual(host.logged, [["warn", "one"], ["warn", "two"]]);
+});
+
+test("tests of one run record into one file", async () => {
+  // The recorder waits for its answers, so the server is another process.
+  const code = `require("node:http").createServer((request, response) => response.end("at " + request.url))
+    .listen(0, "127.0.0.1", function () { console.log(this.address().port); })`;
+  const server = spawn(process.execPath, ["-e", code], { stdio: ["ignore", "pipe", "inherit"] });
+  const folder = mkdtempSync(join(tmpdir(), "mindhost-fixtures-"));
+  const file = join(folder, "fixtures.json");
+  try {
+    const [port] = await once(server.stdout, "data");
+    const servers = { "http://a.test": `http://127.0.0.1:${String(port).trim()}` };
+    process.env.RECORD_HTTP = "1";
+    for (const path of ["/one", "/two"]) {
+      replay(file, { servers });
+      assert.equal(http.get(`http://a.test${path}`).text(), `at ${path}`);
+    }
+    delete process.env.RECORD_HTTP;
+    for (const path of ["/two", "/one"]) {
+      replay(file);
+      assert.equal(http.get(`http://a.test${path}`).text(), `at ${path}`);
+    }
+    assert.throws(() => http.post("http://a.test/one", "{ more }"), /no answer for POST .*\{ more \}.*RECORD_HTTP=1/);
+  } finally {
+    delete process.env.RECORD_HTTP;
+    server.kill();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("pages end where next says false", () => {
+  items({ body: "[1]" }, { body: "[2]" });
+  const all = [...http.pages("http://a.test/1", { next: (page) => page[0] < 2 && "http://a.test/2" })];
+  assert.deepEqual(all, [[1], [2]]);
 });

@@ -3,14 +3,18 @@
 import datetime
 import decimal
 import inspect
+import os
 import pathlib
 import re
+import tempfile
+import threading
 import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import mindhost
 from mindhost import Column, Connector, Filter, PluginError, Scanner, Table, Tagged, control, http, log, rows, values
-from mindhost.testing import Response, open_plugin, stand_in
+from mindhost.testing import Response, open_plugin, replay, stand_in
 
 
 def told(*responses: Response) -> Any:
@@ -196,6 +200,32 @@ class Opened(unittest.TestCase):
 
 class Reference(unittest.TestCase):
     """What the reference lists under `mindhost` is there, and the other way round."""
+
+    def test_tests_of_one_run_record_into_one_file(self) -> None:
+        class Server(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(f"at {self.path}".encode())
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "fixtures.json"
+            servers = {"http://a.test": f"http://127.0.0.1:{server.server_port}"}
+            for path in ("/one", "/two"):
+                os.environ["RECORD_HTTP"] = "1"
+                replay(file, servers=servers)
+                del os.environ["RECORD_HTTP"]
+                self.assertEqual(http.get(f"http://a.test{path}").text(), f"at {path}")
+            for path in ("/two", "/one"):
+                replay(file)
+                self.assertEqual(http.get(f"http://a.test{path}").text(), f"at {path}")
+        server.shutdown()
+        server.server_close()
 
     def test_every_name_can_be_imported(self) -> None:
         reference = pathlib.Path(mindhost.__file__).parents[2] / "docs/reference-python.md"

@@ -33,21 +33,32 @@ pub(super) struct Sources {
 
 #[derive(Default)]
 struct LastChange {
-    last: Mutex<Option<Instant>>,
+    last: Mutex<Option<Change>>,
     more: Notify,
+}
+
+/// A file that was saved.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    /// When.
+    pub at: Instant,
+    /// Which; the folder of the project where the system lost count.
+    pub path: PathBuf,
 }
 
 impl Sources {
     /// Watches the folder of a project.
     pub fn watch(folder: &Path) -> anyhow::Result<Self> {
         let heard = Arc::new(LastChange::default());
-        let hears = Arc::clone(&heard);
+        let (hears, whole) = (Arc::clone(&heard), folder.to_owned());
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let Ok(event) = event else { return };
-            let is_source = event.paths.iter().any(|path| !is_made(path));
-            if event.need_rescan() || is_change(event.kind) && is_source {
+            let source = event.paths.iter().find(|path| !is_made(path));
+            let source = source.filter(|_| is_change(event.kind)).cloned();
+            if let Some(path) = source.or_else(|| event.need_rescan().then(|| whole.clone())) {
+                let at = Instant::now();
                 let mut last = hears.last.lock().unwrap_or_else(PoisonError::into_inner);
-                *last = Some(Instant::now());
+                *last = Some(Change { at, path });
                 hears.more.notify_one();
             }
         })?;
@@ -69,20 +80,21 @@ impl Sources {
         Ok(())
     }
 
-    /// Waits until a source differs from what was remembered; gives the time of its save.
-    pub async fn saved(&self) -> Instant {
+    /// Waits until a source differs from what was remembered; gives the last one that was saved.
+    pub async fn saved(&self) -> Change {
         loop {
-            let last = *self
+            let last = self
                 .heard
                 .last
                 .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone();
             match last {
                 None => self.heard.more.notified().await,
-                Some(at) if at.elapsed() < QUIET => {
+                Some(Change { at, .. }) if at.elapsed() < QUIET => {
                     tokio::time::sleep(QUIET.saturating_sub(at.elapsed())).await;
                 }
-                Some(at) => {
+                Some(change) => {
                     *self
                         .heard
                         .last
@@ -91,7 +103,7 @@ impl Sources {
                     // A build writes files too, and an editor touches them.
                     let now = entries(&self.folder).map(|entries| digest(&entries));
                     if now.is_ok_and(|now| now != self.known) {
-                        return at;
+                        return change;
                     }
                 }
             }
