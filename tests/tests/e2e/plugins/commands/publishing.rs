@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use mindhost_tests::{Host, OciRegistry, Value, Version, json};
+use mindhost_tests::{Host, OciRegistry, Value, Version, build, json};
 
 use super::{failed, path, plugin, said};
 
@@ -310,4 +310,75 @@ async fn a_version_is_one_file_and_a_rejected_one_is_not_activated_by_the_bare_n
     // By its number it is.
     let activated = said(&plugin(&host, &["activate", "guest-memory", "0.1.2"]).await);
     assert!(activated.contains("guest-memory 0.1.2"), "{activated}");
+}
+
+/// The names of the plugins of this repository, and the versions that they were built in.
+async fn own_plugins(host: &Host) -> Vec<(String, String)> {
+    let installed = host.get("/plugins").await.expect_status(200).json();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let plugins = installed.as_array().unwrap().iter();
+    plugins
+        .map(|one| (text(&one["name"]), text(&one["versions"][0]["version"])))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_plugins_of_this_repository_are_installed_by_name_from_one_catalogue() {
+    let (registry, author) = (OciRegistry::start(), Author::new().await);
+    let own = own_plugins(&author.host).await;
+    assert!(own.len() >= 10, "{own:?}");
+    let list = author.at("catalogue.json");
+    let list = path(&list);
+    for (name, version) in &own {
+        let file = author.at(&format!("{name}.wasm"));
+        fs::copy(build::plugins_dir().join(format!("{name}.wasm")), &file).unwrap();
+        said(&author.run(&["sign", path(&file)]).await);
+        let reference = registry.reference(&format!("plugins/{name}:{version}"));
+        said(&plugin(&author.host, &["push", path(&file), &reference]).await);
+        let add = ["catalogue", "add", list, &reference, "--name", "ours"];
+        said(&author.run(&add).await);
+    }
+    let catalogue = registry.reference("plugins/catalogue:latest");
+    said(&plugin(&author.host, &["catalogue", "push", list, &catalogue]).await);
+
+    let reader = Host::builder()
+        .env("MINDHOST_PLUGINS__REQUIRE_SIGNATURE", "true")
+        .env("MINDHOST_PLUGINS__TRUSTED_KEYS", &author.public)
+        .env(
+            "MINDHOST_PLUGINS__CATALOGUES",
+            pinned(&[("ours", &catalogue, &author.public)]),
+        )
+        .start()
+        .await;
+    let found = said(&plugin(&reader, &["search"]).await);
+    let listed = found.lines().filter(|line| !line.starts_with(' '));
+    assert_eq!(listed.count(), own.len(), "{found}");
+    for (name, version) in &own {
+        let line = format!("{name} {version}  ");
+        assert!(
+            found.lines().any(|one| one.starts_with(&line)),
+            "{line} in {found}"
+        );
+        said(&plugin(&reader, &["install", name]).await);
+    }
+    let installed = reader.get("/plugins").await.expect_status(200).json();
+    for one in installed.as_array().unwrap() {
+        assert!(one["versions"][0]["signer"].is_string(), "{one}");
+    }
+    assert_eq!(installed.as_array().unwrap().len(), own.len());
+
+    // Those that a first question needs, from nothing.
+    for name in ["connector-sqlite", "model-offline"] {
+        said(&plugin(&reader, &["activate", name]).await);
+    }
+    let sql = "CREATE TABLE item (id INTEGER); INSERT INTO item VALUES (1), (2)";
+    reader.sqlite("shop", sql).await.load().await;
+    let provider = json!({"name": "own", "plugin": "model-offline", "default": true});
+    reader.post("/providers", provider).await.expect_status(201);
+    let mind = reader.mind("clerk").datasource("shop").create().await;
+    let answer = mind
+        .ask("How many items are there?")
+        .await
+        .expect_status(200);
+    assert!(answer.text().contains('2'), "{}", answer.text());
 }
