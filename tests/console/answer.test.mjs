@@ -45,9 +45,48 @@ test("answer is rated, the rating is changed, and a comment is added", async () 
   await visit(page, "/console/data");
   await page.getByRole("button", { name: "This is right" }).waitFor({ state: "detached" });
   await visit(page, path);
+  await page.locator("[aria-pressed=true][aria-label='This is wrong']").waitFor();
+  await page.getByRole("button", { name: "Change the comment" }).waitFor();
   await page.getByRole("button", { name: "This is right" }).click();
   await page.locator("[aria-pressed=true][aria-label='This is right']").waitFor();
   assert.equal((await feedback())[0].rating, "up");
+  watch.check();
+  await context.close();
+});
+
+test("answer that is opened later has its steps, its statement and its proposals", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  const answer = await ask(page, "Average order total per channel");
+  const shown = async () => {
+    await answer.locator(".steps > summary").click();
+    await answer.getByText("Ran SQL").waitFor();
+    return {
+      steps: await answer.locator(".steps li strong").allTextContents(),
+      sql: await answer.locator(".steps li pre").allTextContents(),
+      proposals: await answer.getByRole("list", { name: "Ask next" }).getByRole("button").allTextContents(),
+      assumed: await answer.locator(".assumptions li").allTextContents(),
+    };
+  };
+  const before = await shown();
+  assert(before.steps.length > 0 && before.sql.length > 0 && before.proposals.length > 0, JSON.stringify(before));
+  const path = new URL(page.url()).pathname;
+  await visit(page, "/console/data");
+  await answer.waitFor({ state: "detached" });
+  await visit(page, path);
+  await answer.waitFor();
+  assert.deepEqual(await shown(), before);
+  watch.check();
+  await context.close();
+});
+
+test("question whose answer is gone says so", async () => {
+  const made = await server.api("POST", "/responses", { model: "analyst", input: "How many reviews are there?" });
+  const { conversation, output } = made;
+  await server.api("DELETE", `/conversations/${conversation.id}/items/${output[0].id}`);
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, `/console/ask/${conversation.id}`);
+  await page.getByText("No answer is stored for this question.").waitFor();
   watch.check();
   await context.close();
 });

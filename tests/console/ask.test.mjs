@@ -37,6 +37,7 @@ test("link of the demo opens the console signed in, and one click asks", async (
   const again = await openPage(browser, server);
   await again.page.goto(server.link);
   await again.page.getByText("this link was used already").waitFor();
+  await again.page.getByRole("alert").getByText(/^Request [0-9a-f-]{36}/).waitFor();
   await again.context.close();
 });
 
@@ -85,14 +86,43 @@ test("question is answered with its steps, its SQL and its rows", async () => {
   await grid.getByRole("rowheader").nth(2).waitFor();
   assert.equal(await grid.getAttribute("aria-rowcount"), "4");
   await page.getByRole("navigation", { name: "Conversations" }).getByRole("link", { name: /Average order total per channel/ }).waitFor();
-  // The address of the message leads to it, also for somebody who comes from elsewhere.
-  const address = new URL(await answer.locator(".turn-foot a").getAttribute("href"), server.url);
   watch.check();
   await context.close();
-  const other = await openPage(browser, server);
-  await signIn(other.page, server, server.key, address.pathname);
-  await other.page.locator("article.marked .prose table").waitFor();
-  await other.context.close();
+});
+
+test("link to a message opens for those who may read it", async () => {
+  const owner = await server.keyOf("user");
+  const made = await server.api("POST", "/responses", { model: "analyst", input: "Average order total per channel" }, owner);
+  const { page, watch, context } = await openPage(browser, server);
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await signIn(page, server, owner, `/console/ask/${made.conversation.id}`);
+  const answer = page.locator("article.assistant").last();
+  await answer.getByRole("button", { name: "Copy the link" }).click();
+  await answer.getByRole("button", { name: "Copied" }).waitFor();
+  const link = new URL(await page.evaluate(() => navigator.clipboard.readText()));
+  assert.equal(link.origin, server.url);
+  watch.check();
+  await context.close();
+
+  // An admin reads it, with its rows, and cannot add to it or rate it in the owner's place.
+  const admin = await openPage(browser, server);
+  await signIn(admin.page, server, await server.keyOf("admin"), link.pathname);
+  const marked = admin.page.locator("article.marked");
+  await marked.locator(".prose table").waitFor();
+  await marked.getByText(/\d steps/).waitFor();
+  await admin.page.getByText("Another key owns this conversation").waitFor();
+  assert.equal(await admin.page.getByLabel("Question", { exact: true }).count(), 0);
+  assert.equal(await marked.getByRole("button", { name: "This is right" }).count(), 0);
+  admin.watch.check();
+  await admin.context.close();
+
+  // Another user is told what the server says.
+  const stranger = await openPage(browser, server);
+  await signIn(stranger.page, server, await server.keyOf("user"), link.pathname);
+  const refused = stranger.page.getByRole("alert");
+  await refused.getByText(/Request/).waitFor();
+  assert.equal(await stranger.page.locator("article").count(), 0);
+  await stranger.context.close();
 });
 
 test("statement is changed and run, and its rows are told apart", async () => {
@@ -161,6 +191,43 @@ test("long result is scrolled to its end, and exported whole", async () => {
   await context.close();
 });
 
+test("export shows how far it is, and is stopped", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  const answer = await runSql(page, "SELECT id FROM orders ORDER BY id LIMIT 9");
+  await answer.getByText("9 rows").waitFor();
+  // The file is given out by hand, so that there is time to look.
+  await page.evaluate(() => {
+    const real = window.fetch;
+    window.fetch = async (request, init) => {
+      const { pathname } = new URL(request.url ?? request, location.href);
+      if (!pathname.endsWith("/export")) return real(request, init);
+      request.signal.addEventListener("abort", () => { window.isAborted = true; });
+      const body = new ReadableStream({
+        start(controller) {
+          window.give = (text) => controller.enqueue(new TextEncoder().encode(text));
+          request.signal.addEventListener("abort", () => controller.error(request.signal.reason));
+        },
+      });
+      return new Response(body, { headers: { "Content-Type": "text/csv" } });
+    };
+  });
+  await answer.getByRole("button", { name: "Export CSV" }).click();
+  const progress = answer.getByRole("progressbar", { name: "Export" });
+  await progress.waitFor();
+  assert.equal(await progress.getAttribute("value"), null, "nothing is known before the first byte");
+  await page.waitForFunction(() => window.give);
+  await page.evaluate(() => window.give("id\n1\n2\n3\n4\n"));
+  await answer.getByText("11 bytes").waitFor();
+  assert.equal(await progress.evaluate((bar) => bar.value), 0.5);
+  await answer.getByRole("button", { name: "Stop" }).click();
+  await answer.getByRole("button", { name: "Export CSV" }).waitFor();
+  assert.equal(await progress.count(), 0);
+  assert.equal(await page.evaluate(() => window.isAborted), true, "the server goes on sending");
+  watch.check();
+  await context.close();
+});
+
 test("answer is stopped, down to the database", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server);
@@ -217,15 +284,30 @@ test("text is copied with and without the browser's clipboard", async () => {
   await context.close();
 });
 
-test("conversations are found by their questions, and deleted", async () => {
+test("conversations are found by what was said in them, and deleted", async () => {
   const { page, watch, context } = await openPage(browser, server);
-  await server.api("POST", "/responses", { model: "analyst", input: "How many reviews are there?" });
-  await signIn(page, server);
+  const own = await server.keyOf("user");
+  const begun = await server.api("POST", "/conversations", { metadata: { title: "Weekly figures" } }, own);
+  const made = await server.api("POST", "/responses", { model: "analyst", input: "How many reviews are there?", conversation: begun.id }, own);
+  await server.api("POST", "/responses", { model: "analyst", input: "How many customers are there?" }, own);
+  const from = made.output[0].sql.split("\n").at(-1);
+  assert.match(from, /reviews/);
+  await signIn(page, server, own);
   const list = page.getByRole("navigation", { name: "Conversations" });
-  await page.getByLabel("Search the conversations").fill("many REVIEWS");
+  const search = page.getByLabel("Search the conversations");
   const found = list.getByRole("listitem");
-  await found.nth(1).waitFor({ state: "detached" });
-  await found.getByRole("link", { name: /How many reviews/ }).waitFor();
+  await search.fill("no such words in any of them");
+  await list.getByText("Nothing found.").waitFor();
+  // By a later question, in other letters, by the statement of the answer, and by the title.
+  for (const text of ["many REVIEWS", from, "weekly FIG"]) {
+    await search.fill(text);
+    await list.getByRole("link", { name: /Weekly figures/ }).waitFor();
+    assert.equal(await found.count(), 1, text);
+    await search.fill("no such words in any of them");
+    await list.getByText("Nothing found.").waitFor();
+  }
+  await search.fill("many REVIEWS");
+  await found.getByRole("link", { name: /Weekly figures/ }).waitFor();
   await found.hover();
   await found.getByRole("button", { name: /Delete the conversation/ }).click();
   await page.getByRole("button", { name: "Delete", exact: true }).click();
@@ -248,7 +330,7 @@ test("wrong key is refused in the server's words, and a revoked one ends the ses
   const ended = page.getByRole("button", { name: "Sign in" }).waitFor();
   await Promise.any([page.getByRole("link", { name: "Minds" }).click(), ended]);
   await ended;
-  await page.getByRole("status").waitFor();
+  await page.getByRole("alert").getByText(/Request/).waitFor();
   watch.check();
   await context.close();
 });

@@ -1,5 +1,7 @@
 // Datasources and Minds: connect, look, describe, search, draw, make, change.
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { browser, server } from "./demo.mjs";
 import { openPage, signIn } from "./support.mjs";
@@ -18,6 +20,33 @@ test("database is connected with a form of its connector, and tried first", asyn
   // The catalog loads while one looks.
   await page.getByRole("link", { name: "suppliers" }).waitFor();
   await page.getByText(/tables$/).first().waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("run that reads a large catalog is stopped", async () => {
+  const database = new DatabaseSync(join(server.dir, "files/default/large.db"));
+  const columns = Array.from({ length: 8 }, (_, index) => `c${index}`);
+  database.exec("BEGIN");
+  for (let table = 0; table < 150; table++) {
+    database.exec(`CREATE TABLE t${table} (${columns.join(", ")})`);
+    const values = columns.map((_, index) => `i * ${index + 1}`).join(", ");
+    database.exec(`INSERT INTO t${table} WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT ${values} FROM n`);
+  }
+  database.exec("COMMIT");
+  database.close();
+  await server.api("POST", "/datasources", { name: "large", engine: "sqlite", connection_data: { path: "large.db" } });
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, "/console/data/large");
+  await page.getByRole("button", { name: "Read again" }).click();
+  await page.getByRole("progressbar", { name: "Reading the catalog" }).waitFor();
+  await page.getByRole("button", { name: "Stop reading" }).click();
+  await page.getByText("Stopped", { exact: true }).first().waitFor();
+  await page.getByRole("button", { name: "Read again" }).waitFor();
+  const { status, tables } = await server.api("GET", "/datasources/large/catalog");
+  assert.equal(status.overall_status, "CANCELLED");
+  assert(tables.filter((one) => one.status === "COMPLETED").length < 150);
+  await server.api("DELETE", "/datasources/large");
   watch.check();
   await context.close();
 });

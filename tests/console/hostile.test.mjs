@@ -14,6 +14,7 @@ before(async () => {
   writeDatabase(join(server.dir, "files/default/hostile.db"));
   await server.api("POST", "/datasources", { name: "hostile", engine: "sqlite", connection_data: { path: "hostile.db" }, description: PAYLOADS[0] });
   await server.api("POST", "/datasources/hostile/catalog/refresh?wait=60", {});
+  await server.api("PATCH", "/datasources/hostile/catalog/tables/main.texts", { description: "safe\u202Etxt.exe <img src=x onerror=pwned()>" });
   const parameters = { allow_direct_queries: true, system_prompt: PAYLOADS.join("\n") };
   await server.api("POST", "/minds", { name: "hostile", datasources: ["hostile"], parameters });
   await server.api("POST", "/keys", { name: "<img src=x onerror=pwned()>", role: "user" });
@@ -64,6 +65,15 @@ test("names of tables and descriptions", async () => {
   await look("/console/data", (page) => page.getByText(PAYLOADS[0]).waitFor());
   await look("/console/data/hostile", (page) => page.getByRole("link", { name: `0 ${PAYLOADS[0]}` }).waitFor());
   await look("/console/data/hostile/diagram", (page) => page.locator(".table-box").nth(39).waitFor());
+});
+
+test("names, descriptions and values that a search finds", async () => {
+  for (const wanted of ["pwned", "<", "\u202E"]) {
+    await look(`/console/data/search?q=${encodeURIComponent(wanted)}`, async (page) => {
+      await page.getByText(/catalogs searched/).waitFor();
+      await page.locator(".hits mark").first().waitFor();
+    }, async (page) => assert(!(await page.locator(".hits").allTextContents()).some((text) => text.includes("\u202E"))));
+  }
 });
 
 test("every payload as a description of a table, and of a column", async () => {

@@ -1,52 +1,206 @@
-// Operators: look at a plugin file, install it, let it serve a share, roll back; look after keys and workspaces.
+// Operators: look at a plugin file, install it, let it serve a share, roll back; what a version may do, and what it used.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { browser, server } from "./demo.mjs";
-import { openPage, signIn } from "./support.mjs";
+import { inspect, openPage, signIn } from "./support.mjs";
 
 const MODEL = "model-offline";
+const ORIGIN = "https://models.example";
 
-/** The offline model as its next version: with another number, in its manifest and in what it says of itself. */
-function otherVersion() {
-  const manifest = readFileSync(new URL(`../../plugins/${MODEL}/manifest.json`, import.meta.url), "utf8");
-  const [old, next] = ['"version": "0.1.0"', '"version": "0.1.9"'];
-  assert(manifest.includes(old));
+/** The offline model as another version. It says the manifest that it was built with, so that is replaced in its code, by
+ * one of the same length. `change` changes the manifest. */
+function versionOf(number, change = (manifest) => manifest) {
   const built = readFileSync(join(process.env.TEST_PLUGINS, `${MODEL}.wasm`), "latin1");
-  const [described, code, file] = [".next.json", ".code.wasm", ".next.wasm"].map((name) => join(server.dir, name));
-  writeFileSync(described, manifest.replace(old, next));
+  const old = readFileSync(new URL(`../../plugins/${MODEL}/manifest.json`, import.meta.url), "latin1");
+  assert(built.includes(old), "the plugin holds another manifest");
+  const next = JSON.stringify(change({ ...JSON.parse(old), version: number })).padEnd(old.length);
+  assert.equal(next.length, old.length, "the manifest is too long");
+  const [described, code, file] = [".json", ".code.wasm", ".wasm"].map((end) => join(server.dir, number + end));
+  writeFileSync(described, next, "latin1");
   writeFileSync(code, built.replaceAll(old, next), "latin1");
   execFileSync(process.env.TEST_PROGRAM, ["plugin", "pack", code, "--manifest", described, "--output", file]);
   return file;
 }
 
-test("version is looked at, installed, serves a share, and is rolled back", async () => {
-  const { page, watch, context } = await openPage(browser, server);
+/** A manifest of a model that may reach a host, which the offline one must not. */
+function wider(manifest) {
+  const properties = { base_url: { type: "string", "x-destination": true } };
+  const connection_data = { ...manifest.connection_data, properties };
+  return { ...manifest, description: "Reaches a host.", http: [{ url: "base_url", default: ORIGIN }], connection_data };
+}
+
+const ask = () => server.api("POST", "/responses", { model: "analyst", input: "How many orders are there?", store: false });
+const cardOf = (page, number) => page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: number }) });
+
+async function install(page, file, number) {
+  await page.goto(`${server.url}/console/plugins`);
   await signIn(page, server, server.key, "/console/plugins");
-  await page.locator("input[type=file]").setInputFiles(otherVersion());
-  await page.getByRole("heading", { name: /0\.1\.9/ }).waitFor();
+  await page.locator("input[type=file]").setInputFiles(file);
+  await page.getByRole("heading", { name: number }).waitFor();
   await page.getByRole("button", { name: "Install", exact: true }).click();
   await page.getByRole("link", { name: "Activate it" }).click();
-  await page.getByRole("button", { name: "Activate …" }).click();
+}
+
+const serves = async () => (await server.api("GET", `/plugins/${MODEL}`)).versions.find((one) => one.status === "active").version;
+
+test("version is looked at, installed, serves a share, and is rolled back", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await install(page, versionOf("0.1.9"), "0.1.9");
+  await cardOf(page, "0.1.9").getByRole("button", { name: "Activate …" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("slider").fill("50");
   await dialog.getByText("50 %").waitFor();
   await dialog.getByLabel("For how many seconds").fill("600");
   await dialog.getByRole("button", { name: "Activate", exact: true }).click();
   await page.getByText("Serves a share of 50").waitFor({ timeout: 60_000 });
-  // Calls go to both, and the curves follow them.
+  // Calls go to both. The table has the server's figures, and the curves follow them.
   const rollout = page.getByRole("region", { name: "Rollout" });
-  const calls = rollout.getByRole("row", { name: /^New/ }).getByRole("cell").first();
-  await rollout.getByRole("row", { name: /^New/ }).waitFor();
-  for (let asked = 0; asked < 8; asked++) await server.api("POST", "/responses", { model: "analyst", input: "How many orders are there?", store: false });
-  await page.waitForFunction((cell) => Number(cell.textContent) > 0, await calls.elementHandle());
-  await rollout.getByRole("img", { name: /latency/ }).waitFor();
+  const row = rollout.getByRole("region", { name: "Since then" }).getByRole("row", { name: /^New/ });
+  const latency = rollout.getByRole("img", { name: /^Mean latency/ });
+  await latency.waitFor();
+  const began = await rollout.locator("p time").getAttribute("datetime");
+  const parts = () => latency.locator("path.new").evaluate((path) => path.getAttribute("d").split("M").length - 1);
+  const burst = async (least) => {
+    for (let asked = 0; asked < 4; asked++) await ask();
+    while ((await parts()) < least) await page.waitForResponse(/\/usage/);
+  };
+  await burst(1);
+  // The server counts the same calls, while the stage goes on.
+  const figures = rollout.getByRole("region", { name: "Since the rollout began" }).getByRole("row", { name: /^New/ });
+  while (/^New0/.test(await figures.textContent())) await page.waitForResponse(/\/plugins\/connector-sqlite$/);
+  assert.match(await figures.textContent(), /ms/);
+  // Seconds without calls are a gap, and no time of 0.
+  for (let polled = 0; polled < 3; polled++) await page.waitForResponse(/\/usage/);
+  await burst(2);
+  const drawn = await latency.locator("path").evaluateAll((paths) => paths.map((path) => path.getAttribute("d")).join(""));
+  const heights = [...drawn.matchAll(/[ML][\d.]+ ([\d.]+)/g)].map((found) => Number(found[1]));
+  assert(heights.length > 1 && heights.every((height) => height < 100), drawn);
+  // A labelled axis each: three values with their unit from 0 up, three times.
+  const figure = rollout.locator("figure").first();
+  const values = await figure.locator(".plot-values span").allTextContents();
+  assert.equal(values.length, 3, `${values}`);
+  assert(values[0] === "0 ms" && values.every((one) => /^[\d.,]+ m?s$/.test(one)), `${values}`);
+  const times = await figure.locator(".plot-times span").allTextContents();
+  assert(times.length === 3 && times.every((one) => /^\d\d:\d\d:\d\d$/.test(one)), `${times}`);
+  assert.deepEqual(await inspect(page, "rollout"), []);
+  // What was seen is still there after another page.
+  const before = await parts();
+  await page.getByRole("link", { name: "Plugins" }).first().click();
+  await page.getByRole("link", { name: /Offline/ }).click();
+  await latency.waitFor();
+  assert((await parts()) >= before);
+  assert.equal(await rollout.locator("p time").getAttribute("datetime"), began);
+  assert(Number(await row.getByRole("cell").first().textContent()) >= 4);
+  assert.match(await row.getByRole("cell").nth(2).textContent(), /^[\d.,]+ m?s$/);
   await page.getByRole("button", { name: "Stop and roll back" }).click();
-  await page.getByRole("table").getByText("Rolled back", { exact: true }).waitFor({ timeout: 60_000 });
-  const [serves] = (await server.api("GET", `/plugins/${MODEL}`)).versions.filter((one) => one.status === "active");
-  assert.equal(serves.version, "0.1.0");
+  await page.getByRole("table").getByText("Rolled back", { exact: true }).first().waitFor({ timeout: 60_000 });
+  assert.equal(await serves(), "0.1.0");
+  // The server's own figures stay with the rollout.
+  const { candidate } = (await server.api("GET", `/plugins/${MODEL}`)).rollouts[0];
+  assert(candidate.calls >= 4, JSON.stringify(candidate));
+  await page.getByRole("region", { name: "Rollouts" }).getByRole("cell", { name: new RegExp(`^${candidate.calls} calls, 0 faults, median`) }).waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("wider rights must be accepted, and the version before is restored afterwards", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  // One that may do no more serves at once, and its rollout completes.
+  await install(page, versionOf("0.1.7"), "0.1.7");
+  await cardOf(page, "0.1.7").getByRole("button", { name: "Activate …" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("It may do no more").waitFor();
+  await dialog.getByRole("slider").fill("0");
+  await dialog.getByRole("button", { name: "Activate", exact: true }).click();
+  await cardOf(page, "0.1.7").getByText("serves", { exact: true }).waitFor({ timeout: 60_000 });
+  await page.getByRole("button", { name: "Roll back to the version before" }).waitFor({ timeout: 60_000 });
+
+  await install(page, versionOf("0.1.8", wider), "0.1.8");
+  const right = `http:base_url=${ORIGIN}`;
+  const card = cardOf(page, "0.1.8");
+  await card.getByRole("button", { name: "Activate …" }).click();
+  await dialog.getByText(right).waitFor();
+  await dialog.getByRole("slider").fill("50");
+  await dialog.getByLabel("For how many seconds").fill("2");
+  const count = async () => (await server.api("GET", `/plugins/${MODEL}`)).rollouts.length;
+  const known = await count();
+  const accept = dialog.getByRole("checkbox", { name: /I accept/ });
+  const activate = dialog.getByRole("button", { name: "Activate", exact: true });
+  await activate.click();
+  assert.equal(await accept.evaluate((box) => box.validity.valueMissing), true);
+  assert.equal(await count(), known, "it is activated without its rights being accepted");
+  await accept.check();
+  await activate.click();
+  await dialog.waitFor({ state: "detached" });
+  // Until the share is over, both versions are called.
+  const stage = async () => (await server.api("GET", `/plugins/${MODEL}`)).rollouts[0].stage;
+  await page.getByText("Serves a share of 50").waitFor({ timeout: 60_000 });
+  while ((await stage()) === "canary") await ask();
+  // The curve marks when the new version took over, and the table has what the server counted.
+  const rollout = page.getByRole("region", { name: "Rollout" });
+  await rollout.locator(".plot .mark").first().waitFor({ state: "attached", timeout: 60_000 });
+  await rollout.getByText(/^Serves all, watched from \d/).first().waitFor();
+  const [current] = (await server.api("GET", `/plugins/${MODEL}`)).rollouts;
+  const counted = rollout.getByRole("region", { name: "Since the rollout began" });
+  await counted.getByRole("row", { name: new RegExp(`^Old ${current.stable.calls} 0 [\\d.,]+ m?s [\\d.,]+ m?s$`) }).waitFor();
+  assert.deepEqual(current.accepted_rights.map((one) => one.name), ["http:base_url", right]);
+  await page.getByRole("button", { name: "Stop and roll back" }).click();
+  await page.getByRole("table").getByText("Rolled back", { exact: true }).first().waitFor({ timeout: 60_000 });
+  assert.equal(await serves(), "0.1.7");
+  // Beyond it, too: what was rolled back is not the version before.
+  await page.getByRole("button", { name: "Roll back to the version before" }).click();
+  await cardOf(page, "0.1.0").getByText("serves", { exact: true }).waitFor({ timeout: 60_000 });
+  assert.equal(await serves(), "0.1.0");
+  watch.check();
+  await context.close();
+});
+
+test("plugin's usage by day is a chart of a chosen measure, and a table", async () => {
+  await ask();
+  const { page, watch, context } = await openPage(browser, server);
+  // The server writes what was counted down now and then.
+  const path = "/plugins/connector-sqlite/usage";
+  let days = [];
+  while (days.length === 0) ({ days } = await server.api("GET", path));
+  await signIn(page, server, server.key, "/console/plugins/connector-sqlite");
+  const section = page.getByRole("region", { name: "Usage by day" });
+  await section.getByRole("img", { name: /^Calls by day, from / }).waitFor();
+  const [values, times] = [section.locator(".plot-values span"), section.locator(".plot-times span")];
+  assert.equal(await values.first().textContent(), "0");
+  assert.equal(await times.count(), 3);
+  assert.equal(await section.locator(".bar").count(), 30);
+  const [today] = days;
+  const row = section.getByRole("row", { name: today.day });
+  assert((await row.getByRole("cell").allTextContents()).length === 6);
+  await section.getByLabel("Measure").selectOption("Results");
+  await section.getByRole("img", { name: /^Results by day/ }).waitFor();
+  assert.match(await values.last().textContent(), / [kM]?B$| bytes$/);
+  watch.check();
+  await context.close();
+});
+
+test("plugin's usage says that lines are left out", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await page.route(/connector-sqlite\/usage/, async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), has_more: true } });
+  });
+  await signIn(page, server, server.key, "/console/plugins/connector-sqlite");
+  await page.getByText(/^Only the newest 10,000 lines are counted/).waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("rights of a version are listed", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, await server.keyOf("admin"), "/console/plugins/connector-sqlite");
+  const card = cardOf(page, "0.1.0");
+  await card.getByText(/^\d+ rights?$/).click();
+  await card.getByText("engine:sqlite").waitFor();
+  await card.getByText("file:path", { exact: true }).waitFor();
   watch.check();
   await context.close();
 });
@@ -56,63 +210,6 @@ test("file that is no plugin is refused in the server's words", async () => {
   await signIn(page, server, server.key, "/console/plugins");
   await page.locator("input[type=file]").setInputFiles({ name: "x.wasm", mimeType: "application/wasm", buffer: Buffer.from("nothing") });
   await page.getByRole("alert").getByText(/Request/).waitFor();
-  watch.check();
-  await context.close();
-});
-
-test("key is made for one Mind, shown once, and revoked", async () => {
-  const { page, watch, context } = await openPage(browser, server);
-  await signIn(page, server, server.key, "/console/operations/keys");
-  await page.getByRole("button", { name: "Make a key" }).click();
-  await page.getByLabel("Name").fill("dashboard");
-  await page.getByRole("checkbox", { name: "analyst" }).check();
-  await page.getByRole("button", { name: "Make it" }).click();
-  const text = await page.getByRole("dialog", { name: "The new key" }).locator("code").textContent();
-  assert.equal((await server.api("GET", "/keys/current", undefined, text)).minds[0], "analyst");
-  await page.getByRole("button", { name: "Close" }).click();
-  const row = page.getByRole("row", { name: /dashboard/ });
-  await row.getByRole("button", { name: "Revoke" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
-  await row.getByText("revoked").waitFor();
-  watch.check();
-  await context.close();
-});
-
-test("workspace is made and deleted", async () => {
-  const { page, watch, context } = await openPage(browser, server);
-  await signIn(page, server, server.key, "/console/operations/workspaces");
-  await page.getByLabel("Name of the new workspace").fill("branch");
-  await page.getByRole("button", { name: "Make a workspace" }).click();
-  const row = page.getByRole("row", { name: /branch/ });
-  await row.getByRole("button", { name: "Delete" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await row.waitFor({ state: "detached" });
-  watch.check();
-  await context.close();
-});
-
-test("statement that runs too long is seen and stopped", async () => {
-  const { page, watch, context } = await openPage(browser, server);
-  await signIn(page, server, server.key, "/console/operations/running");
-  await page.getByText("Nothing runs").waitFor();
-  const query = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
-  const asked = server.api("POST", "/responses", { model: "manager", tools: [{ type: "sql_query", query }] }).catch((error) => error);
-  const row = page.getByRole("row").filter({ hasText: query });
-  await row.getByText("SQL").waitFor();
-  await row.getByRole("button", { name: "Stop" }).click();
-  await page.getByText("Nothing runs").waitFor();
-  const { message } = await asked;
-  assert.match(message, /499.*cancelled/s);
-  watch.check();
-  await context.close();
-});
-
-test("health and audit show what happened", async () => {
-  const { page, watch, context } = await openPage(browser, server);
-  await signIn(page, server, server.key, "/console/operations/health");
-  await page.getByRole("cell", { name: "connector-sqlite" }).waitFor();
-  await page.getByRole("link", { name: "Audit" }).click();
-  await page.getByText("POST /console/links").waitFor();
   watch.check();
   await context.close();
 });

@@ -41,16 +41,19 @@ try {
   const cancelled = { question: "How many orders were cancelled?" };
   const baseline = await evaluate({ ...cancelled, sql: "SELECT count(*) FROM orders WHERE status = 'cancelled'" });
   const evaluation = await evaluate({ ...cancelled, rows: [[0]] }, { question: "How many reviews are there?", sql: "SELECT count(*) FROM reviews" });
+  await server.api("POST", "/datasources", { name: "drawer", engine: "files", connection_data: { path: "drawer" } });
   const pages = {
     ask: "/ask",
     conversation: `/ask/${conversation}`,
     ...Object.fromEntries(Object.entries(charts).map(([name, id]) => [name, `/ask/${id}`])),
     data: "/data",
+    search: "/data/search?q=order",
     connect: "/data/new",
     tables: "/data/shop",
     table: "/data/shop/tables/main.orders",
     diagram: "/data/shop/diagram",
     connection: "/data/shop/change",
+    files: "/data/drawer/files",
     minds: "/minds",
     mind: "/minds/manager",
     knowledge: "/minds/analyst/knowledge",
@@ -67,11 +70,14 @@ try {
     plugins: "/plugins",
     plugin: "/plugins/connector-sqlite",
     usage: "/operations/usage",
+    usage_by_plugin: "/operations/usage?by=plugin&days=90",
     running: "/operations/running",
     keys: "/operations/keys",
     attributes: "/operations/keys",
     providers: "/operations/providers",
+    provider: "/operations/providers/new",
     audit: "/operations/audit",
+    audit_failed: "/operations/audit?failed=1",
     workspaces: "/operations/workspaces",
     health: "/operations/health",
   };
@@ -86,6 +92,7 @@ try {
       await visit(page, `/console${path}`);
       await page.waitForFunction(() => !document.querySelector(".loading") && document.querySelector("main h1"));
       if (name === "connect") await page.getByText("SQLite", { exact: true }).click();
+      if (name === "provider") await page.getByRole("radio", { name: /OpenAI-compatible/ }).check();
       if (name === "ask") await page.locator(".suggestions button").first().waitFor();
       if (name === "conversation") {
         await page.locator("details.result > summary").click();

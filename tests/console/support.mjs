@@ -2,7 +2,7 @@
 // elsewhere, no policy is violated, no script fails, and no text becomes a dialog.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,6 +41,33 @@ export async function startDemo() {
   };
   const key = readFileSync(join(dir, "admin.key"), "utf8").trim();
   return new Server(dir, link[0], link[1], key, stop);
+}
+
+/** Starts `mindhost serve` with settings of its own, which the demo does not take, and no data. `TEST_URL` counts as for the
+ * demo, so it must name a server with these settings. */
+export async function startServer(settings) {
+  const { TEST_URL: running, TEST_KEY: known, TEST_DIR: near = null } = process.env;
+  if (running) return new Server(near, null, running, known, async () => {});
+  const dir = mkdtempSync(join(tmpdir(), "mindhost-console-"));
+  const own = { MINDHOST_LISTEN: "127.0.0.1:0", MINDHOST_DATA_DIR: dir, MINDHOST_PLUGINS_DIR: plugins, NO_COLOR: "1" };
+  const child = spawn(program, ["serve"], { env: { ...process.env, ...own, ...settings }, stdio: ["ignore", "pipe", openSync(join(dir, "server.log"), "w")] });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const lines = createInterface({ input: child.stdout });
+  let url = null;
+  for await (const line of lines) {
+    url = /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0];
+    if (url) break;
+  }
+  assert(url, "the server ended before it listened");
+  lines.close();
+  child.stdout.resume();
+  const stop = async () => {
+    child.kill("SIGTERM");
+    await ended;
+    rmSync(dir, { recursive: true, force: true });
+  };
+  const key = readFileSync(join(dir, "admin.key"), "utf8").trim();
+  return new Server(dir, null, url, key, stop);
 }
 
 class Server {

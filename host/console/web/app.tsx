@@ -10,6 +10,7 @@ import { OperationsPage } from "./operations/page";
 import { PluginsPage } from "./plugins/page";
 import { SignInPage } from "./sign_in";
 import { Boundary } from "./ui/boundary";
+import { NotFound } from "./ui/not_found";
 import { Untrusted } from "./ui/text";
 
 const SECTIONS = [
@@ -49,16 +50,6 @@ export function App() {
           {Page ? <Page path={route.value.slice(1)} /> : route.value.length > 0 && <NotFound />}
         </Boundary>
       </main>
-    </div>
-  );
-}
-
-function NotFound() {
-  return (
-    <div class="page">
-      <h1>There is no such page</h1>
-      <p>Or your key may not see it.</p>
-      <p><Link to={href("ask")}>Ask a Mind</Link></p>
     </div>
   );
 }

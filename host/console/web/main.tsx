@@ -5,6 +5,7 @@ import "./styles/parts.css";
 import "./styles/ask.css";
 import "./styles/data.css";
 import "./styles/pages.css";
+import "./styles/plots.css";
 import { App } from "./app";
 import { resume } from "./lib/sign_in";
 

@@ -19,7 +19,7 @@ export function SignInPage() {
       <h1>Mindhost</h1>
       <p class="lead">Questions to your databases, in words and in SQL.</p>
       <form class="card stack" onSubmit={submit}>
-        {endReason.value && !error && <p class="notice" role="status">{endReason.value}</p>}
+        {endReason.value && !error && <Failure error={endReason.value} />}
         <Field label="API key" help="The server's first start printed it, or wrote it to admin.key in the data directory.">
           {(id) => (
             <input

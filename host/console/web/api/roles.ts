@@ -40,6 +40,7 @@ export const ROLES = {
   delete_mind: "editor",
   get_policies: "editor",
   set_policies: "editor",
+  preview_policies: "editor",
   list_knowledge: "user",
   create_knowledge: "editor",
   export_knowledge: "user",

@@ -369,6 +369,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/minds/{name}/policies/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["preview_policies"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/minds/{name}/knowledge": {
         parameters: {
             query?: never;
@@ -1070,8 +1086,28 @@ export interface components {
         AddItems: {
             items: components["schemas"]["Message"][];
         };
+        AnswerDetails: {
+            steps: components["schemas"]["Step"][];
+            tables: string[];
+            /** Format: u-int64 */
+            row_count: number | null;
+            truncated: boolean;
+            assumptions: string[];
+            follow_up_questions: string[];
+            ending: string | null;
+            error: components["schemas"]["AnswerFailure"] | null;
+            feedback: components["schemas"]["AnswerRating"] | null;
+        };
+        AnswerFailure: {
+            code: string;
+            message: string;
+        };
         AnswerFormat: {
             type?: string | null;
+        };
+        AnswerRating: {
+            rating: components["schemas"]["Rating"];
+            comment: string | null;
         };
         AnswerText: {
             format?: components["schemas"]["AnswerFormat"] | null;
@@ -1265,6 +1301,7 @@ export interface components {
                 [key: string]: string;
             };
             model: string | null;
+            key_id: string;
         };
         ConversationChoice: string | components["schemas"]["ConversationId"];
         ConversationId: {
@@ -1537,6 +1574,7 @@ export interface components {
             sql: string | null;
             /** Format: uuid */
             response_id?: string | null;
+            answer?: components["schemas"]["AnswerDetails"] | null;
         };
         ItemReference: {
             type: string;
@@ -1981,6 +2019,7 @@ export interface components {
                     [key: string]: string;
                 };
                 model: string | null;
+                key_id: string;
             }[];
             first_id: string | null;
             last_id: string | null;
@@ -2022,6 +2061,7 @@ export interface components {
                 sql: string | null;
                 /** Format: uuid */
                 response_id?: string | null;
+                answer?: components["schemas"]["AnswerDetails"] | null;
             }[];
             first_id: string | null;
             last_id: string | null;
@@ -2051,6 +2091,7 @@ export interface components {
             name: string;
             kind: components["schemas"]["PluginKind"];
             active: string | null;
+            connection_data: Record<string, never> | null;
             versions: components["schemas"]["PluginVersion"][];
             rollouts: components["schemas"]["Rollout"][];
         };
@@ -2146,6 +2187,8 @@ export interface components {
             figures: components["schemas"]["PluginFigures"];
         };
         PluginVersion: components["schemas"]["Installed"] & {
+            rights: components["schemas"]["PluginRight"][];
+            health?: components["schemas"]["PluginHealth"] | null;
             wider_rights: components["schemas"]["PluginRight"][];
         };
         PluginVersionReleased: {
@@ -2175,6 +2218,22 @@ export interface components {
                 [key: string]: components["schemas"]["ColumnMask"];
             };
             problem: string | null;
+        };
+        PolicyPreview: {
+            object: string;
+            column_names: string[];
+            column_types: components["schemas"]["ColumnType"][];
+            data: unknown[][];
+            /** Format: u-int64 */
+            total: number;
+        };
+        PreviewPolicies: {
+            datasource: string;
+            table: string;
+            attributes?: components["schemas"]["BTreeMap"];
+            policies?: components["schemas"]["NewPolicy"][] | null;
+            /** Format: u-int32 */
+            limit?: number | null;
         };
         PrimaryKeyColumn: {
             column_name: string;
@@ -2394,6 +2453,16 @@ export interface components {
             /** @enum {string} */
             status: "refused";
         };
+        Step: {
+            name: string;
+            status: components["schemas"]["StepStatus"];
+            sql?: string | null;
+            message: string;
+            /** Format: u-int64 */
+            duration_ms: number;
+        };
+        /** @enum {string} */
+        StepStatus: "completed" | "failed";
         StoredFile: {
             name: string;
             /** Format: u-int64 */
@@ -2453,9 +2522,9 @@ export interface components {
         };
         UsageLine: components["schemas"]["Counts"] & {
             /** Format: date */
-            day: string;
-            key_id: string;
-            key_name: string;
+            day: string | null;
+            key_id: string | null;
+            key_name: string | null;
             mind: string | null;
         };
         VersionFacts: {
@@ -4230,6 +4299,66 @@ export interface operations {
             };
         };
     };
+    preview_policies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "datasource": "shop",
+                 *       "table": "public.orders"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PreviewPolicies"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "policy.preview",
+                     *       "column_names": [
+                     *         "id",
+                     *         "tenant"
+                     *       ],
+                     *       "column_types": [
+                     *         {
+                     *           "name": "name",
+                     *           "type": "text",
+                     *           "native_type": "text"
+                     *         },
+                     *         {
+                     *           "name": "orders",
+                     *           "type": "int64",
+                     *           "native_type": "bigint"
+                     *         }
+                     *       ],
+                     *       "data": [
+                     *         [
+                     *           1,
+                     *           "acme"
+                     *         ]
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PolicyPreview"];
+                };
+            };
+        };
+    };
     list_knowledge: {
         parameters: {
             query?: {
@@ -5406,6 +5535,7 @@ export interface operations {
                 after?: string;
                 limit?: number;
                 order?: "asc" | "desc";
+                search?: string;
             };
             header?: never;
             path?: never;
@@ -5430,7 +5560,8 @@ export interface operations {
                      *           "metadata": {
                      *             "project": "report"
                      *           },
-                     *           "model": "sales"
+                     *           "model": "sales",
+                     *           "key_id": "0198f3c2-10b4-7c11-8f02-6d9e3a7b1c55"
                      *         }
                      *       ],
                      *       "first_id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
@@ -5479,7 +5610,8 @@ export interface operations {
                      *       "metadata": {
                      *         "project": "report"
                      *       },
-                     *       "model": "sales"
+                     *       "model": "sales",
+                     *       "key_id": "0198f3c2-10b4-7c11-8f02-6d9e3a7b1c55"
                      *     }
                      */
                     "application/json": components["schemas"]["Conversation"];
@@ -5512,7 +5644,8 @@ export interface operations {
                      *       "metadata": {
                      *         "project": "report"
                      *       },
-                     *       "model": "sales"
+                     *       "model": "sales",
+                     *       "key_id": "0198f3c2-10b4-7c11-8f02-6d9e3a7b1c55"
                      *     }
                      */
                     "application/json": components["schemas"]["Conversation"];
@@ -5556,7 +5689,8 @@ export interface operations {
                      *       "metadata": {
                      *         "project": "report"
                      *       },
-                     *       "model": "sales"
+                     *       "model": "sales",
+                     *       "key_id": "0198f3c2-10b4-7c11-8f02-6d9e3a7b1c55"
                      *     }
                      */
                     "application/json": components["schemas"]["Conversation"];
@@ -5779,7 +5913,8 @@ export interface operations {
                      *       "metadata": {
                      *         "project": "report"
                      *       },
-                     *       "model": "sales"
+                     *       "model": "sales",
+                     *       "key_id": "0198f3c2-10b4-7c11-8f02-6d9e3a7b1c55"
                      *     }
                      */
                     "application/json": components["schemas"]["Conversation"];
@@ -6403,6 +6538,7 @@ export interface operations {
                      *       "name": "connector-sqlite",
                      *       "kind": "connector",
                      *       "active": "1b3d5f60718293a4b5c6d7e8f9010213243546576879808a9bacbdce9f2c4a7b",
+                     *       "connection_data": null,
                      *       "versions": [
                      *         {
                      *           "name": "connector-sqlite",
@@ -6419,6 +6555,11 @@ export interface operations {
                      *           "wit": "0.1.0",
                      *           "status": "active",
                      *           "file": "connector-sqlite.wasm",
+                     *           "rights": [
+                     *             {
+                     *               "name": "http:base_url=https://api.example.com"
+                     *             }
+                     *           ],
                      *           "wider_rights": [
                      *             {
                      *               "name": "http:base_url=https://api.example.com"
@@ -6891,6 +7032,7 @@ export interface operations {
                 from?: string;
                 until?: string;
                 key_id?: string;
+                group?: "key" | "mind" | "day";
                 limit?: number;
             };
             header?: never;

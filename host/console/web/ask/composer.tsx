@@ -71,10 +71,11 @@ export function Composer({ minds, mind, fixed, choose, busy, ask, run, stop }: P
           </label>
         )}
         <span class="grow" />
+        {/* Two elements: one that became a submit button in its own click would send the statement again. */}
         {busy ? (
-          <button type="button" onClick={stop}>Stop</button>
+          <button key="stop" type="button" onClick={stop}>Stop</button>
         ) : (
-          <button type="submit" class="primary" disabled={(inSql ? sql : text).trim() === ""}>{inSql && maySql ? "Run" : "Ask"}</button>
+          <button key="submit" type="submit" class="primary" disabled={(inSql ? sql : text).trim() === ""}>{inSql && maySql ? "Run" : "Ask"}</button>
         )}
       </div>
     </form>

@@ -4,14 +4,10 @@ import { chartOf, type Chart } from "../chart/spec";
 import { ApiError, api, isAbort, send, take, toError, type Schemas } from "../lib/api";
 import { events, type ServerEvent } from "../lib/events";
 import { go, href } from "../lib/router";
+import { me } from "../lib/session";
 
-export interface Step {
-  name: string;
-  status: string;
-  message?: string;
-  sql?: string;
-  duration_ms?: number;
-}
+export type Step = Schemas["Step"];
+export type Given = Schemas["AnswerRating"];
 
 export interface Turn {
   /** Of the message; empty until the server has named it. */
@@ -31,28 +27,36 @@ export interface Turn {
   truncated: boolean;
   /** Why the answer ended; null if by itself. */
   ending: string | null;
+  /** How it was rated before it was loaded. */
+  given: Given | null;
   /** Null if there is none; undefined of a stored answer, whose rows say it. */
   chart?: Chart | null | undefined;
 }
 
 /** Nothing is known of what an answer is based on. */
-const UNKNOWN = { response: null, assumptions: [], followUps: [], truncated: false, ending: null };
+const UNKNOWN = { response: null, assumptions: [], followUps: [], truncated: false, ending: null, given: null };
 
 const PAGE = 100;
 const TITLE = 200;
 
 function stored(item: Schemas["Item"]): Turn {
+  const known = item.answer;
+  const failed = known?.error && known.error.code !== "cancelled" ? new ApiError(known.error.message, known.error.code, 200, null) : null;
   return {
     id: item.id,
     role: item.role === "user" ? "user" : "assistant",
     text: item.content.map((part) => part.text).join(""),
     sql: item.sql,
     at: item.created_at,
-    steps: [],
-    state: item.status === "completed" ? "done" : "stopped",
-    error: null,
-    ...UNKNOWN,
+    steps: known?.steps ?? [],
+    state: failed ? "failed" : item.status === "completed" || known?.ending ? "done" : "stopped",
+    error: failed,
     response: item.response_id ?? null,
+    assumptions: known?.assumptions ?? [],
+    followUps: known?.follow_up_questions ?? [],
+    truncated: known?.truncated ?? false,
+    ending: known?.ending ?? null,
+    given: known?.feedback ?? null,
   };
 }
 
@@ -60,7 +64,7 @@ async function load(id: string, signal: AbortSignal): Promise<Turn[]> {
   const turns: Turn[] = [];
   let after: string | undefined;
   for (;;) {
-    const query = { limit: PAGE, order: "asc" as const, include: "response_id", ...(after ? { after } : {}) };
+    const query = { limit: PAGE, order: "asc" as const, include: "answer", ...(after ? { after } : {}) };
     const page = await take(api.GET("/api/v1/conversations/{id}/items", { params: { path: { id }, query }, signal }));
     turns.push(...page.data.map(stored));
     if (!page.has_more || !page.last_id) return turns;
@@ -89,17 +93,20 @@ function changed(turn: Turn, event: ServerEvent, requestId: string | null): Turn
     case "response.incomplete":
     case "response.failed":
     case "response.cancelled":
-      return ended(turn, event["response"] as Schemas["Response"]);
+      return ended(turn, event["response"] as Schemas["Response"], requestId);
     default:
       return turn;
   }
 }
 
-function ended(turn: Turn, response: Schemas["Response"]): Turn {
+function ended(turn: Turn, response: Schemas["Response"], requestId: string | null): Turn {
   const item = response.output[0];
   const at = response.completed_at;
   if (response.status === "cancelled" || response.error?.code === "cancelled") return { ...turn, at, state: "stopped", error: null };
-  if (response.error) return { ...turn, at, state: "failed", error: turn.error ?? toError(new Error(response.error.message)) };
+  if (response.error) {
+    const { code, message } = response.error;
+    return { ...turn, at, state: "failed", error: turn.error ?? new ApiError(message, code, 200, requestId) };
+  }
   if (!item) return { ...turn, at, state: "done" };
   if ("query" in item) return { ...turn, id: item.id, sql: item.query, at, state: "done", chart: chartOf(item) };
   const { assumptions, follow_up_questions: followUps, truncated, ending } = item;
@@ -121,6 +128,7 @@ export function useConversation(id: string | null, began: () => void) {
   const [error, setError] = useState<ApiError | null>(null);
   const [loading, setLoading] = useState(id !== null);
   const [mind, setMind] = useState<string | null>(null);
+  const [isOwn, setOwn] = useState(true);
   const asking = useRef<AbortController | null>(null);
   const response = useRef<string | null>(null);
   const own = useRef<string | null>(null);
@@ -134,6 +142,7 @@ export function useConversation(id: string | null, began: () => void) {
     setTurns([]);
     setError(null);
     setMind(null);
+    setOwn(true);
     setLoading(id !== null);
     if (id === null) return;
     const abort = new AbortController();
@@ -142,6 +151,7 @@ export function useConversation(id: string | null, began: () => void) {
       .then(([turns, about]) => {
         setTurns(turns);
         setMind(about.model);
+        setOwn(about.key_id === me.value?.id);
         setLoading(false);
       })
       .catch((thrown: unknown) => {
@@ -201,5 +211,5 @@ export function useConversation(id: string | null, began: () => void) {
     await take(api.POST("/api/v1/responses/{id}/cancel", { params: { path: { id } } })).catch(() => asking.current?.abort());
   }
 
-  return { turns, mind, error, loading, ask, stop, busy: turns[turns.length - 1]?.state === "running" };
+  return { turns, mind, isOwn, error, loading, ask, stop, busy: turns[turns.length - 1]?.state === "running" };
 }

@@ -1,8 +1,9 @@
-// The conversations, newest first, with a search over their first questions.
+// The conversations, newest first, with a search over their questions, answers and statements.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, isAbort, may, take, type Schemas } from "../lib/api";
 import { useAction } from "../lib/load";
 import { Link, go, href } from "../lib/router";
+import { me } from "../lib/session";
 import { Confirm } from "../ui/dialog";
 import { Failure } from "../ui/failure";
 import { Time } from "../ui/time";
@@ -10,8 +11,8 @@ import { Untrusted } from "../ui/text";
 
 type Conversation = Schemas["Conversation"];
 const PAGE = 30;
-/** A search looks at the newest conversations up to this many. */
-const SEARCHED = 600;
+/** Milliseconds without a key press after which the search begins. */
+const PAUSE = 250;
 
 export function Conversations({ current, turn }: { current: string | null; turn: number }) {
   const [all, setAll] = useState<Conversation[]>([]);
@@ -21,21 +22,25 @@ export function Conversations({ current, turn }: { current: string | null; turn:
   const action = useAction();
   const titles = useTitles(all);
 
+  const [wanted, setWanted] = useState("");
+  const newest = useRef(0);
+
   const load = async (after: string | null) => {
-    const query = { limit: text ? 100 : PAGE, ...(after ? { after } : {}) };
+    const asked = ++newest.current;
+    const query = { limit: PAGE, ...(after && { after }), ...(wanted && { search: wanted }) };
     const page = await take(api.GET("/api/v1/conversations", { params: { query } }));
+    // What came in the meantime is newer.
+    if (asked !== newest.current) return;
     setAll((known) => (after ? [...known, ...page.data] : page.data));
     setMore(page.has_more);
   };
-  useEffect(() => void action.run(() => load(null)), [turn]);
+  useEffect(() => void action.run(() => load(null)), [turn, wanted]);
   useEffect(() => {
-    const last = all[all.length - 1];
-    if (text && more && last && all.length < SEARCHED) void action.run(() => load(last.id));
-  }, [text, all.length, more]);
+    const timer = setTimeout(() => setWanted(text.trim()), PAUSE);
+    return () => clearTimeout(timer);
+  }, [text]);
 
-  const wanted = text.trim().toLowerCase();
   const title = (one: Conversation) => one.metadata["title"] ?? titles.get(one.id) ?? "";
-  const shown = all.filter((one) => !wanted || `${title(one)} ${one.model ?? ""}`.toLowerCase().includes(wanted));
   const remove = (one: Conversation) =>
     action.run(async () => {
       await take(api.DELETE("/api/v1/conversations/{id}", { params: { path: { id: one.id } } }));
@@ -50,26 +55,26 @@ export function Conversations({ current, turn }: { current: string | null; turn:
       <div class="conversations-body">
         <Link class="button" to={href("ask")}>New question</Link>
         <input
-          type="search" aria-label="Search the conversations" placeholder="Search" value={text}
+          type="search" aria-label="Search the conversations" placeholder="Search" maxLength={200} value={text}
           onInput={(event) => setText(event.currentTarget.value)}
         />
         {action.error && <Failure error={action.error} />}
         <nav aria-label="Conversations">
           <ul>
-            {shown.map((one) => (
+            {all.map((one) => (
               <li key={one.id}>
                 <Link to={href("ask", one.id)} aria-current={one.id === current ? "page" : undefined}>
                   <span class="conversation-title"><Untrusted text={title(one) || "…"} max={120} /></span>
                   <span class="muted"><Untrusted text={one.model ?? "no Mind yet"} /> · <Time at={one.created_at} /></span>
                 </Link>
-                {may("delete_conversation") && (
+                {may("delete_conversation") && one.key_id === me.value?.id && (
                   <button type="button" class="quiet small" aria-label={`Delete the conversation “${title(one)}”`} onClick={() => setDoomed(one)}>✕</button>
                 )}
               </li>
             ))}
           </ul>
-          {shown.length === 0 && !action.busy && <p class="muted">{wanted ? "Nothing found." : "None yet."}</p>}
-          {more && !wanted && all.length > 0 && (
+          {all.length === 0 && !action.busy && <p class="muted">{wanted ? "Nothing found." : "None yet."}</p>}
+          {more && all.length > 0 && (
             <button type="button" class="small" disabled={action.busy} onClick={() => void action.run(() => load(all[all.length - 1]!.id))}>Older ones</button>
           )}
         </nav>

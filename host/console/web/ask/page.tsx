@@ -61,14 +61,21 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
                     conversation={id}
                     marked={turn.id !== "" && turn.id === message}
                     newest={index === count - 1}
+                    isOwn={talk.isOwn}
+                    isUnanswered={turn.role === "user" && turn.id !== "" && talk.turns[index + 1]?.role !== "assistant"}
                     mind={mind}
-                    ask={talk.busy ? null : ask}
-                    run={talk.busy ? null : (sql) => void talk.ask({ mind: name!, text: "", sql })}
+                    ask={talk.busy || !talk.isOwn ? null : ask}
+                    run={talk.busy || !talk.isOwn ? null : (sql) => void talk.ask({ mind: name!, text: "", sql })}
                   />
                 ))}
               </div>
             </div>
-            <Composer
+            {!talk.isOwn && (
+              <p class="notice" role="note">
+                Another key owns this conversation, so you can read it and not add to it. <Link to={`${href("ask")}?mind=${encodeURIComponent(name ?? "")}`}>Begin your own</Link>
+              </p>
+            )}
+            {talk.isOwn && <Composer
               minds={all}
               mind={name}
               fixed={talk.mind !== null}
@@ -80,7 +87,7 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
               ask={ask}
               run={(sql) => void talk.ask({ mind: name!, text: "", sql })}
               stop={() => void talk.stop()}
-            />
+            />}
           </section>
         );
       }}

@@ -1,7 +1,7 @@
 // One message: a question, or an answer with its steps, its SQL and its rows.
 import { useState } from "preact/hooks";
 import type { Schemas } from "../lib/api";
-import { milliseconds, visible } from "../lib/format";
+import { milliseconds, plural, visible } from "../lib/format";
 import { Markdown } from "../lib/markdown";
 import { Link, href } from "../lib/router";
 import { Failure } from "../ui/failure";
@@ -25,19 +25,24 @@ interface Props {
   run: ((sql: string) => void) | null;
   /** Asks in words as the next message; null while that is not possible. */
   ask: ((text: string) => void) | null;
+  /** Whether the reader's key asked: others read only. */
+  isOwn: boolean;
+  /** Whether this question has no answer: it failed before its first word, or its answer was deleted. */
+  isUnanswered: boolean;
 }
 
 export function TurnView(props: Props) {
-  const { turn, marked } = props;
+  const { turn, marked, isUnanswered } = props;
   return (
     <article id={turn.id ? `message-${turn.id}` : undefined} class={`turn ${turn.role}${marked ? " marked" : ""}`}>
       <h2 class="hidden">{turn.role === "user" ? "You" : "Answer"}</h2>
       {turn.role === "user" ? <p class="said">{visible(turn.text || turn.sql || "")}</p> : <Answer {...props} />}
+      {isUnanswered && <p class="muted" role="note">No answer is stored for this question.</p>}
     </article>
   );
 }
 
-function Answer({ turn, conversation, newest, mind, run, ask }: Props) {
+function Answer({ turn, conversation, newest, mind, run, ask, isOwn }: Props) {
   const running = turn.state === "running";
   return (
     <>
@@ -57,7 +62,8 @@ function Answer({ turn, conversation, newest, mind, run, ask }: Props) {
         <div class="muted turn-foot">
           <Link to={href("ask", conversation, turn.id)}>{turn.at ? <Time at={turn.at} /> : "Link"}</Link>
           {turn.text !== "" && <Copy text={turn.text} label="Copy the answer" />}
-          {turn.response && <Rating response={turn.response} />}
+          <Copy text={location.origin + href("ask", conversation, turn.id)} label="Copy the link" />
+          {isOwn && turn.response && <Rating response={turn.response} before={turn.given} />}
         </div>
       )}
       {newest && ask && <FollowUps turn={turn} ask={ask} />}
@@ -68,7 +74,7 @@ function Answer({ turn, conversation, newest, mind, run, ask }: Props) {
 const DOES: Record<string, string> = {
   search_catalog: "Searched the catalog",
   describe_tables: "Read about tables",
-  sample_table: "Looked at rows",
+  find_values: "Looked for values",
   run_sql: "Ran SQL",
 };
 
@@ -77,13 +83,13 @@ function Steps({ steps, running }: { steps: Step[]; running: boolean }) {
   return (
     <details class="steps">
       <summary>
-        <span class={running ? "pulse" : undefined}>{running ? `${DOES[last.name] ?? last.name} …` : `${steps.length} steps`}</span>
+        <span class={running ? "pulse" : undefined}>{running ? `${DOES[last.name] ?? last.name} …` : plural(steps.length, "step")}</span>
       </summary>
       <ol>
         {steps.map((step, index) => (
           <li key={index}>
             <strong><Untrusted text={DOES[step.name] ?? step.name} /></strong>
-            {step.duration_ms !== undefined && <span class="muted"> · {milliseconds(step.duration_ms)}</span>}
+            <span class="muted"> · {milliseconds(step.duration_ms)}</span>
             {step.status !== "completed" && <span class="muted"> · <Untrusted text={step.status} /></span>}
             {step.message && <p class="muted"><Untrusted text={step.message} /></p>}
             {step.sql && <pre tabIndex={0}><code>{visible(step.sql)}</code></pre>}

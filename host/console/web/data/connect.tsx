@@ -8,8 +8,10 @@ import { Failure } from "../ui/failure";
 import { Field } from "../ui/field";
 import { Head, Load } from "../ui/page";
 import { SchemaForm, type Values } from "../ui/schema_form";
-import type { ObjectSchema } from "../ui/schema";
+import { changesOf, storedSecrets, type ObjectSchema } from "../ui/schema";
 import { Untrusted } from "../ui/text";
+import { datasourceAddress } from "./addresses";
+import { filesOf } from "./files";
 
 type Body = Schemas["NewDatasource"];
 
@@ -61,8 +63,11 @@ export function NewDatasource() {
     void run(async () => {
       const body = { name, engine: engine!, description, connection_data: values as Body["connection_data"], ...privacy };
       await take(api.POST("/api/v1/datasources", { body }));
+      // A directory may be connected before there is a file in it.
+      const files = may("list_files") ? await filesOf(name) : false;
+      if (files !== false && files.length === 0) return go(href("data", name, "files"));
       await take(api.POST("/api/v1/datasources/{name}/catalog/refresh", { params: { path: { name } }, body: {} }));
-      go(href("data", name));
+      go(datasourceAddress(name));
     });
   };
   return (
@@ -107,18 +112,16 @@ export function ChangeDatasource({ name }: { name: string }) {
   }, [name]);
   return (
     <div class="page narrow">
-      <Head title={<>Change <Untrusted text={name} /></>} up={<Link to={href("data", name)}><Untrusted text={name} /></Link>} />
+      <Head title={<>Change <Untrusted text={name} /></>} up={<Link to={datasourceAddress(name)}><Untrusted text={name} /></Link>} />
       <Load of={loaded}>{(data) => <ChangeForm {...data} />}</Load>
     </div>
   );
 }
 
 function ChangeForm({ datasource, engine }: { datasource: Schemas["Datasource"]; engine: Schemas["Engine"] }) {
-  const properties = asSchema(engine).properties ?? {};
-  const isSecret = (name: string) => properties[name]?.["x-secret"] === true;
-  const known = Object.entries((datasource.connection_data ?? {}) as Values);
-  const [values, setValues] = useState<Values>(Object.fromEntries(known.filter(([name]) => !isSecret(name))));
-  const stored = new Set(known.map(([name]) => name).filter(isSecret));
+  const known = (datasource.connection_data ?? {}) as Values;
+  const stored = storedSecrets(asSchema(engine), known);
+  const [values, setValues] = useState<Values>(Object.fromEntries(Object.entries(known).filter(([name]) => !stored.has(name))));
   const [description, setDescription] = useState(datasource.description);
   const [privacy, setPrivacy] = useState({ send_values: datasource.send_values, send_rows: datasource.send_rows });
   const [deleting, setDeleting] = useState(false);
@@ -128,10 +131,9 @@ function ChangeForm({ datasource, engine }: { datasource: Schemas["Datasource"];
   const submit = (event: Event) => {
     event.preventDefault();
     void run(async () => {
-      const kept = Object.fromEntries(known.filter(([name]) => stored.has(name) && values[name] === undefined));
-      const connection_data = { ...kept, ...values } as Body["connection_data"];
+      const connection_data = (changesOf(known, values, stored) ?? undefined) as Body["connection_data"] | undefined;
       await take(api.PATCH("/api/v1/datasources/{name}", { params: { path }, body: { description, connection_data, ...privacy } }));
-      go(href("data", datasource.name));
+      go(datasourceAddress(datasource.name));
     });
   };
   const remove = () =>

@@ -1,24 +1,25 @@
-// One datasource: its tables, a table, the diagram; and the run that reads them.
-import { useState } from "preact/hooks";
-import { api, may, take, type Schemas } from "../lib/api";
+// One datasource: its tables, a table, the diagram, its files; and the run that reads them.
+import { useEffect, useState } from "preact/hooks";
+import { api, may, take } from "../lib/api";
 import { plural } from "../lib/format";
 import { useAction, useLoad, type Loaded } from "../lib/load";
 import { Link, href } from "../lib/router";
 import { Failure } from "../ui/failure";
+import { NotFound } from "../ui/not_found";
 import { Badge, Head, Load, Progress } from "../ui/page";
 import { Untrusted } from "../ui/text";
+import { datasourceAddress, searchAddress, type Catalog } from "./addresses";
+import { remember } from "./catalogs";
 import { Diagram } from "./diagram";
+import { Files, filesOf } from "./files";
 import { TablePage } from "./table";
 import { Tables } from "./tables";
-
-export type Catalog = Schemas["Catalog"];
-export type Table = Schemas["Table"];
+import { markChanged } from "./uploads";
 
 /** How often a run is looked at, in milliseconds. */
 const EVERY = 700;
 
-/** How a table is named in the API and in addresses. */
-export const tableName = (table: Table): string => (table.schema ? `${table.schema}.${table.name}` : table.name);
+const VIEWS = new Set(["tables", "diagram", "files"]);
 
 const isLoading = (catalog: Catalog) => catalog.status.active_flow_runs > 0 || ["PENDING", "LOADING"].includes(catalog.status.overall_status);
 
@@ -28,14 +29,29 @@ export function DatasourcePage({ name, view, table }: { name: string; view: stri
     [name],
     (catalog) => (isLoading(catalog) ? EVERY : null),
   );
+  const files = useLoad(async (signal) => (may("list_files") ? filesOf(name, signal) : false), [name]);
+  const isReading = loaded.data !== null && isLoading(loaded.data);
+  useEffect(() => {
+    if (isReading) markChanged(name, false);
+  }, [isReading]);
+  useEffect(() => {
+    if (loaded.data && !isReading) remember(loaded.data);
+  }, [loaded.data]);
+  const read = async () => {
+    loaded.set(await take(api.POST("/api/v1/datasources/{name}/catalog/refresh", { params: { path: { name } }, body: {} })));
+    loaded.reload();
+  };
   if (view === "tables" && table !== null) return <TablePage name={name} table={table} catalog={loaded} />;
+  if (!VIEWS.has(view) || (view === "files" && !may("list_files"))) return <NotFound />;
   const isDiagram = view === "diagram";
+  const takesFiles = view === "files" || (files.data !== null && files.data !== false);
+  const current = (one: string) => (view === one ? "page" : undefined);
   return (
     <div class={isDiagram ? "page wide" : "page"}>
       <Head
         title={<Untrusted text={name} />}
-        up={<Link to={href("data")}>Data</Link>}
-        about={loaded.data && <><Untrusted text={loaded.data.datasource.description} /> · <Untrusted text={loaded.data.datasource.engine} /></>}
+        up={<Up />}
+        about={loaded.data && <>{loaded.data.datasource.description && <><Untrusted text={loaded.data.datasource.description} /> · </>}<Untrusted text={loaded.data.datasource.engine} /></>}
       >
         <RunButtons name={name} catalog={loaded} />
         {may("patch_datasource") && <Link class="button" to={href("data", name, "change")}>Connection</Link>}
@@ -45,15 +61,22 @@ export function DatasourcePage({ name, view, table }: { name: string; view: stri
           <>
             <Run catalog={catalog} />
             <nav class="tabs" aria-label="Views">
-              <Link to={href("data", name)} aria-current={isDiagram ? undefined : "page"}>Tables</Link>
-              <Link to={href("data", name, "diagram")} aria-current={isDiagram ? "page" : undefined}>Diagram</Link>
+              <Link to={datasourceAddress(name)} aria-current={current("tables")}>Tables</Link>
+              <Link to={href("data", name, "diagram")} aria-current={current("diagram")}>Diagram</Link>
+              {takesFiles && <Link to={href("data", name, "files")} aria-current={current("files")}>Files</Link>}
             </nav>
-            {isDiagram ? <Diagram name={name} tables={catalog.tables} /> : <Tables name={name} catalog={catalog} />}
+            {isDiagram && <Diagram name={name} tables={catalog.tables} />}
+            {view === "files" && <Files name={name} files={files} isReading={isReading} read={read} />}
+            {view === "tables" && <Tables name={name} catalog={catalog} />}
           </>
         )}
       </Load>
     </div>
   );
+}
+
+function Up() {
+  return <><Link to={href("data")}>Data</Link> · <Link to={searchAddress("")}>Search</Link></>;
 }
 
 /** How far the run is, and how it ended where it did not end well. */

@@ -1,76 +1,119 @@
 // A diagram of tables and their keys.
 import { useMemo, useState } from "preact/hooks";
-import { visible } from "../lib/format";
-import { go, href } from "../lib/router";
-import { BOX, layOut, type Box, type Layout, type Line } from "./layout";
-import { tableName, type Table } from "./datasource";
+import { number, plural } from "../lib/format";
+import { Link, go, href } from "../lib/router";
+import { Untrusted } from "../ui/text";
+import { tableName, type Table } from "./addresses";
+import { BOX, type Box } from "./box";
+import { BoxView, LineView, type Emphasis } from "./diagram_parts";
+import { layOut, type Layout } from "./layout";
+import { MARGIN, useViewport } from "./viewport";
 
 const MOST = 500;
-const SCALES = [0.4, 0.55, 0.75, 1];
-
-const cut = (text: string, length: number) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
+const STEP = 1.35;
+/** From this scale on names can be read. */
+const LEGIBLE = 0.55;
 
 export function Diagram({ name, tables }: { name: string; tables: Table[] }) {
-  const shown = useMemo(() => tables.filter((table) => !table.missing).slice(0, MOST), [tables]);
-  const layout = useMemo(() => layOut(shown), [shown]);
-  const [scale, setScale] = useState(shown.length > 60 ? 1 : 2);
-  const [marked, setMarked] = useState<string | null>(null);
-  const size = SCALES[scale]!;
+  const known = useMemo(() => tables.filter((table) => !table.missing), [tables]);
+  const layout = useMemo(() => layOut(known.slice(0, MOST)), [known]);
+  const view = useViewport(layout, known.length > 60 ? LEGIBLE : 0.75);
+  const [pointed, setPointed] = useState<string | null>(null);
+  const [found, setFound] = useState<string | null>(null);
+  const shown = layout.boxes.size;
+  const reveal = (box: Box | null) => {
+    setFound(box?.id ?? null);
+    if (box) view.reveal(box.x + BOX.width / 2, box.y + box.height / 2, LEGIBLE);
+  };
   return (
     <>
+      <p class="muted">
+        {plural(shown, "table")}{known.length > shown && ` of ${number(known.length)}`}, {plural(layout.lines.length, "line")}. A line leads from a
+        foreign key to the table that it refers to. Drag to move, Ctrl and the wheel to zoom.
+      </p>
       <div class="row">
-        <span class="muted grow">A line leads from a foreign key to the table that it refers to.{tables.length > MOST && ` The first ${MOST} tables are shown.`}</span>
-        <button type="button" class="small" aria-label="Smaller" disabled={scale === 0} onClick={() => setScale(scale - 1)}>−</button>
-        <button type="button" class="small" aria-label="Larger" disabled={scale === SCALES.length - 1} onClick={() => setScale(scale + 1)}>+</button>
+        <Finder name={name} layout={layout} reveal={reveal} />
+        <span class="row">
+          <button type="button" class="small" aria-label="Smaller" onClick={() => view.zoom(1 / STEP)}>−</button>
+          <button type="button" class="small" aria-label="Larger" onClick={() => view.zoom(STEP)}>+</button>
+          <button type="button" class="small" onClick={view.fit}>Show all</button>
+        </span>
       </div>
-      <div class="card flush diagram" tabIndex={0} role="region" aria-label="Diagram of tables">
-        <svg width={layout.width * size + 24} height={layout.height * size + 24} viewBox={`-12 -12 ${layout.width + 24 / size} ${layout.height + 24 / size}`} role="group" aria-label={`${shown.length} tables`}>
-          <defs>
-            <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 1 7 4 0 7" /></marker>
-          </defs>
-          {layout.lines.map((line) => <Path key={`${line.from}>${line.to}`} line={line} layout={layout} marked={marked} />)}
-          {[...layout.boxes.values()].map((box) => (
-            <BoxView key={box.id} box={box} open={() => go(href("data", name, "tables", tableName(box.table)))} address={href("data", name, "tables", tableName(box.table))} mark={setMarked} />
-          ))}
-        </svg>
+      <div class="card flush diagram" tabIndex={0} role="region" aria-label="Diagram of tables" ref={view.frame} {...view.events}>
+        <Drawing name={name} layout={layout} scale={view.scale} active={pointed ?? found} mark={setPointed} />
       </div>
     </>
   );
 }
 
-function Path({ line, layout, marked }: { line: Line; layout: Layout; marked: string | null }) {
-  const [from, to] = [layout.boxes.get(line.from)!, layout.boxes.get(line.to)!];
-  const forward = from.x > to.x;
-  const [x1, y1] = [forward ? from.x : from.x + BOX.width, from.y + BOX.head / 2];
-  const [x2, y2] = [forward ? to.x + BOX.width : to.x + (from.x === to.x ? BOX.width : 0), to.y + BOX.head / 2];
-  const bend = from.x === to.x ? BOX.gapX * 0.8 : (x2 - x1) / 2;
-  const isMarked = marked === line.from || marked === line.to;
-  return <path class={isMarked ? "line marked" : "line"} marker-end="url(#arrow)" d={`M${x1} ${y1}C${x1 + bend} ${y1} ${x2 + (from.x === to.x ? bend : -bend)} ${y2} ${x2} ${y2}`} />;
+/** Finds tables by name. Enter goes to the next one. */
+function Finder({ name, layout, reveal }: { name: string; layout: Layout; reveal: (box: Box | null) => void }) {
+  const [text, setText] = useState("");
+  const [turn, setTurn] = useState(0);
+  const find = (text: string): Box[] => {
+    const wanted = text.trim().toLowerCase();
+    if (wanted === "") return [];
+    const place = (box: Box) => box.table.name.toLowerCase().indexOf(wanted);
+    const all = [...layout.boxes.values()].filter((box) => place(box) >= 0 || box.id.toLowerCase().includes(wanted));
+    return all.sort((a, b) => Number(place(a) !== 0) - Number(place(b) !== 0) || a.table.name.length - b.table.name.length || a.id.localeCompare(b.id));
+  };
+  const matches = useMemo(() => find(text), [text, layout]);
+  const current = matches[turn % Math.max(matches.length, 1)] ?? null;
+  const write = (text: string) => {
+    setText(text);
+    setTurn(0);
+    reveal(find(text)[0] ?? null);
+  };
+  const next = (event: Event) => {
+    event.preventDefault();
+    if (matches.length === 0) return;
+    const following = (turn + 1) % matches.length;
+    setTurn(following);
+    reveal(matches[following]!);
+  };
+  return (
+    <form class="row fill" role="search" onSubmit={next}>
+      <input type="search" class="finder" aria-label="Find a table" placeholder="Find a table" value={text} onInput={(event) => write(event.currentTarget.value)} />
+      {matches.length > 1 && <button type="submit" class="small">Next</button>}
+      <span class="muted" role="status">
+        {text.trim() !== "" && (current ? <>{number(turn + 1)} of {plural(matches.length, "match", "matches")}</> : "No table has such a name")}
+      </span>
+      {current && <Link to={href("data", name, "tables", current.id)}><Untrusted text={current.table.name} max={40} /></Link>}
+    </form>
+  );
 }
 
-function BoxView({ box, open, address, mark }: { box: Box; open: () => void; address: string; mark: (id: string | null) => void }) {
-  const onClick = (event: MouseEvent) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
-    event.preventDefault();
-    open();
-  };
-  const on = () => mark(box.id);
-  const off = () => mark(null);
-  return (
-    <g transform={`translate(${box.x} ${box.y})`}>
-      <a href={address} class="table-box" onClick={onClick} onMouseEnter={on} onMouseLeave={off} onFocus={on} onBlur={off}>
-        <rect width={BOX.width} height={box.height} rx="8" />
-        <text class="name" x="12" y="20">{cut(visible(box.table.name), 24)}</text>
-      </a>
-      <g class="inner">
-        <path class="divider" d={`M0 ${BOX.head}H${BOX.width}`} />
-        {box.columns.map((column, index) => (
-          <text key={column.name} x="12" y={BOX.head + 17 + index * BOX.row} class={column.isKey ? "key" : column.refers ? "refers" : undefined}>
-            {cut(visible(column.name), 26)}
-          </text>
+interface DrawingProps {
+  name: string;
+  layout: Layout;
+  scale: number;
+  /** The table that is pointed at or was found: it and its neighbours stand out. */
+  active: string | null;
+  mark: (id: string | null) => void;
+}
+
+function Drawing({ name, layout, scale, active, mark }: DrawingProps) {
+  const [width, height] = [layout.width + 2 * MARGIN, layout.height + 2 * MARGIN];
+  // The same elements as before are not compared: scale and place change without them.
+  const parts = useMemo(() => {
+    const near = active === null ? null : layout.neighbours.get(active);
+    const ofLine = (from: string, to: string): Emphasis => (near ? (from === active || to === active ? "marked" : "dim") : "none");
+    const ofBox = (id: string): Emphasis => (near ? (id === active ? "marked" : near.has(id) ? "none" : "dim") : "none");
+    return (
+      <>
+        {layout.lines.map(({ from, to }) => <LineView key={`${from}>${to}`} from={layout.boxes.get(from)!} to={layout.boxes.get(to)!} emphasis={ofLine(from, to)} />)}
+        {[...layout.boxes.values()].map((box) => (
+          <BoxView key={box.id} box={box} emphasis={ofBox(box.id)} address={href("data", name, "tables", tableName(box.table))} open={go} mark={mark} />
         ))}
-        {box.more > 0 && <text class="muted" x="12" y={BOX.head + 17 + box.columns.length * BOX.row}>and {box.more} more</text>}
-      </g>
-    </g>
+      </>
+    );
+  }, [layout, name, active]);
+  return (
+    <svg width={width * scale} height={height * scale} viewBox={`${-MARGIN} ${-MARGIN} ${width} ${height}`} role="group" aria-label={plural(layout.boxes.size, "table")}>
+      <defs>
+        <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 1 7 4 0 7" /></marker>
+      </defs>
+      {parts}
+    </svg>
   );
 }

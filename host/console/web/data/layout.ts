@@ -1,28 +1,18 @@
-// Where the tables of a diagram stand: each below those that it refers to, so that most lines run one way.
-import { tableName, type Table } from "./datasource";
+// Where the tables of a diagram stand: tables that refer to each other form a block, and the blocks fill a page that is
+// somewhat wider than high.
+import { tableName, type Table } from "./addresses";
+import { arrange } from "./arrange";
+import { BOX, type Box, type Line } from "./box";
+import { pack } from "./pack";
 
-export const BOX = { width: 200, row: 20, head: 30, gapX: 70, gapY: 26 };
 /** Columns that a box shows at most: keys first. */
 const COLUMNS = 8;
-
-export interface Box {
-  table: Table;
-  id: string;
-  columns: { name: string; isKey: boolean; refers: boolean }[];
-  more: number;
-  x: number;
-  y: number;
-  height: number;
-}
-
-export interface Line {
-  from: string;
-  to: string;
-}
 
 export interface Layout {
   boxes: Map<string, Box>;
   lines: Line[];
+  /** By id, the tables that a table refers to and that refer to it. */
+  neighbours: Map<string, Set<string>>;
   width: number;
   height: number;
 }
@@ -41,28 +31,8 @@ function box(table: Table): Box {
   return { table, id: tableName(table), columns, more, x: 0, y: 0, height };
 }
 
-/** The longest way to a table that refers to none; a circle ends where it began. */
-function depths(boxes: Map<string, Box>, lines: Line[]): Map<string, number> {
-  const next = new Map<string, string[]>();
-  for (const { from, to } of lines) next.set(from, [...(next.get(from) ?? []), to]);
-  const known = new Map<string, number>();
-  const under = new Set<string>();
-  const depth = (id: string): number => {
-    const found = known.get(id);
-    if (found !== undefined) return found;
-    under.add(id);
-    const below = (next.get(id) ?? []).filter((one) => !under.has(one));
-    const own = below.length === 0 ? 0 : 1 + Math.max(...below.map(depth));
-    under.delete(id);
-    known.set(id, own);
-    return own;
-  };
-  for (const id of boxes.keys()) depth(id);
-  return known;
-}
-
-export function layOut(tables: Table[]): Layout {
-  const boxes = new Map(tables.map((table) => [tableName(table), box(table)]));
+/** Lines between the boxes, one for each pair of tables. */
+function linesOf(tables: Table[], boxes: Map<string, Box>): Line[] {
   const pairs = new Map<string, Line>();
   for (const table of tables) {
     for (const key of table.foreign_key_constraints) {
@@ -70,38 +40,42 @@ export function layOut(tables: Table[]): Layout {
       if (from !== to && boxes.has(to)) pairs.set(`${from}\n${to}`, { from, to });
     }
   }
-  const lines = [...pairs.values()];
-  const linked = new Set(lines.flatMap((line) => [line.from, line.to]));
-  const depth = depths(boxes, lines);
-  const columns: Box[][] = [];
-  for (const one of boxes.values()) {
-    if (linked.has(one.id)) (columns[depth.get(one.id) ?? 0] ??= []).push(one);
+  return [...pairs.values()];
+}
+
+function neighboursOf(boxes: Map<string, Box>, lines: Line[]): Map<string, Set<string>> {
+  const found = new Map([...boxes.keys()].map((id) => [id, new Set<string>()]));
+  for (const { from, to } of lines) {
+    found.get(from)!.add(to);
+    found.get(to)!.add(from);
   }
-  let [x, height] = [0, 0];
-  for (const column of columns) {
-    if (!column) continue;
-    // Beside what they refer to, so that lines are short.
-    const middle = (one: Box) => {
-      const ends = lines.filter((line) => line.from === one.id).map((line) => boxes.get(line.to)!);
-      return ends.length === 0 ? Infinity : ends.reduce((sum, end) => sum + end.y + end.height / 2, 0) / ends.length;
-    };
-    column.sort((a, b) => middle(a) - middle(b) || a.id.localeCompare(b.id));
-    let y = 0;
-    for (const one of column) {
-      Object.assign(one, { x, y });
-      y += one.height + BOX.gapY;
+  return found;
+}
+
+/** Sets of tables between which there is a way along lines. */
+function components(boxes: Map<string, Box>, neighbours: Map<string, Set<string>>): Box[][] {
+  const seen = new Set<string>();
+  const found: Box[][] = [];
+  for (const start of boxes.keys()) {
+    if (seen.has(start)) continue;
+    seen.add(start);
+    const reached = [start];
+    for (const id of reached) {
+      for (const other of neighbours.get(id)!) {
+        if (seen.has(other)) continue;
+        seen.add(other);
+        reached.push(other);
+      }
     }
-    height = Math.max(height, y);
-    x += BOX.width + BOX.gapX;
+    found.push(reached.map((id) => boxes.get(id)!));
   }
-  // Those without a line stand below, side by side.
-  const alone = [...boxes.values()].filter((one) => !linked.has(one.id));
-  const perRow = Math.max(Math.round(x / (BOX.width + BOX.gapX)), 4);
-  for (let index = 0; index < alone.length; index += perRow) {
-    const row = alone.slice(index, index + perRow);
-    row.forEach((one, place) => Object.assign(one, { x: place * (BOX.width + BOX.gapX), y: height }));
-    height += Math.max(...row.map((one) => one.height)) + BOX.gapY;
-  }
-  const width = Math.max(...[...boxes.values()].map((one) => one.x + BOX.width), BOX.width);
-  return { boxes, lines, width, height: Math.max(height - BOX.gapY, BOX.head) };
+  return found;
+}
+
+export function layOut(tables: Table[]): Layout {
+  const boxes = new Map(tables.map((table) => [tableName(table), box(table)]));
+  const lines = linesOf(tables, boxes);
+  const neighbours = neighboursOf(boxes, lines);
+  const blocks = components(boxes, neighbours).map((one) => ({ boxes: one, ...arrange(one, lines, neighbours) }));
+  return { boxes, lines, neighbours, ...pack(blocks) };
 }

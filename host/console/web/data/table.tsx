@@ -1,4 +1,5 @@
 // One table: its description, its keys, and its columns with what values they hold.
+import { useEffect } from "preact/hooks";
 import { api, may, take } from "../lib/api";
 import { number, percent, plural, visible } from "../lib/format";
 import { useAction, type Loaded } from "../lib/load";
@@ -7,11 +8,9 @@ import { Failure } from "../ui/failure";
 import { Badge, Empty, Head, Load } from "../ui/page";
 import { Time } from "../ui/time";
 import { Untrusted } from "../ui/text";
-import { tableName, type Catalog, type Table } from "./datasource";
+import { columnAnchor, datasourceAddress, searchAddress, tableName, type Catalog, type Column, type Table } from "./addresses";
 import { Editable } from "./editable";
 import { State } from "./tables";
-
-type Column = Table["columns"][number];
 
 export function TablePage({ name, table: wanted, catalog }: { name: string; table: string; catalog: Loaded<Catalog> }) {
   return (
@@ -26,10 +25,14 @@ export function TablePage({ name, table: wanted, catalog }: { name: string; tabl
   );
 }
 
+function Up({ name }: { name: string }) {
+  return <><Link to={datasourceAddress(name)}><Untrusted text={name} /></Link> · <Link to={searchAddress("")}>Search</Link></>;
+}
+
 function Unknown({ name, table }: { name: string; table: string }) {
   return (
     <>
-      <Head title={<Untrusted text={table} />} up={<Link to={href("data", name)}><Untrusted text={name} /></Link>} />
+      <Head title={<Untrusted text={table} />} up={<Up name={name} />} />
       <Empty title="The catalog has no such table" />
     </>
   );
@@ -41,9 +44,11 @@ function TableView({ name, table, tables, changed }: { name: string; table: Tabl
     await take(api.PATCH("/api/v1/datasources/{name}/catalog/tables/{table_name}", { params: { path }, body: { description } }));
     changed();
   };
+  // A link to a column leads to its place in the page.
+  useEffect(() => document.getElementById(location.hash.slice(1))?.scrollIntoView({ block: "center" }), [path.table_name]);
   return (
     <>
-      <Head title={<Untrusted text={table.name} />} up={<Link to={href("data", name)}><Untrusted text={name} /></Link>}>
+      <Head title={<Untrusted text={table.name} />} up={<Up name={name} />}>
         <Reload name={name} table={table} changed={changed} />
       </Head>
       <div class="row">
@@ -117,7 +122,7 @@ function ColumnView({ path, table, column, changed }: { path: { name: string; ta
   const isPrimary = table.primary_key_constraints.some((key) => key.column_name === column.name);
   const refers = table.foreign_key_constraints.some((key) => key.column_name === column.name);
   return (
-    <li class="column">
+    <li id={columnAnchor(column.name)} class={location.hash === `#${columnAnchor(column.name)}` ? "column found" : "column"}>
       <div class="column-about">
         <h3><Untrusted text={column.name} /></h3>
         <p class="muted">

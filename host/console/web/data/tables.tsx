@@ -4,7 +4,8 @@ import { brief, number, plural } from "../lib/format";
 import { Link, href } from "../lib/router";
 import { Badge, Empty } from "../ui/page";
 import { Untrusted } from "../ui/text";
-import { WORDS, tableName, type Catalog, type Table } from "./datasource";
+import { searchAddress, tableName, type Catalog, type Table } from "./addresses";
+import { WORDS } from "./datasource";
 
 const SHOWN = 300;
 
@@ -29,7 +30,10 @@ export function Tables({ name, catalog }: { name: string; catalog: Catalog }) {
   return (
     <>
       <input type="search" aria-label="Search tables, columns, descriptions and values" placeholder="Search tables, columns, descriptions and values" value={text} onInput={(event) => setText(event.currentTarget.value)} />
-      <p class="muted" role="status">{wanted ? `${number(hits.length)} of ${plural(catalog.tables.length, "table")}` : plural(catalog.tables.length, "table")}</p>
+      <div class="row">
+        <p class="muted" role="status">{wanted ? `${number(hits.length)} of ${plural(catalog.tables.length, "table")}` : plural(catalog.tables.length, "table")}</p>
+        {wanted && <Link to={searchAddress(text.trim())}>Search all datasources</Link>}
+      </div>
       <div class="card flush scroll" tabIndex={0} role="region" aria-label="Tables">
         <table>
           <thead>

@@ -32,20 +32,21 @@ export function may(...operations: Operation[]): boolean {
 
 /** As `fetch`, with the key, and with failures as `ApiError`. */
 export async function send(input: string | Request, init: RequestInit = {}): Promise<Response> {
-  return sendAs(key.value, input, init);
-}
-
-/** As `send`, with another key, which is not kept: what it may not do does not end the session. */
-export async function sendAs(as: string | null, input: string | Request, init: RequestInit = {}): Promise<Response> {
+  const as = key.value;
   const request = new Request(input, init);
   if (as) request.headers.set("Authorization", `Bearer ${as}`);
   const response = await fetch(request).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError("The server does not answer. Is it running?", "unreachable", 0, null);
   });
+  return accepted(as, response);
+}
+
+/** The answer, if it is not a refusal. A refused key ends the session if it is the session's. */
+export async function accepted(as: string | null, response: Response): Promise<Response> {
   if (response.ok) return response;
   const error = await failure(response);
-  if (response.status === 401 && as !== null && as === key.value) ended(error.message);
+  if (response.status === 401 && as !== null && as === key.value) ended(error);
   throw error;
 }
 

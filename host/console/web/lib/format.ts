@@ -5,6 +5,8 @@ const short = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const utcTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" });
+const clockTime = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const monthDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 const shares = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 
 const points = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1, signDisplay: "exceptZero" });
@@ -34,6 +36,10 @@ export function toDate(time: number | string): Date {
 }
 
 export const local = (time: Date): string => dateTime.format(time);
+/** The time of day, with seconds, in the reader's zone. */
+export const clock = (time: Date): string => clockTime.format(time);
+/** A day of the API, such as `2026-01-15`, which is a day in UTC. */
+export const shortDay = (day: string): string => monthDay.format(new Date(day));
 export const utc = (time: Date): string => `${utcTime.format(time)} UTC`;
 
 export function plural(count: number, one: string, many = `${one}s`): string {

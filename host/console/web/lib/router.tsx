@@ -39,6 +39,16 @@ export function go(address: string, replace = false): void {
   changed();
 }
 
+/** The address of this page with other choices; an empty one is left out. */
+export function chosen(choices: Record<string, string>): string {
+  const all = new URLSearchParams(query.value);
+  for (const [name, value] of Object.entries(choices)) {
+    if (value === "") all.delete(name);
+    else all.set(name, value);
+  }
+  return location.pathname + (all.size > 0 ? `?${all.toString()}` : "");
+}
+
 type LinkProps = { to: string; children: ComponentChildren } & Omit<JSX.AnchorHTMLAttributes, "href">;
 
 export function Link({ to, children, ...rest }: LinkProps) {

@@ -1,13 +1,13 @@
 // Who is signed in. The key is kept in memory; in `sessionStorage`, which ends with the tab, only on request.
 import { signal } from "@preact/signals";
-import type { Schemas } from "./api";
+import type { ApiError, Schemas } from "./api";
 
 const KEPT = "mindhost.key";
 
 export const key = signal<string | null>(sessionStorage.getItem(KEPT));
 export const me = signal<Schemas["CurrentKey"] | null>(null);
-/** Why the last session ended, if not by choice. */
-export const endReason = signal<string | null>(null);
+/** Why the last session ended, or why a link did not begin one; null if it ended by choice. */
+export const endReason = signal<ApiError | null>(null);
 export const isKept = signal(key.value !== null);
 
 export function begin(text: string, who: Schemas["CurrentKey"], keep: boolean): void {
@@ -23,7 +23,7 @@ export function keepInTab(keep: boolean): void {
   else sessionStorage.removeItem(KEPT);
 }
 
-export function ended(reason: string | null): void {
+export function ended(reason: ApiError | null): void {
   sessionStorage.removeItem(KEPT);
   isKept.value = false;
   key.value = null;

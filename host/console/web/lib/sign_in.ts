@@ -35,6 +35,6 @@ export async function resume(): Promise<void> {
       await signIn(key.value, isKept.value);
     }
   } catch (error) {
-    ended(toError(error).message);
+    ended(toError(error));
   }
 }

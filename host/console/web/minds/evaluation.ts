@@ -1,7 +1,7 @@
 // Evaluations as pages show them: their words, and the addresses of what is chosen.
 import type { ComponentProps } from "preact";
 import { api, take, type Schemas } from "../lib/api";
-import { href, query } from "../lib/router";
+import { href } from "../lib/router";
 import type { Badge } from "../ui/page";
 
 export type Evaluation = Schemas["Evaluation"];
@@ -46,16 +46,6 @@ export function countsOf(figures: Figures): [Mark, number][] {
   const wrong = Math.round((figures.wrong_share ?? 0) * judged);
   const { declined } = figures;
   return [["right", right], ["wrong", wrong], ["declined", declined], ["failed", judged - right - wrong - declined]];
-}
-
-/** The address of this page with other choices; an empty one is left out. */
-export function chosen(choices: Record<string, string>): string {
-  const all = new URLSearchParams(query.value);
-  for (const [name, value] of Object.entries(choices)) {
-    if (value === "") all.delete(name);
-    else all.set(name, value);
-  }
-  return location.pathname + (all.size > 0 ? `?${all.toString()}` : "");
 }
 
 export const askAddress = (mind: string, question: string): string => `${href("ask")}?${new URLSearchParams({ mind, question }).toString()}`;

@@ -2,11 +2,11 @@
 import type { ApiError } from "../lib/api";
 import { local, number, percent, percentagePoints, toDate, visible } from "../lib/format";
 import { useLoad } from "../lib/load";
-import { go } from "../lib/router";
+import { chosen, go } from "../lib/router";
 import { Failure } from "../ui/failure";
 import { Badge } from "../ui/page";
 import { Untrusted } from "../ui/text";
-import { MARKS, allOf, chosen, suiteOf, type Evaluation, type Mark, type Report } from "./evaluation";
+import { MARKS, allOf, suiteOf, type Evaluation, type Mark, type Report } from "./evaluation";
 
 /** Most questions of a group that are listed; the filter of questions shows all. */
 const SHOWN = 50;

@@ -3,11 +3,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { may } from "../lib/api";
 import { milliseconds, number, percent, plural, price } from "../lib/format";
 import { Markdown } from "../lib/markdown";
-import { Link, go, query } from "../lib/router";
+import { Link, chosen, go, query } from "../lib/router";
 import { Badge } from "../ui/page";
 import { SqlView } from "../ui/sql";
 import { Untrusted } from "../ui/text";
-import { MARKS, askAddress, chosen, type Judged, type Mark, type Report } from "./evaluation";
+import { MARKS, askAddress, type Judged, type Mark, type Report } from "./evaluation";
 
 /** Questions that are shown at first, and more at each request. */
 const SHOWN = 50;

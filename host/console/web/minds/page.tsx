@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { may } from "../lib/api";
 import { Link, href } from "../lib/router";
+import { NotFound } from "../ui/not_found";
 import { Head } from "../ui/page";
 import { Untrusted } from "../ui/text";
 import { EntryPage } from "./entry_page";
@@ -29,7 +30,7 @@ export function MindsPage({ path: [name, view = "", ...rest] }: { path: string[]
   // At phone width not all of them have room.
   useEffect(() => tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [name, view]);
   if (name === undefined) return <Minds />;
-  if (name === "new" && view === "") return <NewMind />;
+  if (name === "new" && view === "") return may("create_mind") ? <NewMind /> : <NotFound />;
   const views = VIEWS.filter((one) => one.shown());
   const current = views.find((one) => one.path === view) ?? views[0]!;
   return (

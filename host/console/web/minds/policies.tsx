@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { api, may, take } from "../lib/api";
 import { useLoad } from "../lib/load";
 import { Link, go, href } from "../lib/router";
-import { tableName } from "../data/datasource";
+import { tableName } from "../data/addresses";
 import { Field } from "../ui/field";
 import { Badge, Empty, Load } from "../ui/page";
 import { Untrusted } from "../ui/text";

@@ -25,10 +25,30 @@ export interface ColumnChoice {
 export const policiesOf = async (name: string, signal?: AbortSignal): Promise<Policy[]> =>
   (await take(api.GET("/api/v1/minds/{name}/policies", { params: { path: { name } }, ...(signal && { signal }) }))).policies;
 
-/** `PUT` replaces all, so the others are read again and sent back as they are. */
-export async function replaceOne(name: string, datasource: string, table: string, policy: NewPolicy | null): Promise<void> {
-  const others = (await policiesOf(name)).filter((one) => one.datasource !== datasource || one.table !== table);
-  const sent = others.map(({ problem: _, ...rest }) => rest);
+/** The saved policies of all other tables, as they are sent. */
+export async function othersOf(name: string, datasource: string, table: string): Promise<NewPolicy[]> {
+  return without(await policiesOf(name), datasource, table);
+}
+
+function without(all: Policy[], datasource: string, table: string): NewPolicy[] {
+  const others = all.filter((one) => one.datasource !== datasource || one.table !== table);
+  return others.map(({ problem: _, ...rest }) => rest);
+}
+
+/** Whether it restricts nothing. */
+export const isEmpty = ({ filter, hidden, masked }: NewPolicy): boolean =>
+  !filter && (hidden ?? []).length === 0 && Object.keys(masked ?? {}).length === 0;
+
+/** `PUT` replaces all, so the others are read again and sent back as they are. Refuses to replace another policy than
+ * `known`: somebody else changed it in the meantime. */
+export async function replaceOne(name: string, of: { datasource: string; table: string }, known: Policy | null, policy: NewPolicy | null): Promise<void> {
+  const { datasource, table } = of;
+  const all = await policiesOf(name);
+  const now = all.find((one) => one.datasource === datasource && one.table === table) ?? null;
+  if (JSON.stringify(now) !== JSON.stringify(known)) {
+    throw new Error("Somebody else changed this policy after this page was opened. Nothing was saved: open the page again to see theirs.");
+  }
+  const sent = without(all, datasource, table);
   // The changed one is first, so that `policies[0]` in an error is this one.
   const policies = policy ? [policy, ...sent] : sent;
   await take(api.PUT("/api/v1/minds/{name}/policies", { params: { path: { name } }, body: { policies } }));

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { api, may, take, type ApiError, type Schemas } from "../lib/api";
 import { useAction, useLoad } from "../lib/load";
 import { Link, go, href } from "../lib/router";
-import { tableName } from "../data/datasource";
+import { tableName } from "../data/addresses";
 import { Confirm } from "../ui/dialog";
 import { Failure } from "../ui/failure";
 import { Load } from "../ui/page";
@@ -25,20 +25,17 @@ interface Facts {
   /** Of the table in the catalog; none if it is gone. */
   columns: string[];
   mind: Schemas["Mind"];
-  dialect: string;
 }
 
 async function factsOf({ name, datasource, table }: Props, signal: AbortSignal): Promise<Facts> {
   const mind = await take(api.GET("/api/v1/minds/{name}", { params: { path: { name } }, signal }));
   const policies = await policiesOf(name, signal);
   const catalog = await take(api.GET("/api/v1/datasources/{name}/catalog", { params: { path: { name: datasource } }, signal }));
-  const engines = await take(api.GET("/api/v1/engines", { signal }));
   const found = catalog.tables.find((one) => tableName(one) === table);
   return {
     mind,
     policy: policies.find((one) => one.datasource === datasource && one.table === table) ?? null,
     columns: found?.columns.map((column) => column.name) ?? [],
-    dialect: engines.find((one) => one.engine === catalog.datasource.engine)?.dialect ?? "generic",
   };
 }
 
@@ -54,7 +51,6 @@ export function PolicyPage(props: Props) {
           <>
             {facts.policy?.problem != null && <Problem text={facts.policy.problem} />}
             <PolicyForm {...props} facts={facts} saved={loaded.reload} />
-            <Preview {...props} dialect={facts.dialect} takesSql={facts.mind.parameters.allow_direct_queries ?? false} />
           </>
         )}
       </Load>
@@ -82,7 +78,7 @@ function PolicyForm({ name, datasource, table, facts, saved }: Props & { facts: 
   const save = () => {
     setKept(false);
     void run(async () => {
-      await replaceOne(name, datasource, table, draft);
+      await replaceOne(name, { datasource, table }, policy, draft);
       setKept(true);
       saved();
     });
@@ -95,32 +91,35 @@ function PolicyForm({ name, datasource, table, facts, saved }: Props & { facts: 
   const isPlaced = place === "filter" || (place !== null && names.includes(place.replace("column ", "")));
   const catalog = { mind: name, datasources: mind.datasource_tables.map((one) => one.name) };
   return (
-    <form class="stack" onSubmit={(event) => { event.preventDefault(); save(); }}>
-      <div class="stack tight">
-        <SqlField
-          label="Rows that callers see" title={<>Rows that callers see<span class="muted"> empty: all</span></>} hint="tenant_id = {{caller.tenant}}"
-          help="A condition over the columns. {{caller.NAME}} is an attribute of the caller’s key; a caller without it sees no rows."
-          value={filter} change={(text) => { setKept(false); setFilter(text); }} submit={save} catalog={catalog}
-        />
-        {place === "filter" && <Failure error={error!} />}
-      </div>
-      <Columns names={names} known={facts.columns} choices={choices} change={change} place={place} error={error} />
-      {error && !isPlaced && <Failure error={error} />}
-      {kept && <p class="notice" role="status">Saved. It holds from the next statement on.</p>}
-      <div class="actions">
-        <button type="submit" class="primary" disabled={busy}>{busy ? "Checking …" : "Save"}</button>
-        {policy && may("set_policies") && <Remove name={name} datasource={datasource} table={table} />}
-      </div>
-    </form>
+    <>
+      <form class="stack" onSubmit={(event) => { event.preventDefault(); save(); }}>
+        <div class="stack tight">
+          <SqlField
+            label="Rows that callers see" title={<>Rows that callers see<span class="muted"> empty: all</span></>} hint="tenant_id = {{caller.tenant}}"
+            help="A condition over the columns. {{caller.NAME}} is an attribute of the caller’s key; a caller without it sees no rows."
+            value={filter} change={(text) => { setKept(false); setFilter(text); }} submit={save} catalog={catalog}
+          />
+          {place === "filter" && <Failure error={error!} />}
+        </div>
+        <Columns names={names} known={facts.columns} choices={choices} change={change} place={place} error={error} />
+        {error && !isPlaced && <Failure error={error} />}
+        {kept && <p class="notice" role="status">Saved. It holds from the next statement on.</p>}
+        <div class="actions">
+          <button type="submit" class="primary" disabled={busy}>{busy ? "Checking …" : "Save"}</button>
+          {policy && may("set_policies") && <Remove name={name} datasource={datasource} table={table} policy={policy} />}
+        </div>
+      </form>
+      {may("preview_policies") && <Preview name={name} datasource={datasource} table={table} draft={draft} />}
+    </>
   );
 }
 
-function Remove({ name, datasource, table }: Props) {
+function Remove({ name, datasource, table, policy }: Props & { policy: Policy }) {
   const [asked, setAsked] = useState(false);
   const { busy, error, run } = useAction();
   const remove = () =>
     void run(async () => {
-      await replaceOne(name, datasource, table, null);
+      await replaceOne(name, { datasource, table }, policy, null);
       go(href("minds", name, "policies"));
     });
   return (

@@ -1,105 +1,90 @@
-// What a caller sees of a table, with the policies as they are saved.
+// What a caller sees of a table, with the policies as they would be: before they are saved.
 import { useState } from "preact/hooks";
-import { send, sendAs, toError, type ApiError, type Schemas } from "../lib/api";
+import { api, may, take, type Schemas } from "../lib/api";
 import { plural } from "../lib/format";
-import { me } from "../lib/session";
+import { useAction, useLoad } from "../lib/load";
+import { AttributeFields, ofKey, toAttributes, type Attribute } from "../operations/attributes";
 import { Cell } from "../ask/cell";
 import { Failure } from "../ui/failure";
 import { Field } from "../ui/field";
 import { Untrusted } from "../ui/text";
+import { isEmpty, othersOf, type NewPolicy } from "./policy";
 
-type Result = Schemas["QueryResult"];
-type Caller = Schemas["CurrentKey"];
-const ROWS = 20;
-
-const QUOTES: Record<string, [string, string]> = { mysql: ["`", "`"], mssql: ["[", "]"] };
-
-/** The statement in the words of the engine: names quoted, at most 20 rows. */
-export function statement(dialect: string, datasource: string, table: string): string {
-  const [open, close] = QUOTES[dialect] ?? ['"', '"'];
-  const dot = table.indexOf(".");
-  const parts = dot < 0 ? [datasource, table] : [datasource, table.slice(0, dot), table.slice(dot + 1)];
-  const name = parts.map((part) => open + part.replaceAll(close, close + close) + close).join(".");
-  return dialect === "mssql" ? `SELECT TOP ${ROWS} * FROM ${name}` : `SELECT * FROM ${name} LIMIT ${ROWS}`;
-}
-
-/** Asks with a key, or with one's own. Nothing is stored. */
-async function look(mind: string, sql: string, key: string | null): Promise<[Caller, Result]> {
-  const ask = (path: string, init: RequestInit = {}) => (key === null ? send(path, init) : sendAs(key, path, init));
-  const caller = (await (await ask("/api/v1/keys/current")).json()) as Caller;
-  const tools = [{ type: "sql_query", query: sql, max_inline_rows: ROWS }];
-  const body = JSON.stringify({ model: mind, store: false, tools });
-  const answer = await ask("/api/v1/responses", { method: "POST", headers: { "Content-Type": "application/json" }, body });
-  const response = (await answer.json()) as Schemas["Response"];
-  const result = (response.output as Result[]).find((item) => item.type === "query_result");
-  if (!result) throw new Error(response.error?.message ?? "The server sent no rows.");
-  return [caller, result];
-}
-
-export function attributesText(of: Caller["attributes"]): string {
-  const all = Object.entries(of).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
-  return all.length === 0 ? "no attributes" : all.join(", ");
-}
+type Seen = Schemas["PolicyPreview"];
 
 interface Props {
   name: string;
   datasource: string;
   table: string;
-  dialect: string;
-  takesSql: boolean;
+  /** The policy of the table as the form has it. */
+  draft: NewPolicy;
 }
 
-export function Preview({ name, datasource, table, dialect, takesSql }: Props) {
-  const [pasted, setPasted] = useState("");
-  const [shown, setShown] = useState<[Caller, Result] | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
-  const [busy, setBusy] = useState(false);
-  const own = me.value;
-  const submit = (event: Event) => {
+export function attributesText(of: Schemas["BTreeMap"]): string {
+  const all = Object.entries(of).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
+  return all.length === 0 ? "no attributes" : all.join(", ");
+}
+
+export function Preview({ name, datasource, table, draft }: Props) {
+  const [fields, setFields] = useState<Attribute[]>([]);
+  const [shown, setShown] = useState<[string, Seen] | null>(null);
+  const { busy, error, run } = useAction();
+  const show = (event: Event) => {
     event.preventDefault();
-    const key = pasted.trim();
-    // The key is used for this request and forgotten.
-    setPasted("");
     setShown(null);
-    setError(null);
-    setBusy(true);
-    look(name, statement(dialect, datasource, table), key === "" ? null : key)
-      .then(setShown, (thrown: unknown) => setError(toError(thrown)))
-      .finally(() => setBusy(false));
+    void run(async () => {
+      const attributes = toAttributes(fields);
+      const others = await othersOf(name, datasource, table);
+      const policies = isEmpty(draft) ? others : [draft, ...others];
+      const body = { datasource, table, attributes, policies };
+      const seen = await take(api.POST("/api/v1/minds/{name}/policies/preview", { params: { path: { name } }, body }));
+      setShown([attributesText(attributes), seen]);
+    });
   };
   return (
     <section class="card stack" aria-label="As a caller sees it">
       <h2>As a caller sees it</h2>
-      {!takesSql && <p class="notice">This Mind takes no SQL from callers, so there is no preview. Its settings can allow it.</p>}
-      {takesSql && (
-        <form class="stack tight" onSubmit={submit} autocomplete="off">
-          <p class="muted">
-            The first {ROWS} rows, by the policies as they are saved. The attributes of the key that asks count: without a pasted key
-            yours, which has <Untrusted text={attributesText(own?.attributes ?? {})} />.
-          </p>
-          <Field label={<>Key of another caller<span class="muted"> optional</span></>} help="Used for this one request and forgotten. It is not stored.">
-            {(id, help) => <input id={id} aria-describedby={help} type="password" autocomplete="off" spellcheck={false} value={pasted} onInput={(event) => setPasted(event.currentTarget.value)} />}
-          </Field>
-          <div><button type="submit" disabled={busy}>{busy ? "Asking …" : "Show"}</button></div>
-        </form>
-      )}
+      <form class="stack tight" onSubmit={show} autocomplete="off">
+        <p class="muted">The first rows of the table, by the policy as it is above, saved or not, for a key with these attributes.</p>
+        {may("list_keys") && <FromKey choose={setFields} />}
+        <AttributeFields all={fields} change={setFields} legend={<>Attributes of the key<span class="muted"> none: those of a key without any</span></>} />
+        <div><button type="submit" disabled={busy}>{busy ? "Asking …" : "Show"}</button></div>
+      </form>
       {error && <Failure error={error} />}
-      {shown && <Rows caller={shown[0]} result={shown[1]} />}
+      {shown && <Rows attributes={shown[0]} seen={shown[1]} />}
     </section>
   );
 }
 
-function Rows({ caller, result }: { caller: Caller; result: Result }) {
+/** Takes the attributes of a key that exists. */
+function FromKey({ choose }: { choose: (fields: Attribute[]) => void }) {
+  const keys = useLoad((signal) => take(api.GET("/api/v1/keys", { signal })), []);
+  const some = (keys.data ?? []).filter((one) => Object.keys(one.attributes).length > 0 && one.revoked_at === null);
+  if (some.length === 0) return null;
+  return (
+    <Field label={<>Take them from a key<span class="muted"> optional</span></>}>
+      {(id) => (
+        <select id={id} onChange={(event) => choose(ofKey(some.find((one) => one.id === event.currentTarget.value)?.attributes ?? {}))}>
+          <option value="">—</option>
+          {some.map((one) => <option key={one.id} value={one.id}>{one.name} ({one.role})</option>)}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+function Rows({ attributes, seen }: { attributes: string; seen: Seen }) {
+  const more = seen.total > seen.data.length;
   return (
     <div class="stack tight">
       <p role="status">
-        As <strong><Untrusted text={caller.name} /></strong> ({caller.role}) with <Untrusted text={attributesText(caller.attributes)} />: {plural(result.data.length, "row")}, {plural(result.column_names.length, "column")}.
+        With <Untrusted text={attributes} max={400} />: {plural(seen.total, "row")}{more && `, the first ${seen.data.length} of them here`}, {plural(seen.column_names.length, "column")}.
       </p>
       <div class="scroll preview" tabIndex={0} role="region" aria-label="Rows that the caller sees">
         <table>
-          <thead><tr>{result.column_names.map((column, index) => <th key={index} scope="col"><Untrusted text={column} /></th>)}</tr></thead>
+          <thead><tr>{seen.column_names.map((column, index) => <th key={index} scope="col"><Untrusted text={column} /></th>)}</tr></thead>
           <tbody>
-            {result.data.map((row, index) => <tr key={index}>{row.map((value, index) => <td key={index}><Cell value={value} max={100} /></td>)}</tr>)}
+            {seen.data.map((row, index) => <tr key={index}>{row.map((value, index) => <td key={index}><Cell value={value} max={100} /></td>)}</tr>)}
           </tbody>
         </table>
       </div>

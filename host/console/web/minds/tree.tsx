@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { api, take } from "../lib/api";
 import { plural, visible } from "../lib/format";
 import { useLoad } from "../lib/load";
-import { tableName, type Table } from "../data/datasource";
+import { tableName, type Table } from "../data/addresses";
 import { Failure } from "../ui/failure";
 import { Untrusted } from "../ui/text";
 

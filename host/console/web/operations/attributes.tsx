@@ -1,4 +1,5 @@
 // What a key says about its holder, for the policies of Minds.
+import type { ComponentChildren } from "preact";
 import type { Schemas } from "../lib/api";
 
 type Attributes = Schemas["BTreeMap"];
@@ -23,11 +24,28 @@ export function toAttributes(all: Attribute[]): Attributes {
   return Object.fromEntries(all.filter((one) => one.name.trim() !== "").map((one) => [one.name.trim(), value(one)]));
 }
 
-export function AttributeFields({ all, change }: { all: Attribute[]; change: (all: Attribute[]) => void }) {
+/** The fields for attributes that a key has. */
+export function ofKey(attributes: Attributes): Attribute[] {
+  return Object.entries(attributes).map(([name, value]): Attribute => {
+    if (Array.isArray(value)) return { name, kind: value.every((one) => typeof one === "number") && value.length > 0 ? "numbers" : "texts", text: value.join("\n") };
+    if (typeof value === "boolean") return { name, kind: "flag", text: value ? "true" : "" };
+    return { name, kind: typeof value === "number" ? "number" : "text", text: String(value) };
+  });
+}
+
+interface Props {
+  all: Attribute[];
+  change: (all: Attribute[]) => void;
+  legend?: ComponentChildren;
+}
+
+const OF_NEW_KEY = <>Attributes <span class="muted">optional, for policies; they never change</span></>;
+
+export function AttributeFields({ all, change, legend = OF_NEW_KEY }: Props) {
   const set = (index: number, to: Partial<Attribute>) => change(all.map((one, place) => (place === index ? { ...one, ...to } : one)));
   return (
     <fieldset class="stack tight">
-      <legend>Attributes <span class="muted">optional, for policies; they never change</span></legend>
+      <legend>{legend}</legend>
       {all.map(({ name, kind, text }, index) => {
         const number = index + 1;
         const value = { "aria-label": `Value of attribute ${number}`, value: text };

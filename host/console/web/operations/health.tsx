@@ -1,6 +1,8 @@
 import { api, may, take } from "../lib/api";
 import { useLoad } from "../lib/load";
+import { usageOf } from "../lib/plugin_usage";
 import { Link, href } from "../lib/router";
+import { HealthBadge } from "../plugins/health";
 import { Badge, Load } from "../ui/page";
 import { Untrusted } from "../ui/text";
 
@@ -27,7 +29,8 @@ export function Health() {
 function Plugins() {
   const loaded = useLoad(async (signal) => {
     const all = await take(api.GET("/api/v1/plugins", { signal }));
-    return Promise.all(all.map((one) => take(api.GET("/api/v1/plugins/{name}/usage", { params: { path: { name: one.name } }, signal }))));
+    const usages = await Promise.all(all.map((one) => usageOf(one.name, { limit: 1 }, signal)));
+    return usages.filter((one) => one !== null);
   }, [], () => EVERY);
   return (
     <Load of={loaded}>
@@ -40,7 +43,7 @@ function Plugins() {
                 <tr key={usage.plugin + one.digest}>
                   <td><Link to={href("plugins", usage.plugin)}><Untrusted text={usage.plugin} /></Link></td>
                   <td><Untrusted text={one.version} /></td>
-                  <td><Badge tone={one.health.status === "ok" ? "good" : "bad"}>{one.health.status.replace("_", " ")}</Badge> {one.health.reason && <span class="muted"><Untrusted text={one.health.reason} /></span>}</td>
+                  <td><HealthBadge health={one.health} /> {one.health.reason && <span class="muted"><Untrusted text={one.health.reason} /></span>}</td>
                   <td class="right">{one.instances}</td>
                 </tr>
               )))}

@@ -1,6 +1,8 @@
 // What an administrator looks after: usage, what runs, the audit trail, keys, workspaces, health.
+import type { VNode } from "preact";
 import { may } from "../lib/api";
 import { Link, href } from "../lib/router";
+import { NotFound } from "../ui/not_found";
 import { Head } from "../ui/page";
 import { Audit } from "./audit";
 import { Health } from "./health";
@@ -10,7 +12,10 @@ import { Running } from "./running";
 import { Usage } from "./usage";
 import { Workspaces } from "./workspaces";
 
-const VIEWS = [
+/** `path` is what follows the name of the view in the address. */
+type View = (props: { path: string[] }) => VNode;
+
+const VIEWS: { path: string; title: string; view: View; shown: () => boolean }[] = [
   { path: "usage", title: "Usage", view: Usage, shown: () => may("list_usage") },
   { path: "running", title: "Running", view: Running, shown: () => may("list_running") },
   { path: "keys", title: "Keys", view: Keys, shown: () => may("list_keys") },
@@ -20,10 +25,11 @@ const VIEWS = [
   { path: "health", title: "Health", view: Health, shown: () => true },
 ];
 
-/** `/operations/{view}` */
-export function OperationsPage({ path: [name = "usage"] }: { path: string[] }) {
+/** `/operations/{view}/…` */
+export function OperationsPage({ path: [name, ...rest] }: { path: string[] }) {
   const views = VIEWS.filter((one) => one.shown());
-  const current = views.find((one) => one.path === name) ?? views[0]!;
+  const current = name === undefined ? views[0] : views.find((one) => one.path === name);
+  if (!current) return <NotFound />;
   const View = current.view;
   return (
     <div class="page">
@@ -31,7 +37,7 @@ export function OperationsPage({ path: [name = "usage"] }: { path: string[] }) {
       <nav class="tabs" aria-label="Views">
         {views.map(({ path, title }) => <Link key={path} to={href("operations", path)} aria-current={path === current.path ? "page" : undefined}>{title}</Link>)}
       </nav>
-      <View />
+      <View path={rest} />
     </div>
   );
 }

@@ -1,15 +1,25 @@
 import { useState } from "preact/hooks";
 import { api, may, take, type Schemas } from "../lib/api";
 import { useAction, useLoad } from "../lib/load";
+import { Link, href } from "../lib/router";
 import { Confirm } from "../ui/dialog";
 import { Failure } from "../ui/failure";
 import { Badge, Load } from "../ui/page";
 import { Untrusted } from "../ui/text";
+import { ChangeProvider, NewProvider, providerAddress } from "./provider_form";
 
 type Provider = Schemas["Provider"];
 
+/** `/operations/providers`, `/operations/providers/new`, `/operations/providers/{name}` */
+export function Providers({ path }: { path: string[] }) {
+  const [name] = path;
+  if (name === undefined) return <ProviderList />;
+  if (name === "new" && path.length === 1) return <NewProvider />;
+  return <ChangeProvider key={name} name={name} />;
+}
+
 /** Vendors of language models that Minds can use. */
-export function Providers() {
+function ProviderList() {
   const loaded = useLoad((signal) => take(api.GET("/api/v1/providers", { signal })), []);
   const [doomed, setDoomed] = useState<Provider | null>(null);
   const { busy, error, run, clear } = useAction();
@@ -26,6 +36,10 @@ export function Providers() {
     });
   return (
     <>
+      <div class="row">
+        <p class="muted fill">Vendors of language models that Minds can use.</p>
+        {may("create_provider") && <Link class="button primary" to={href("operations", "providers", "new")}>Add a provider</Link>}
+      </div>
       {error && !doomed && <Failure error={error} />}
       <Load of={loaded}>
         {(all) => (
@@ -33,11 +47,11 @@ export function Providers() {
             {all.map((one) => (
               <li key={one.id} class="card stack tight">
                 <div class="row">
-                  <h2><Untrusted text={one.name} /></h2>
+                  <h2>{may("patch_provider") ? <Link to={providerAddress(one.name)}><Untrusted text={one.name} /></Link> : <Untrusted text={one.name} />}</h2>
                   {one.default && <Badge tone="good">new Minds use it</Badge>}
                   <span class="grow" />
-                  {!one.default && may("patch_provider") && <button type="button" class="small" disabled={busy} onClick={() => choose(one.name)}>Use for new Minds</button>}
-                  {may("delete_provider") && <button type="button" class="small danger" onClick={() => setDoomed(one)}>Delete</button>}
+                  {!one.default && may("patch_provider") && <button type="button" class="small" aria-label={`Use for new Minds: ${one.name}`} disabled={busy} onClick={() => choose(one.name)}>Use for new Minds</button>}
+                  {may("delete_provider") && <button type="button" class="small danger" aria-label={`Delete ${one.name}`} onClick={() => setDoomed(one)}>Delete</button>}
                 </div>
                 <p class="muted"><Untrusted text={one.plugin} /> · <Untrusted text={one.description || "No description."} /></p>
               </li>

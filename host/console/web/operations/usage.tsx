@@ -1,63 +1,116 @@
+// What was used in some days: a chart and totals over the days, and a table by key, Mind, day or plugin.
+import type { Schemas } from "../lib/api";
 import { useState } from "preact/hooks";
-import { api, take, type Schemas } from "../lib/api";
 import { brief, bytes, number } from "../lib/format";
 import { useLoad } from "../lib/load";
+import { firstDay } from "../lib/plugin_usage";
+import { chosen, go, query } from "../lib/router";
+import { Bars, everyDay } from "../ui/bars";
 import { Empty, Load } from "../ui/page";
 import { Untrusted } from "../ui/text";
+import { GROUPS, byPlugin, groups, rowsOf, usageBy, type Group, type Row, type Rows } from "./usage_lines";
 
-type Line = Schemas["UsageLine"];
-type Counts = Pick<Line, "requests" | "rows" | "bytes" | "input_tokens" | "output_tokens">;
-const MEASURES = { requests: number, rows: brief, bytes, input_tokens: brief, output_tokens: brief } as const;
-const TITLES = { requests: "Requests", rows: "Rows", bytes: "Results", input_tokens: "Tokens read", output_tokens: "Tokens written" } as const;
-const GROUPS = { key_name: "Key", mind: "Mind", day: "Day" } as const;
-const NAMES = Object.keys(MEASURES) as (keyof Counts)[];
+const MEASURES = {
+  requests: { title: "Requests", show: number },
+  rows: { title: "Rows", show: brief },
+  bytes: { title: "Results", show: bytes },
+  input_tokens: { title: "Tokens read", show: brief },
+  output_tokens: { title: "Tokens written", show: brief },
+};
+type Measure = keyof typeof MEASURES;
+const NAMES = Object.keys(MEASURES) as Measure[];
+const PERIODS = [7, 30, 90];
 
-function sum(lines: Line[]): Counts {
-  const none: Counts = { requests: 0, rows: 0, bytes: 0, input_tokens: 0, output_tokens: 0 };
-  for (const line of lines) for (const name of NAMES) none[name] += line[name];
-  return none;
+export function Usage() {
+  const period = PERIODS.find((one) => `${one}` === query.value.get("days")) ?? 30;
+  const from = firstDay(period);
+  const loaded = useLoad((signal) => usageBy("day", from, signal), [from]);
+  return (
+    <>
+      <div class="row">
+        <span class="muted grow">Days are in UTC.</span>
+        <label class="row"><span class="muted">Period</span>
+          <select class="auto" value={period} onChange={(event) => go(chosen({ days: event.currentTarget.value }), true)}>
+            {PERIODS.map((one) => <option key={one} value={one}>{one} days</option>)}
+          </select>
+        </label>
+      </div>
+      <Load of={loaded}>
+        {(days) => days.data.length === 0 ? <Empty title={`Nothing was used in the last ${period} days`} /> : <><Total days={days} /><Grouped days={days} from={from} /></>}
+      </Load>
+    </>
+  );
 }
 
-/** What keys used in the last thirty days, by key, Mind or day. */
-export function Usage() {
-  const [group, setGroup] = useState<keyof typeof GROUPS>("key_name");
-  const loaded = useLoad((signal) => take(api.GET("/api/v1/usage", { params: { query: { limit: 1000 } }, signal })), []);
+/** The totals, and a chart of one of them. */
+function Total({ days }: { days: Schemas["Usage"] }) {
+  const [measure, setMeasure] = useState<Measure>("requests");
+  const { title, show } = MEASURES[measure];
+  const byDay = new Map(days.data.map((line) => [line.day, line]));
+  const bars = everyDay(days.from, days.until).map((day) => ({ day, value: byDay.get(day)?.[measure] ?? 0 }));
+  const total = (name: Measure) => days.data.reduce((all, line) => all + line[name], 0);
   return (
-    <Load of={loaded}>
-      {(usage) => {
-        if (usage.data.length === 0) return <Empty title="Nothing was used yet" />;
-        const all = sum(usage.data);
-        const groups = [...Map.groupBy(usage.data, (line: Line) => line[group] ?? "no Mind")].map(([name, lines]) => ({ name, counts: sum(lines) }));
-        groups.sort((a, b) => (group === "day" ? b.name.localeCompare(a.name) : b.counts.requests - a.counts.requests));
-        return (
+    <>
+      <dl class="figures">
+        {NAMES.map((name) => <div key={name} class="figure"><dt class="muted">{MEASURES[name].title}</dt><dd><b>{MEASURES[name].show(total(name))}</b></dd></div>)}
+      </dl>
+      <section class="card stack" aria-label="Usage by day">
+        <label class="row"><span class="muted">Measure</span>
+          <select class="auto" value={measure} onChange={(event) => setMeasure(event.currentTarget.value as Measure)}>
+            {NAMES.map((name) => <option key={name} value={name}>{MEASURES[name].title}</option>)}
+          </select>
+        </label>
+        <Bars title={title} bars={bars} show={show} />
+      </section>
+    </>
+  );
+}
+
+function Grouped({ days, from }: { days: Schemas["Usage"]; from: string }) {
+  const all = groups();
+  const group = all.find((one) => one === query.value.get("by")) ?? "key";
+  const loaded = useLoad<Rows>(async (signal) => {
+    if (group === "plugin") return byPlugin(from, signal);
+    return rowsOf(group, group === "day" ? days : await usageBy(group, from, signal));
+  }, [group, days]);
+  return (
+    <section class="stack" aria-label="Usage by group">
+      <div class="row">
+        <h2 class="grow">By {group === "mind" ? "Mind" : group}</h2>
+        <label class="row"><span class="muted">By</span>
+          <select class="auto" value={group} onChange={(event) => go(chosen({ by: event.currentTarget.value }), true)}>
+            {all.map((one) => <option key={one} value={one}>{GROUPS[one]}</option>)}
+          </select>
+        </label>
+      </div>
+      {group === "plugin" && <p class="muted">Of all workspaces. A request may need several calls of plugins, or none.</p>}
+      <Load of={loaded}>
+        {({ rows, left }) => (
           <>
-            <dl class="figures">
-              {NAMES.map((name) => <div key={name} class="figure"><dt class="muted">{TITLES[name]}</dt><dd><b>{MEASURES[name](all[name])}</b></dd></div>)}
-            </dl>
-            <div class="row">
-              <span class="muted grow">From {usage.from} until {usage.until} (UTC){usage.has_more && "; the newest thousand lines"}</span>
-              <label class="row"><span class="muted">By</span>
-                <select class="auto" value={group} onChange={(event) => setGroup(event.currentTarget.value as typeof group)}>
-                  {Object.entries(GROUPS).map(([value, title]) => <option key={value} value={value}>{title}</option>)}
-                </select>
-              </label>
-            </div>
-            <div class="card flush scroll" tabIndex={0} role="region" aria-label="Usage">
-              <table>
-                <thead><tr><th scope="col">{GROUPS[group]}</th>{NAMES.map((name) => <th key={name} scope="col" class="right">{TITLES[name]}</th>)}</tr></thead>
-                <tbody>
-                  {groups.map(({ name, counts }) => (
-                    <tr key={name}>
-                      <th scope="row"><Untrusted text={name} /></th>
-                      {NAMES.map((one) => <td key={one} class="right">{MEASURES[one](counts[one])}</td>)}
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            {left !== null && <p class="notice" role="note"><Untrusted text={left} /></p>}
+            <Table group={group} rows={rows} />
           </>
-        );
-      }}
-    </Load>
+        )}
+      </Load>
+    </section>
+  );
+}
+
+function Table({ group, rows }: { group: Group; rows: Row[] }) {
+  const titleOf = (name: Measure) => (group === "plugin" && name === "requests" ? "Calls" : MEASURES[name].title);
+  return (
+    <div class="card flush scroll" tabIndex={0} role="region" aria-label="Usage">
+      <table>
+        <thead><tr><th scope="col">{GROUPS[group]}</th>{NAMES.map((name) => <th key={name} scope="col" class="right">{titleOf(name)}</th>)}</tr></thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.id}>
+              <th scope="row"><Untrusted text={row.name} /></th>
+              {NAMES.map((name) => <td key={name} class="right">{MEASURES[name].show(row[name])}</td>)}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

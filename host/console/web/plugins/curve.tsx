@@ -1,32 +1,70 @@
-// Two curves over the same time: the version that served until now, and the new one.
+// Two curves over the same time: the version that served until now, and the new one. While a version is not called its
+// curve has a gap.
+import { clock } from "../lib/format";
+import { PLOT_HEIGHT, PLOT_WIDTH, Plot, ticks } from "../ui/plot";
+import type { Mark, Point, Value } from "./samples";
 
-export interface Point {
-  /** Milliseconds since 1970. */
-  at: number;
-  old: number;
-  new: number;
+interface CurveProps {
+  title: string;
+  from: number;
+  points: Point[];
+  marks: Mark[];
+  /** What of a version is drawn. */
+  of: (value: Value) => number;
+  show: (value: number) => string;
+  /** The upper end of the axis at least. */
+  least: number;
+  /** The name of a stage. */
+  nameOf: (stage: Mark["stage"]) => string;
 }
 
-const WIDTH = 320;
-const HEIGHT = 90;
+type Side = "old" | "new";
 
-export function Curve({ title, points, show }: { title: string; points: Point[]; show: (value: number) => string }) {
-  const first = points[0]!.at;
-  const span = Math.max(points[points.length - 1]!.at - first, 1);
-  const most = Math.max(...points.map((one) => Math.max(one.old, one.new)));
-  const line = (value: (point: Point) => number) =>
-    points.map((one) => `${(((one.at - first) / span) * WIDTH).toFixed(1)},${(HEIGHT - (value(one) / (most || 1)) * (HEIGHT - 6) - 2).toFixed(1)}`).join(" ");
-  const last = points[points.length - 1]!;
+export function Curve({ title, from, points, marks, of, show, least, nameOf }: CurveProps) {
+  const until = points[points.length - 1]!.at;
+  const valueOf = (point: Point, side: Side) => (point[side] === null ? null : of(point[side]));
+  const all = points.flatMap((one) => [valueOf(one, "old"), valueOf(one, "new")]).filter((one) => one !== null);
+  const values = ticks(Math.max(0, ...all), least);
+  const x = (at: number) => ((at - from) / Math.max(until - from, 1)) * PLOT_WIDTH;
+  const y = (value: number) => PLOT_HEIGHT - (value / values[2]) * PLOT_HEIGHT;
+  const newest = (side: Side) => {
+    const last = points.findLast((one) => one[side] !== null);
+    return last ? show(valueOf(last, side)!) : "not called";
+  };
+  const path = (side: Side) => {
+    let isGap = true;
+    const steps = points.map((one) => {
+      const value = valueOf(one, side);
+      const place = value === null ? "" : `${x(one.at).toFixed(1)} ${y(value).toFixed(2)}`;
+      // A line of no length is a dot, so that a value between two gaps is seen.
+      const step = value === null ? "" : isGap ? `M${place}h0` : `L${place}`;
+      isGap = value === null;
+      return step;
+    });
+    return steps.join("");
+  };
+  const stages = marks.map((one) => `${nameOf(one.stage)} from ${clock(new Date(one.at))}`);
   return (
     <figure class="curve">
       <figcaption>
         <strong>{title}</strong>
-        <span class="old">old {show(last.old)}</span> <span class="new">new {show(last.new)}</span>
+        <span class="swatch old">old {newest("old")}</span> <span class="swatch new">new {newest("new")}</span>
       </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`${title}: old ${show(last.old)}, new ${show(last.new)}, at most ${show(most)}`}>
-        <polyline class="old" points={line((one) => one.old)} />
-        <polyline class="new" points={line((one) => one.new)} />
-      </svg>
+      <Plot
+        label={[`${title}: old ${newest("old")}, new ${newest("new")}, at most ${show(Math.max(0, ...all))}`, ...stages].join("; ")}
+        values={values.map(show)}
+        times={[from, (from + until) / 2, until].map((one) => clock(new Date(one)))}
+      >
+        {marks.map((one) => (
+          <g key={one.at}>
+            <title>{nameOf(one.stage)}</title>
+            <line class="mark" x1={x(one.at)} x2={x(one.at)} y1={0} y2={PLOT_HEIGHT} />
+          </g>
+        ))}
+        <path class="old" d={path("old")} />
+        <path class="new" d={path("new")} />
+      </Plot>
+      {stages.length > 0 && <p class="muted mark-of">{stages.join("; ")}</p>}
     </figure>
   );
 }

@@ -8,20 +8,29 @@ import { Failure } from "../ui/failure";
 import { Badge, Head, Load } from "../ui/page";
 import { Untrusted } from "../ui/text";
 import { Activate } from "./activate";
+import { HealthBadge, Trouble, statusOf } from "./health";
 import { ENDED } from "./list";
+import { AllRights } from "./rights";
 import { RolloutView, Rollouts } from "./rollout";
 import { Usage } from "./usage";
 
 type Plugin = Schemas["Plugin"];
 type Version = Schemas["PluginVersion"];
 
+/** Milliseconds until it is asked for again during a rollout, and while a version is not called. */
 const EVERY = 1000;
+const TROUBLED = 5000;
+
+function again(plugin: Plugin): number | null {
+  if (plugin.rollouts.some((one) => !ENDED.has(one.stage))) return EVERY;
+  return plugin.versions.some(({ health }: Version) => health && statusOf(health) !== "ok") ? TROUBLED : null;
+}
 
 export function PluginPage({ name }: { name: string }) {
   const loaded = useLoad(
     (signal) => take(api.GET("/api/v1/plugins/{name}", { params: { path: { name } }, signal })),
     [name],
-    (plugin) => (plugin.rollouts.some((one) => !ENDED.has(one.stage)) ? EVERY : null),
+    again,
   );
   return (
     <div class="page">
@@ -34,8 +43,9 @@ export function PluginPage({ name }: { name: string }) {
 function PluginView({ plugin, changed }: { plugin: Plugin; changed: () => void }) {
   const current = plugin.rollouts.find((one) => !ENDED.has(one.stage));
   const ended = plugin.rollouts.filter((one) => ENDED.has(one.stage));
-  const last = ended[0];
-  const mayGoBack = may("roll_back_plugin") && (current !== undefined || (last?.stage === "completed" && last.from !== null));
+  // As the server looks for it: the rollout that made the active version serve.
+  const last = ended.find((one) => one.stage === "completed" && !one.is_rollback && one.to === plugin.active);
+  const mayGoBack = may("roll_back_plugin") && (current !== undefined || (last !== undefined && last.from !== null));
   return (
     <>
       {current && <RolloutView rollout={current} />}
@@ -81,6 +91,7 @@ function VersionView({ plugin, version, blocked, changed }: { plugin: Plugin; ve
         <h3><Untrusted text={version.version ?? version.file ?? "?"} /></h3>
         <Badge tone={isActive ? "good" : version.status === "refused" ? "bad" : "plain"}>{isActive ? "serves" : version.status}</Badge>
         {version.signer ? <Badge tone="good">signed by <Untrusted text={version.signer} /></Badge> : <Badge>not signed</Badge>}
+        {version.health && <HealthBadge health={version.health} />}
         <span class="grow" />
         {!isActive && version.status !== "refused" && version.digest && may("activate_plugin") && (
           <button type="button" class="small primary" disabled={blocked} onClick={() => setOpened(true)}>Activate …</button>
@@ -92,6 +103,8 @@ function VersionView({ plugin, version, blocked, changed }: { plugin: Plugin; ve
         {(version.engines?.length ?? 0) > 0 && <> · engines <Untrusted text={version.engines!.join(", ")} /></>}
       </p>
       {version.status !== "active" && <p class="muted"><Untrusted text={version.reason} max={1000} /></p>}
+      {version.health && version.digest && <Trouble plugin={plugin.name} digest={version.digest} health={version.health} released={changed} />}
+      {version.rights && <AllRights rights={version.rights} wider={version.wider_rights} />}
       {error && <Failure error={error} />}
       {opened && <Activate name={plugin.name} version={version} close={() => setOpened(false)} changed={changed} />}
     </li>

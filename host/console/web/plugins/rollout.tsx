@@ -1,13 +1,15 @@
 // A rollout: how far it is, how its checks went, and how old and new version compare while both serve.
-import { useEffect, useRef } from "preact/hooks";
-import { api, may, take, type Schemas } from "../lib/api";
-import { milliseconds, number, percent } from "../lib/format";
+import { useRef } from "preact/hooks";
+import { may, type Schemas } from "../lib/api";
+import { milliseconds, number, percent, plural } from "../lib/format";
 import { useLoad } from "../lib/load";
+import { meanMs, usageOf } from "../lib/plugin_usage";
 import { Failure } from "../ui/failure";
 import { Badge } from "../ui/page";
 import { Time } from "../ui/time";
 import { Untrusted } from "../ui/text";
-import { Curve, type Point } from "./curve";
+import { Curve } from "./curve";
+import { keep, seenOf, type Counters } from "./samples";
 
 type Rollout = Schemas["Rollout"];
 
@@ -21,7 +23,6 @@ const WORDS: Record<Rollout["stage"], string> = {
   rolled_back: "Rolled back",
   failed: "Failed",
 };
-const KEPT = 600;
 const EVERY = 1000;
 
 export function RolloutView({ rollout }: { rollout: Rollout }) {
@@ -35,76 +36,68 @@ export function RolloutView({ rollout }: { rollout: Rollout }) {
       <ol class="stages">
         {STAGES.map((stage, index) => <li key={stage} class={index < place ? "past" : index === place ? "now" : undefined} aria-current={index === place ? "step" : undefined}>{WORDS[stage]}</li>)}
       </ol>
-      {may("get_plugin_usage") && place >= STAGES.indexOf("canary") && <Live rollout={rollout} />}
+      {place >= STAGES.indexOf("canary") && <Compared rollout={rollout} />}
+      {place >= STAGES.indexOf("canary") && may("get_plugin_usage") && <Curves rollout={rollout} />}
     </section>
   );
 }
 
-/** What a version did since this page began to look. */
-interface Side {
-  calls: number;
-  faults: number;
-  ns: number;
-}
-
-const NONE: Side = { calls: 0, faults: 0, ns: 0 };
-
-function sideOf(usage: Schemas["PluginUsage"], digest: string | null): Side {
-  const found = usage.since_start.find((one) => one.digest === digest)?.figures;
-  return found ? { calls: found.calls, faults: found.plugin_errors + found.traps, ns: found.call_ns } : NONE;
-}
-
-const minus = (one: Side, other: Side): Side => ({ calls: one.calls - other.calls, faults: one.faults - other.faults, ns: one.ns - other.ns });
-const meanMs = (side: Side): number => (side.calls === 0 ? 0 : side.ns / side.calls / 1e6);
-const faultRate = (side: Side): number => (side.calls === 0 ? 0 : side.faults / side.calls);
-
-/** Both versions side by side while both serve: each second, what it had to do in that second. */
-function Live({ rollout }: { rollout: Rollout }) {
-  const path = { name: rollout.plugin };
-  const usage = useLoad((signal) => take(api.GET("/api/v1/plugins/{name}/usage", { params: { path }, signal })), [rollout.id], () => EVERY);
-  const seen = useRef<{ first: [Side, Side]; last: [Side, Side]; latency: Point[]; faults: Point[] } | null>(null);
-  const now: [Side, Side] | null = usage.data && [sideOf(usage.data, rollout.from), sideOf(usage.data, rollout.to)];
-  useEffect(() => {
-    if (!now) return;
-    if (!seen.current) {
-      seen.current = { first: now, last: now, latency: [], faults: [] };
-      return;
-    }
-    const { last, latency, faults } = seen.current;
-    const [old, young] = [minus(now[0], last[0]), minus(now[1], last[1])];
-    const at = Date.now();
-    latency.push({ at, old: meanMs(old), new: meanMs(young) });
-    faults.push({ at, old: faultRate(old), new: faultRate(young) });
-    for (const list of [latency, faults]) list.splice(0, list.length - KEPT);
-    seen.current.last = now;
-  }, [usage.data]);
-  if (usage.error && !now) return <Failure error={usage.error} />;
-  if (!now || !seen.current) return null;
-  const { first, latency, faults } = seen.current;
-  const rows: [string, Side][] = [["Old", minus(now[0], first[0])], ["New", minus(now[1], first[1])]];
+/** What the server counted since the rollout began. */
+function Compared({ rollout }: { rollout: Rollout }) {
+  const { stable, candidate } = rollout;
+  const rowOf = (title: string, figures: Schemas["Figures"]) => [title, number(figures.calls), number(figures.faults), time(figures.median_ms), time(figures.p95_ms)];
   return (
     <>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Old and new version">
-        <table>
-          <thead><tr><th scope="col">Since this page was opened</th><th scope="col" class="right">Calls</th><th scope="col" class="right">Faults</th><th scope="col" class="right">Mean time</th></tr></thead>
-          <tbody>
-            {rows.map(([title, side]) => (
-              <tr key={title}>
-                <th scope="row">{title}</th>
-                <td class="right">{number(side.calls)}</td>
-                <td class="right">{number(side.faults)}</td>
-                <td class="right">{milliseconds(meanMs(side))}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+      <Sides title="Since the rollout began" columns={["Calls", "Faults", "Median", "95th percentile"]} rows={[rowOf("Old", stable), rowOf("New", candidate)]} />
+      <p class="muted">A call is a statement, a turn of a model or a step of a catalog.</p>
+    </>
+  );
+}
+
+/** A time of calls, which is 0 if none was measured. */
+const time = (ms: number): string => (ms === 0 ? "none" : milliseconds(ms));
+
+/** A table of the old and the new version. */
+function Sides({ title, columns, rows }: { title: string; columns: string[]; rows: string[][] }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={title}>
+      <table>
+        <thead><tr><th scope="col">{title}</th>{columns.map((one) => <th key={one} scope="col" class="right">{one}</th>)}</tr></thead>
+        <tbody>
+          {rows.map(([name, ...cells]) => <tr key={name}><th scope="row">{name}</th>{cells.map((one, index) => <td key={columns[index]} class="right">{one}</td>)}</tr>)}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Both versions side by side while both serve: each second, what it did in that second. */
+function Curves({ rollout }: { rollout: Rollout }) {
+  const now = useRef(rollout);
+  now.current = rollout;
+  const usage = useLoad(
+    async (signal) => {
+      const usage = await usageOf(rollout.plugin, { limit: 1 }, signal);
+      if (usage) keep(now.current, usage);
+      return true;
+    },
+    [rollout.id],
+    () => EVERY,
+  );
+  const seen = seenOf(rollout.id);
+  if (usage.error && !seen) return <Failure error={usage.error} />;
+  if (!seen) return null;
+  const { from, points, marks } = seen;
+  const same = { from, points, marks, nameOf: (one: Rollout["stage"]) => WORDS[one] };
+  const rowOf = (title: string, { calls, faults, ns }: Counters) => [title, number(calls), number(faults), time(meanMs({ calls, ns }))];
+  return (
+    <>
+      <p class="muted">This console watches the rollout since <Time at={from / 1000} />. It counts each function of the plugin that is called.</p>
+      <Sides title="Since then" columns={["Functions called", "Faults", "Mean time"]} rows={[rowOf("Old", seen.old), rowOf("New", seen.new)]} />
+      <div class="two">
+        <Curve title="Mean latency" of={(one) => one.latency} show={milliseconds} least={1} {...same} />
+        <Curve title="Faults per call" of={(one) => one.faultRate} show={percent} least={0.1} {...same} />
       </div>
-      {latency.length > 1 && (
-        <div class="two">
-          <Curve title="Mean latency" points={latency} show={milliseconds} />
-          <Curve title="Faults per call" points={faults} show={percent} />
-        </div>
-      )}
     </>
   );
 }
@@ -116,7 +109,7 @@ export function Rollouts({ rollouts }: { rollouts: Rollout[] }) {
       <h2>Rollouts</h2>
       <div class="card flush scroll" tabIndex={0} role="region" aria-label="Rollouts">
         <table>
-          <thead><tr><th scope="col">Began</th><th scope="col">Version</th><th scope="col">How it ended</th><th scope="col">Checks</th></tr></thead>
+          <thead><tr><th scope="col">Began</th><th scope="col">Version</th><th scope="col">How it ended</th><th scope="col">Checks</th><th scope="col">New version</th></tr></thead>
           <tbody>
             {rollouts.map((one) => (
               <tr key={one.id}>
@@ -127,6 +120,7 @@ export function Rollouts({ rollouts }: { rollouts: Rollout[] }) {
                   {one.reason && <p class="muted"><Untrusted text={one.reason} max={600} /></p>}
                 </td>
                 <td>{one.checks.filter((check) => check.outcome === "passed").length} of {one.checks.length} passed</td>
+                <td><Served figures={one.candidate} /></td>
               </tr>
             ))}
           </tbody>
@@ -134,4 +128,10 @@ export function Rollouts({ rollouts }: { rollouts: Rollout[] }) {
       </div>
     </>
   );
+}
+
+/** What a version did until its rollout ended. */
+function Served({ figures }: { figures: Schemas["Figures"] }) {
+  if (figures.calls === 0) return <span class="muted">not called</span>;
+  return <>{plural(figures.calls, "call")}, {plural(figures.faults, "fault")}{figures.median_ms > 0 && `, median ${milliseconds(figures.median_ms)}`}</>;
 }

@@ -1,40 +1,40 @@
-// What a plugin has used since the server began, by version and target, and how its versions are.
+// What a plugin used: by day, and since the server began by version and target.
 import type { ComponentChildren } from "preact";
-import { api, may, take, type Schemas } from "../lib/api";
+import type { Schemas } from "../lib/api";
 import { brief, bytes, milliseconds, number } from "../lib/format";
-import { useAction, useLoad } from "../lib/load";
-import { Failure } from "../ui/failure";
-import { Badge, Load } from "../ui/page";
-import { Time } from "../ui/time";
+import { useLoad } from "../lib/load";
+import { LINES, meanMs, sum, tokensOf, usageOf } from "../lib/plugin_usage";
+import { Load } from "../ui/page";
 import { Untrusted } from "../ui/text";
+import { Days } from "./days";
 
 type VersionUsage = Schemas["PluginVersionUsage"];
 
 export function Usage({ name }: { name: string }) {
-  const loaded = useLoad((signal) => take(api.GET("/api/v1/plugins/{name}/usage", { params: { path: { name } }, signal })), [name]);
+  // In an object, for null is what is not loaded yet.
+  const loaded = useLoad(async (signal) => ({ usage: await usageOf(name, { limit: LINES }, signal) }), [name]);
   return (
-    <>
-      <h2>Since the server began</h2>
-      <Load of={loaded}>
-        {(usage) =>
-          usage.since_start.length === 0 ? (
-            <p class="muted">It was not called yet.</p>
-          ) : (
-            <>{usage.since_start.map((one) => <VersionView key={one.digest} plugin={name} usage={one} released={loaded.reload} />)}</>
-          )
-        }
-      </Load>
-    </>
+    <Load of={loaded}>
+      {({ usage }) =>
+        usage === null ? (
+          <><h2>Usage</h2><p class="muted">It was not used in the last 30 days.</p></>
+        ) : (
+          <>
+            <Days usage={usage} />
+            <h2>Since the server began</h2>
+            {usage.since_start.length === 0 && <p class="muted">It was not called yet.</p>}
+            {usage.since_start.map((one) => <VersionView key={one.digest} usage={one} />)}
+          </>
+        )
+      }
+    </Load>
   );
 }
 
-function VersionView({ plugin, usage, released }: { plugin: string; usage: VersionUsage; released: () => void }) {
+function VersionView({ usage }: { usage: VersionUsage }) {
   return (
     <div class="card flush">
-      <div class="row padded">
-        <h3>Version <Untrusted text={usage.version} /></h3>
-        <Health plugin={plugin} usage={usage} released={released} />
-      </div>
+      <h3 class="padded">Version <Untrusted text={usage.version} /></h3>
       <div class="scroll" tabIndex={0} role="region" aria-label={`Usage of ${usage.version} by target`}>
         <table>
           <thead>
@@ -54,40 +54,17 @@ function VersionView({ plugin, usage, released }: { plugin: string; usage: Versi
 }
 
 function Line({ title, figures }: { title: ComponentChildren; figures: Schemas["PluginFigures"] }) {
-  const mean = figures.calls === 0 ? 0 : figures.call_ns / figures.calls / 1e6;
+  const total = sum([figures]);
   return (
     <tr>
       <td>{title}</td>
-      <td class="right">{number(figures.calls)}</td>
-      <td class="right">{milliseconds(mean)}</td>
-      <td class="right">{number(figures.plugin_errors + figures.traps)}</td>
-      <td class="right">{brief(figures.rows)}</td>
-      <td class="right">{bytes(figures.result_bytes)}</td>
-      <td class="right">{brief(figures.input_tokens + figures.output_tokens)}</td>
+      <td class="right">{number(total.calls)}</td>
+      <td class="right">{milliseconds(meanMs(total))}</td>
+      <td class="right">{number(total.faults)}</td>
+      <td class="right">{brief(total.rows)}</td>
+      <td class="right">{bytes(total.bytes)}</td>
+      <td class="right">{brief(tokensOf(total))}</td>
       <td class="right">{bytes(figures.peak_memory_bytes)}</td>
     </tr>
-  );
-}
-
-function Health({ plugin, usage, released }: { plugin: string; usage: VersionUsage; released: () => void }) {
-  const { busy, error, run } = useAction();
-  const { health } = usage;
-  const isOk = health.status === "ok" && health.workspaces.length === 0 && health.targets.length === 0;
-  if (isOk) return <Badge tone="good">healthy</Badge>;
-  const release = () =>
-    void run(async () => {
-      const params = { path: { name: plugin }, query: { digest: usage.digest } };
-      await take(api.POST("/api/v1/plugins/{name}/release", { params }));
-      released();
-    });
-  const troubled = [...health.workspaces.map((one) => one.workspace), ...health.targets.map((one) => one.name)];
-  return (
-    <>
-      <Badge tone="bad">{health.status === "quarantined" ? "quarantined" : "backing off"}</Badge>
-      {health.until && <span class="muted">until <Time at={health.until} /></span>}
-      <span class="muted grow"><Untrusted text={health.reason ?? troubled.join(", ")} max={400} /></span>
-      {may("release_plugin") && <button type="button" class="small" disabled={busy} onClick={release}>Release</button>}
-      {error && <Failure error={error} />}
-    </>
   );
 }

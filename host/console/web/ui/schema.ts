@@ -47,6 +47,24 @@ function controlOf(property: Property): Control {
   return "json";
 }
 
+/** Whether a number may have a fraction, which browsers refuse unless told. */
+export const takesFractions = (property: Property): boolean => types(property).includes("number");
+
+/** The names of the secrets among stored values: the API shows them masked. */
+export function storedSecrets(schema: ObjectSchema, known: Record<string, unknown>): Set<string> {
+  return new Set(Object.keys(known).filter((name) => schema.properties?.[name]?.["x-secret"] === true));
+}
+
+/** What a PATCH sends to make `values` of what is known; null if nothing changes. A field that was emptied is null, which
+ * removes it; a secret that was left empty goes back masked, which keeps it. */
+export function changesOf(known: Record<string, unknown>, values: Record<string, unknown>, secrets: Set<string>): Record<string, unknown> | null {
+  const same = (name: string) => JSON.stringify(known[name]) === JSON.stringify(values[name]);
+  const isKept = (name: string) => secrets.has(name) && values[name] === undefined;
+  const names = [...new Set([...Object.keys(known), ...Object.keys(values)])];
+  if (names.every((name) => isKept(name) || same(name))) return null;
+  return Object.fromEntries(names.map((name) => [name, isKept(name) ? known[name] : (values[name] ?? null)]));
+}
+
 /** The property's name for people: its title, or its name in words. */
 export function title(name: string, property: Property): string {
   return property.title ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { Inline } from "../lib/markdown";
 import { Field } from "./field";
-import { fields, title, toText, toValue, type Control, type ObjectSchema, type Property } from "./schema";
+import { fields, takesFractions, title, toText, toValue, type Control, type ObjectSchema, type Property } from "./schema";
 import { Untrusted } from "./text";
 
 export type Values = Record<string, unknown>;
@@ -90,7 +90,7 @@ function SchemaField({ name, property, required, control, values, change, stored
         const type = control === "secret" ? "password" : control === "number" ? "number" : "text";
         return (
           <input
-            {...common} type={type} value={text} placeholder={hint} min={property.minimum} max={property.maximum}
+            {...common} type={type} value={text} placeholder={hint} min={property.minimum} max={property.maximum} step={type === "number" && takesFractions(property) ? "any" : undefined}
             maxLength={property.maxLength} autocomplete={control === "secret" ? "new-password" : "off"} spellcheck={false} onInput={onInput}
           />
         );

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { api, take } from "../lib/api";
 import { visible } from "../lib/format";
 import type { DialectName, Editor, SQLNamespace } from "./editor";
+import { namesOf, type Source } from "./sql_names";
 
 export interface CatalogOf {
   mind: string;
@@ -10,20 +11,18 @@ export interface CatalogOf {
 }
 
 /** Tables and columns that the Mind sees, as completion wants them, and how its first datasource writes SQL. */
-async function namesOf({ mind, datasources }: CatalogOf, signal: AbortSignal): Promise<[SQLNamespace, DialectName]> {
-  const names: Record<string, string[]> = {};
+async function completionOf({ mind, datasources }: CatalogOf, signal: AbortSignal): Promise<[SQLNamespace, DialectName]> {
+  const sources: Source[] = [];
   let dialect: DialectName = "generic";
   for (const [index, name] of datasources.entries()) {
     const catalog = await take(api.GET("/api/v1/datasources/{name}/catalog", { params: { path: { name }, query: { mind } }, signal }));
-    for (const table of catalog.tables) {
-      const columns = table.columns.map((column) => column.name);
-      names[index === 0 ? table.name : `${name}.${table.name}`] = columns;
-    }
+    const tables = catalog.tables.map(({ schema, name, columns }) => ({ schema, name, columns: columns.map((column) => column.name) }));
+    sources.push({ datasource: name, tables });
     if (index > 0) continue;
     const engines = await take(api.GET("/api/v1/engines", { signal }));
     dialect = engines.find((one) => one.engine === catalog.datasource.engine)?.dialect ?? "datafusion";
   }
-  return [names, dialect];
+  return [namesOf(sources), dialect];
 }
 
 interface EditorProps {
@@ -60,7 +59,7 @@ export function SqlEditor({ label, value, change, submit, catalog, hint, focus =
       });
       if (focus) editor.current.focus();
       // Without names there is no completion; the statement can be written all the same.
-      namesOf(catalog, abort.signal).then((names) => editor.current?.completeFrom(...names), () => undefined);
+      completionOf(catalog, abort.signal).then((names) => editor.current?.completeFrom(...names), () => undefined);
     });
     return () => {
       abort.abort();
