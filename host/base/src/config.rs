@@ -388,6 +388,11 @@ impl Config {
         load::load(vars)
     }
 
+    /// Directory for what statements keep on disk while they run.
+    pub fn spill_dir(&self) -> PathBuf {
+        self.data_dir.join("spill")
+    }
+
     /// Directory of compiled plugins.
     pub fn cache_dir(&self) -> PathBuf {
         match self.plugins.cache_dir.as_os_str().is_empty() {

@@ -62,6 +62,8 @@ pub struct Sources {
     pub import: bool,
     /// Directory for compiled code. Without it every start compiles.
     pub cache_dir: Option<PathBuf>,
+    /// Directory for what statements of the host keep on disk. Without it they keep nothing there.
+    pub spill_dir: Option<PathBuf>,
     /// The key that seals compiled code, derived from the host's secret for this purpose alone.
     pub seal_key: [u8; 32],
     /// How components are compiled.
@@ -113,6 +115,7 @@ impl Sources {
             plugins_dir,
             import: false,
             cache_dir: None,
+            spill_dir: None,
             seal_key: [0; 32],
             compilers: Compilers::InProcess,
             soon: false,
@@ -154,6 +157,7 @@ impl Registry {
         let loader = Loader::new(
             Arc::clone(&runtime),
             sources.cache_dir,
+            sources.spill_dir.as_deref(),
             sources.seal_key,
             sources.compilers,
         );

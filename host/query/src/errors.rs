@@ -7,6 +7,7 @@ use datafusion::common::DataFusionError;
 use super::{
     memory::StatementMemory,
     names::{CATALOG, NO_SCHEMA},
+    spill::{SpillError, StatementDisk},
 };
 use mindhost_base::error::{Blame, Code, Error};
 
@@ -14,8 +15,19 @@ use mindhost_base::error::{Blame, Code, Error};
 const MAX_MESSAGE: usize = 2_048;
 
 /// Converts an error of planning or execution. An error of a source stays as it is.
-pub fn convert(error: &DataFusionError, memory: &StatementMemory) -> Error {
-    match error.find_root() {
+pub fn convert(
+    error: &DataFusionError,
+    memory: &StatementMemory,
+    disk: Option<&StatementDisk>,
+) -> Error {
+    let root = error.find_root();
+    if let Some(disk) = disk
+        && let Some(failure) = disk.failure()
+        && !matches!(root, DataFusionError::External(own) if own.is::<Error>())
+    {
+        return unwritten(disk, failure);
+    }
+    match root {
         DataFusionError::External(own) => match own.downcast_ref::<Error>() {
             Some(own) => own.clone(),
             // Sources fail with errors of ours; this is a pattern that cannot be read, or the like.
@@ -44,6 +56,29 @@ pub fn convert(error: &DataFusionError, memory: &StatementMemory) -> Error {
         )
         .with_source(what.clone()),
         other => invalid(&other.strip_backtrace()),
+    }
+}
+
+/// The error of a statement that could not write to disk.
+fn unwritten(disk: &StatementDisk, failure: SpillError) -> Error {
+    match failure {
+        SpillError::Statement => Error::new(
+            Code::ResultTooLarge,
+            format!(
+                "the statement needs its memory and more than {} MiB of disk (plugins.query_spill_bytes); join, sort or group fewer rows",
+                disk.max() >> 20
+            ),
+        ),
+        SpillError::Host => Error::new(
+            Code::Overloaded,
+            "all statements over files, APIs and several datasources together use as much disk as they may (plugins.max_total_query_spill_bytes); try again",
+        )
+        .blamed(Blame::Host)
+        .with_retry_after(Duration::from_secs(1)),
+        SpillError::Disk => Error::new(
+            Code::StorageFull,
+            "the statement needs more than its memory, and the server could not write to its disk; tell the operator",
+        ),
     }
 }
 

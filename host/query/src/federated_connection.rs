@@ -128,7 +128,7 @@ impl Connection for FederatedConnection {
         let bounds = Bounds::of(&engine, first, whole.clone());
         let tables = Tables::Several(self.members(&whole));
         let planned = execution::plan(&engine, &statement.text, tables, bounds, call).await?;
-        self.recorder.set_plan(planned.shown());
+        self.recorder.planned(planned.shown(), planned.disk());
         let columns = Arc::clone(planned.columns());
         self.query = Some(Query {
             execution: Execution::start(&engine, planned)?,

@@ -5,6 +5,10 @@
 //! expressions mean the same there ([`dialects`]), become one statement each ([`select`]). Such a statement is guarded
 //! like a caller's before it is sent ([`SqlSource::guard`]). Sources are read at the same time ([`remote`]); what one
 //! side of a join has become known by then is sent to the other as a filter ([`dynamic_filters`]).
+//!
+//! Why not `datafusion-federation` and DataFusion's unparser: with several sources the first pushes nothing down but whole
+//! subplans of one source, before the optimiser has moved filters there; and the second writes whatever the plan says in
+//! the words of a dialect, also where that dialect computes something else.
 
 mod cut;
 mod dialects;
@@ -18,7 +22,7 @@ mod remote;
 mod select;
 mod sources;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
 use serde::Serialize;
@@ -27,6 +31,7 @@ pub(crate) use planner::{cut_plan, planner};
 pub use sources::Keys;
 pub(crate) use sources::{Catalogs, ColumnTypes, Sources};
 
+use super::spill::StatementDisk;
 use mindhost_base::{error::Result, locks::lock};
 use mindhost_plugin_api::{Call, Connection, Dialect, TableRef};
 
@@ -71,6 +76,8 @@ pub struct ExecutionReport {
     pub plan: String,
     /// The statements that were sent, in the order of the plan.
     pub sources: Vec<SourceStatement>,
+    /// Bytes that the host wrote to its disk, because its memory for the statement was used up.
+    pub spilled_bytes: u64,
 }
 
 /// One statement that was sent to a datasource.
@@ -90,21 +97,32 @@ pub struct SourceStatement {
 
 /// Collects the report of a statement while it runs.
 #[derive(Debug, Default)]
-pub struct Recorder(Mutex<ExecutionReport>);
+pub struct Recorder {
+    report: Mutex<ExecutionReport>,
+    /// What the statement keeps on disk.
+    disk: OnceLock<Arc<StatementDisk>>,
+}
 
 impl Recorder {
     /// What is known now.
     pub fn report(&self) -> ExecutionReport {
-        lock(&self.0).clone()
+        let written = self.disk.get().map_or(0, |disk| disk.written());
+        ExecutionReport {
+            spilled_bytes: written as u64,
+            ..lock(&self.report).clone()
+        }
     }
 
-    pub(crate) fn set_plan(&self, plan: String) {
-        lock(&self.0).plan = plan;
+    pub(crate) fn planned(&self, plan: String, disk: Option<&Arc<StatementDisk>>) {
+        lock(&self.report).plan = plan;
+        if let Some(disk) = disk {
+            self.disk.get_or_init(|| Arc::clone(disk));
+        }
     }
 
     /// Adds a statement that may be sent. Returns its index.
     fn add(&self, datasource: &str, sql: &str) -> usize {
-        let mut report = lock(&self.0);
+        let mut report = lock(&self.report);
         report.sources.push(SourceStatement {
             datasource: datasource.to_owned(),
             executed_query: sql.to_owned(),
@@ -114,14 +132,14 @@ impl Recorder {
     }
 
     fn sent(&self, index: usize, sql: &str) {
-        if let Some(sent) = lock(&self.0).sources.get_mut(index) {
+        if let Some(sent) = lock(&self.report).sources.get_mut(index) {
             sql.clone_into(&mut sent.executed_query);
             sent.sent = true;
         }
     }
 
     fn received(&self, index: usize, rows: u64, bytes: u64) {
-        if let Some(sent) = lock(&self.0).sources.get_mut(index) {
+        if let Some(sent) = lock(&self.report).sources.get_mut(index) {
             sent.rows += rows;
             sent.bytes += bytes;
         }

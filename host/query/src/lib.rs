@@ -1,6 +1,6 @@
 //! SQL over scanners: DataFusion plans and runs a guarded statement over the tables of a plugin that only yields rows.
 //! The same over several datasources at once ([`federation`]). Only this crate names DataFusion. It never parses
-//! unguarded SQL and never writes to disk.
+//! unguarded SQL, and writes to disk only what it has sealed ([`spill`]).
 //!
 //! Statements run on threads of their own ([`QueryEngine`]), so that long computations do not delay requests. A task
 //! owns the source ([`reader`]) and reads one batch at a time. Memory is limited for each statement and for all
@@ -28,13 +28,14 @@ mod reader;
 mod scans;
 mod scheduler;
 mod slow_functions;
+mod spill;
 mod splitter;
 mod table;
 #[cfg(test)]
 mod tests;
 mod timestamps;
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use tokio::runtime::{Builder, Handle};
@@ -42,7 +43,7 @@ use tokio_util::task::TaskTracker;
 
 use self::{
     connection::QueryConnection, federated_connection::FederatedConnection, memory::HostMemory,
-    scheduler::Scheduler,
+    scheduler::Scheduler, spill::HostDisk,
 };
 use mindhost_base::{config::PluginSettings, error::Result};
 use mindhost_plugin_api::{
@@ -66,6 +67,9 @@ pub struct QueryEngine {
     scheduler: Arc<Scheduler>,
     memory: Arc<HostMemory>,
     memory_of_one: usize,
+    /// Absent where nothing is kept on disk.
+    disk: Option<Arc<HostDisk>>,
+    disk_of_one: usize,
     /// What one statement over several datasources may move.
     moved_rows: u64,
     moved_bytes: u64,
@@ -74,8 +78,9 @@ pub struct QueryEngine {
 }
 
 impl QueryEngine {
-    /// Starts the threads. `tasks` counts what uses plugins in the background.
-    pub fn new(settings: &PluginSettings, tasks: TaskTracker) -> Arc<Self> {
+    /// Starts the threads. `spill` is the folder for what statements keep on disk; without one they keep nothing there.
+    /// `tasks` counts what uses plugins in the background.
+    pub fn new(settings: &PluginSettings, spill: Option<&Path>, tasks: TaskTracker) -> Arc<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = match settings.query_threads as usize {
             0 => (cores - 1).max(1),
@@ -97,12 +102,18 @@ impl QueryEngine {
             .inspect_err(|error| tracing::error!(%error, "no threads for statements over scanners"))
             .ok();
         let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let disk_of_one = bytes(settings.query_spill_bytes);
+        let disk_of_all = bytes(settings.max_total_query_spill_bytes);
         Arc::new(Self {
             runtime,
             threads,
             scheduler: Arc::new(Scheduler::new(threads)),
             memory: HostMemory::new(bytes(settings.max_total_query_memory_bytes)),
             memory_of_one: bytes(settings.query_memory_bytes),
+            disk: spill
+                .filter(|_| disk_of_one > 0)
+                .map(|folder| HostDisk::new(folder, disk_of_all)),
+            disk_of_one,
             moved_rows: settings.query_moved_rows,
             moved_bytes: settings.query_moved_bytes,
             column_types: Arc::default(),

@@ -7,7 +7,7 @@ use datafusion::{
     common::{DataFusionError, Result},
     config::Dialect,
     execution::{
-        FunctionRegistry as _, SessionState, SessionStateBuilder,
+        FunctionRegistry as _, SessionState, SessionStateBuilder, TempFileFactory,
         context::SQLOptions,
         disk_manager::{DiskManagerBuilder, DiskManagerMode},
         runtime_env::RuntimeEnvBuilder,
@@ -36,6 +36,7 @@ use super::{
     reader::Reader,
     scheduler::{Share, SlicedStream},
     slow_functions::StatementCall,
+    spill::{SpillFiles, StatementDisk},
     splitter, timestamps,
 };
 use mindhost_base::error::{Code, Error, Result as HostResult};
@@ -48,6 +49,9 @@ const BATCH_ROWS: usize = 8_192;
 const MIN_BATCH_ROWS: usize = 64;
 /// Bytes of a repeated constant: it is copied for each row of a batch.
 const CONSTANT_BYTES: usize = 64 << 20;
+/// The part of the memory that a sort keeps for the merge of what it spilled, and its most bytes.
+const MERGE_PART: usize = 16;
+const MERGE_BYTES: usize = 10 << 20;
 
 /// What a statement may read.
 #[derive(Clone)]
@@ -61,6 +65,7 @@ pub enum Tables {
 /// The limits of a statement.
 pub struct Bounds {
     memory: Arc<StatementMemory>,
+    disk: Option<Arc<StatementDisk>>,
     threads: usize,
     share: Arc<Share>,
     call: Call,
@@ -69,8 +74,11 @@ pub struct Bounds {
 impl Bounds {
     /// The limits for a statement of a target.
     pub fn of(engine: &QueryEngine, target: &str, call: Call) -> Self {
+        let disk = engine.disk.as_ref();
+        let disk = disk.map(|host| StatementDisk::new(engine.disk_of_one, host));
         Self {
-            memory: StatementMemory::new(engine.memory_of_one, &engine.memory),
+            memory: StatementMemory::new(engine.memory_of_one, disk.is_some(), &engine.memory),
+            disk,
             threads: engine.threads,
             share: engine.scheduler.share(target),
             call,
@@ -84,6 +92,7 @@ pub struct StatementPlan {
     state: SessionState,
     form: ResultEncoder,
     memory: Arc<StatementMemory>,
+    disk: Option<Arc<StatementDisk>>,
     share: Arc<Share>,
     call: Call,
 }
@@ -91,7 +100,8 @@ pub struct StatementPlan {
 /// Plans a statement. Reads only the columns of its tables.
 pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<StatementPlan> {
     let planned = plan(text, &tables, bounds).await;
-    let (plan, state) = planned.map_err(|error| errors::convert(&error, &bounds.memory))?;
+    let convert = |error| errors::convert(&error, &bounds.memory, bounds.disk.as_deref());
+    let (plan, state) = planned.map_err(convert)?;
     let form = ResultEncoder::of(&plan.schema());
     if form.columns.is_empty() {
         return Err(Error::new(
@@ -104,6 +114,7 @@ pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<Sta
         state,
         form,
         memory: Arc::clone(&bounds.memory),
+        disk: bounds.disk.clone(),
         share: Arc::clone(&bounds.share),
         call: bounds.call.clone(),
     })
@@ -155,7 +166,8 @@ fn session(text: &str, tables: &Tables, bounds: &Bounds) -> Result<SessionState>
         .with_default_catalog_and_schema(CATALOG, NO_SCHEMA)
         .with_create_default_catalog_and_schema(false)
         .with_information_schema(false)
-        .with_collect_statistics(false);
+        .with_collect_statistics(false)
+        .with_sort_spill_reservation_bytes((bounds.memory.max() / MERGE_PART).min(MERGE_BYTES));
     let options = config.options_mut();
     options.set("datafusion.sql_parser.recursion_limit", RECURSION)?;
     options.set("datafusion.sql_parser.parse_float_as_decimal", "true")?;
@@ -171,11 +183,14 @@ fn session(text: &str, tables: &Tables, bounds: &Bounds) -> Result<SessionState>
     options
         .extensions
         .insert(StatementCall(bounds.call.clone()));
+    let files = |disk| Arc::new(SpillFiles(disk)) as Arc<dyn TempFileFactory>;
+    let spill = match bounds.disk.clone().map(files) {
+        Some(files) => DiskManagerMode::Custom(files),
+        None => DiskManagerMode::Disabled,
+    };
     let runtime = RuntimeEnvBuilder::new()
         .with_memory_pool(Arc::clone(&bounds.memory) as _)
-        .with_disk_manager_builder(
-            DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled),
-        )
+        .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spill))
         .with_object_store_registry(Arc::new(NoStores))
         .build_arc()?;
     let functions = functions::allowed();
@@ -238,6 +253,11 @@ impl StatementPlan {
         displayable(self.plan.as_ref()).indent(false).to_string()
     }
 
+    /// What it may keep on disk.
+    pub fn disk(&self) -> Option<&Arc<StatementDisk>> {
+        self.disk.as_ref()
+    }
+
     /// The columns of the result.
     pub fn columns(&self) -> &Arc<[Column]> {
         &self.form.columns
@@ -259,7 +279,8 @@ impl StatementPlan {
     }
 
     async fn rows(&self, rows: &mpsc::Sender<HostResult<RecordBatch>>) -> HostResult<()> {
-        let convert = |error: DataFusionError| errors::convert(&error, &self.memory);
+        let disk = self.disk.as_deref();
+        let convert = |error: DataFusionError| errors::convert(&error, &self.memory, disk);
         let context = self.state.task_ctx();
         let stream = execute_stream(Arc::clone(&self.plan), context).map_err(convert)?;
         let mut stream = SlicedStream::new(stream, Arc::clone(&self.share));

@@ -1,6 +1,10 @@
 //! Loads packages: compiles them once, caches the code, and checks what new code says of itself.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
@@ -178,14 +182,16 @@ struct CompileJob {
 
 impl Loader {
     /// A loader that caches compiled code in the directory `cache`, sealed with `key`. Without a directory it compiles
-    /// each time.
+    /// each time. Statements that need more than their memory continue in the directory `spill`; without one they are
+    /// refused.
     pub fn new(
         runtime: Arc<Runtime>,
         cache: Option<PathBuf>,
+        spill: Option<&Path>,
         key: [u8; 32],
         compilers: Compilers,
     ) -> Self {
-        let queries = QueryEngine::new(&runtime.settings, runtime.tasks.clone());
+        let queries = QueryEngine::new(&runtime.settings, spill, runtime.tasks.clone());
         Self {
             runtime,
             cache: Cache::new(cache, key),

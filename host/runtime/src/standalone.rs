@@ -67,6 +67,7 @@ impl StandalonePlugin {
         let loader = Loader::new(
             Arc::clone(&runtime),
             dir,
+            None,
             key.unwrap_or_default(),
             Compilers::InProcess,
         );

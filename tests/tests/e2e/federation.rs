@@ -4,6 +4,7 @@ mod attacks;
 mod clickhouse;
 mod mariadb;
 mod same_rows;
+mod spill;
 mod tpch;
 
 use mindhost_tests::{Host, Mind, Postgres, PostgresDatabase, eventually};

@@ -111,6 +111,7 @@ pub fn report_of_one(
             rows,
             bytes: page.batches.iter().map(|batch| batch.bytes() as u64).sum(),
         }],
+        spilled_bytes: 0,
     }
 }
 

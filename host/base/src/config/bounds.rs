@@ -88,6 +88,10 @@ fn counts(config: &Config) -> Vec<(&'static str, u64)> {
             "plugins.max_total_query_memory_bytes",
             plugins.max_total_query_memory_bytes,
         ),
+        (
+            "plugins.max_total_query_spill_bytes",
+            plugins.max_total_query_spill_bytes,
+        ),
         ("plugins.query_moved_rows", plugins.query_moved_rows),
         ("plugins.query_moved_bytes", plugins.query_moved_bytes),
         ("plugins.max_package_bytes", plugins.max_package_bytes),

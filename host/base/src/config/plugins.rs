@@ -176,6 +176,10 @@ pub struct PluginSettings {
     pub query_memory_bytes: u64,
     /// Memory of all statements over scanners.
     pub max_total_query_memory_bytes: u64,
+    /// Disk of one statement over scanners, beyond its memory; 0 means that nothing is written to disk.
+    pub query_spill_bytes: u64,
+    /// Disk of all statements over scanners.
+    pub max_total_query_spill_bytes: u64,
     /// Rows that one statement over several datasources may move into the host.
     pub query_moved_rows: u64,
     /// Bytes that it may move.

@@ -139,6 +139,7 @@ fn sources(
         compilers: Compilers::InProcess,
         soon: false,
         cache_dir: seal_key.is_some().then(|| config.cache_dir()),
+        spill_dir: Some(config.spill_dir()),
         seal_key: seal_key.unwrap_or_default(),
         settings: plugins.limits.clone(),
         trust: trust.map_err(anyhow::Error::msg)?,
