@@ -221,6 +221,8 @@ pub struct Egress {
     /// Ports of other well-known protocols that are allowed nevertheless.
     #[serde(deserialize_with = "values::ports")]
     pub allow_ports: Vec<u16>,
+    /// PEM file of authorities for HTTPS, besides the public ones; empty means none.
+    pub root_certificates: PathBuf,
 }
 
 /// Directories that file engines may read, and files that are uploaded.

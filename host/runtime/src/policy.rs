@@ -11,6 +11,8 @@ use std::{
     sync::Arc,
 };
 
+use rustls_pki_types::{CertificateDer, pem::PemObject as _};
+
 use mindhost_base::config::AddressRule;
 
 pub use locality::Locality;
@@ -124,6 +126,29 @@ pub struct EgressRules {
     pub deny: Vec<AddressRule>,
     /// Allowed ports with another well-known protocol.
     pub allow_ports: Vec<u16>,
+    /// Authorities that may have signed the certificate of an HTTPS server, besides the public ones.
+    pub root_certificates: RootCertificates,
+}
+
+/// Certificates of authorities.
+pub type RootCertificates = Arc<[CertificateDer<'static>]>;
+
+/// The certificates of a PEM file.
+///
+/// # Errors
+/// When there is none, or one that cannot be that of an authority.
+pub fn root_certificates(pem: &[u8]) -> Result<RootCertificates, String> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let found = found.map_err(|error| format!("it is not a PEM file: {error}"))?;
+    let mut store = rustls::RootCertStore::empty();
+    for (index, certificate) in found.iter().enumerate() {
+        let added = store.add(certificate.clone());
+        added.map_err(|error| format!("its certificate {} cannot be used: {error}", index + 1))?;
+    }
+    match found.is_empty() {
+        true => Err(String::from("it has no certificate (BEGIN CERTIFICATE)")),
+        false => Ok(found.into()),
+    }
 }
 
 impl Default for EgressRules {
@@ -134,6 +159,7 @@ impl Default for EgressRules {
             allow: Vec::new(),
             deny: Vec::new(),
             allow_ports: Vec::new(),
+            root_certificates: Arc::default(),
         }
     }
 }

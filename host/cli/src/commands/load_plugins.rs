@@ -18,7 +18,9 @@ use mindhost_plugins::{
     rights::Incumbents,
     signatures::Trust,
 };
-use mindhost_runtime::policy::{EgressRules, FixedPolicy, Locality, Policy, WhileLocal};
+use mindhost_runtime::policy::{
+    EgressRules, FixedPolicy, Locality, Policy, RootCertificates, WhileLocal, root_certificates,
+};
 use mindhost_store::Store;
 
 /// The purpose of the key that seals compiled plugins.
@@ -57,6 +59,7 @@ pub(super) async fn load(
             allow: config.egress.allow.clone(),
             deny: config.egress.deny.clone(),
             allow_ports: config.egress.allow_ports.clone(),
+            root_certificates: own_authorities(&config.egress.root_certificates)?,
         },
         data_dir: config.data_dir.clone(),
         file_roots: config.files.roots.clone(),
@@ -88,6 +91,16 @@ pub(super) async fn load(
         .add_first(&registry.active(), rights)
         .await?;
     Ok(registry)
+}
+
+/// The certificates of `egress.root_certificates`.
+fn own_authorities(path: &Path) -> anyhow::Result<RootCertificates> {
+    if path.as_os_str().is_empty() {
+        return Ok(RootCertificates::default());
+    }
+    let read = std::fs::read(path).map_err(|error| error.to_string());
+    let found = read.and_then(|pem| root_certificates(&pem));
+    found.map_err(|why| anyhow::anyhow!("egress.root_certificates is {}: {why}", path.display()))
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

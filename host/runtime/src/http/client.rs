@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
     client::legacy::{
         self,
@@ -33,12 +33,13 @@ pub type Client = legacy::Client<HttpsConnector<HttpConnector<Resolver>>, WasiBo
 
 /// Creates a client with a connection pool.
 pub fn client(resolver: Resolver, settings: &PluginSettings) -> Result<Client> {
+    let tls = tls(&resolver.0.egress)?;
     let mut tcp = HttpConnector::new_with_resolver(resolver);
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(settings.connect_timeout));
     let https = HttpsConnectorBuilder::new()
-        .with_tls_config(tls()?)
+        .with_tls_config(tls)
         .https_or_http()
         .enable_http1()
         .wrap_connector(tcp);
@@ -49,12 +50,17 @@ pub fn client(resolver: Resolver, settings: &PluginSettings) -> Result<Client> {
         .build(https))
 }
 
-fn tls() -> Result<rustls::ClientConfig> {
+fn tls(egress: &EgressRules) -> Result<rustls::ClientConfig> {
+    let mut roots =
+        rustls::RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    for certificate in &*egress.root_certificates {
+        roots.add(certificate.clone()).map_err(Error::internal)?;
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     Ok(rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(Error::internal)?
-        .with_webpki_roots()
+        .with_root_certificates(roots)
         .with_no_client_auth())
 }
 
@@ -243,4 +249,112 @@ fn io_failure(error: &std::io::Error) -> Option<HttpError> {
         }
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read as _, Write as _},
+        net::TcpListener,
+        thread,
+    };
+
+    use bytes::Bytes;
+    use http::Request;
+    use http_body_util::{BodyExt as _, Full};
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+    use rustls_pki_types::PrivateKeyDer;
+
+    use super::*;
+    use crate::policy::root_certificates;
+    use mindhost_base::config::Config;
+
+    /// A server of one request whose certificate an authority signed; its port, and the authority in PEM.
+    fn server() -> (u16, String) {
+        let ca_key = KeyPair::generate().unwrap();
+        let mut ca = CertificateParams::default();
+        ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let pem = ca.self_signed(&ca_key).unwrap().pem();
+        let key = KeyPair::generate().unwrap();
+        let certificate = CertificateParams::new(vec![String::from("127.0.0.1")]).unwrap();
+        let certificate = certificate
+            .signed_by(&key, &Issuer::new(ca, ca_key))
+            .unwrap();
+        let private = PrivateKeyDer::Pkcs8(key.serialize_der().into());
+        let config = rustls::ServerConfig::builder_with_provider(Arc::new(
+            rustls::crypto::ring::default_provider(),
+        ));
+        let config = config.with_safe_default_protocol_versions().unwrap();
+        let config = config.with_no_client_auth();
+        let config = config
+            .with_single_cert(vec![certificate.der().clone()], private)
+            .unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || {
+            let session = rustls::ServerConnection::new(Arc::new(config)).unwrap();
+            let mut stream = rustls::StreamOwned::new(session, listener.accept().unwrap().0);
+            // A client that does not trust this server ends the handshake.
+            if stream.read(&mut [0; 4096]).is_ok() {
+                stream
+                    .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                    .unwrap();
+            }
+        });
+        (port, pem)
+    }
+
+    async fn get(port: u16, egress: EgressRules) -> Result<u16, legacy::Error> {
+        let rules = Rules {
+            egress: EgressRules {
+                allow_loopback: true,
+                ..egress
+            },
+            reserved: Vec::new(),
+            destinations: Vec::new(),
+        };
+        let settings = Config::defaults().unwrap().plugins.limits;
+        let client = client(Resolver(Arc::new(rules)), &settings).unwrap();
+        let body = Full::new(Bytes::new())
+            .map_err(HttpError::from)
+            .boxed_unsync();
+        let request = Request::get(format!("https://127.0.0.1:{port}/"))
+            .body(body)
+            .unwrap();
+        Ok(client.request(request).await?.status().as_u16())
+    }
+
+    #[tokio::test]
+    async fn server_of_an_own_authority_is_accepted_if_the_operator_names_it() {
+        let (port, _) = server();
+        let refused = get(port, EgressRules::default()).await.unwrap_err();
+        assert!(
+            format!("{refused:?}").contains("UnknownIssuer"),
+            "{refused:?}"
+        );
+        let (port, pem) = server();
+        let egress = EgressRules {
+            root_certificates: root_certificates(pem.as_bytes()).unwrap(),
+            ..EgressRules::default()
+        };
+        assert_eq!(get(port, egress).await.unwrap(), 200);
+    }
+
+    #[test]
+    fn file_without_a_usable_certificate_is_refused() {
+        for (pem, why) in [
+            ("", "no certificate"),
+            (
+                "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+                "certificate 1",
+            ),
+            (
+                "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n",
+                "not a PEM file",
+            ),
+        ] {
+            let error = root_certificates(pem.as_bytes()).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+    }
 }
