@@ -38,7 +38,6 @@ async fn main() {
     for part in &wanted {
         match part.as_str() {
             // In a task, as the server's handlers are: the thread that polls it also hears of its sockets.
-            // In a task, as the server's handlers are: the thread that polls it also hears of its sockets.
             "boundary" => tokio::spawn(boundary::run()).await.unwrap(),
             "canary" => canary::run().await,
             "crowd" => crowd::run().await,

@@ -5,7 +5,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{runtime::Handle, time::Instant};
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    time::Instant,
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use wasmtime::{Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
@@ -181,7 +184,14 @@ impl<G: Send + Sync + 'static> Instance<G> {
             };
         }
         let handle = Handle::current();
-        let task = tasks.spawn_blocking(move || handle.block_on(work));
+        let task = match handle.runtime_flavor() {
+            // Most calls end before another thread would be awake, so the call begins on this one. Its other tasks move
+            // to another thread.
+            RuntimeFlavor::MultiThread => tasks.spawn(async move {
+                tokio::task::block_in_place(|| Handle::current().block_on(work))
+            }),
+            _ => tasks.spawn_blocking(move || handle.block_on(work)),
+        };
         // The thread may hang in a system call, such as a read from a file server, where no timer runs. It is abandoned
         // and its instance is lost until it returns.
         tokio::select! {
