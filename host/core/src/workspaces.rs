@@ -25,6 +25,8 @@ use mindhost_store::{DEFAULT_WORKSPACE, Store};
 
 /// How often a host checks whether another host or the command line created or deleted a workspace.
 const LOOK: Duration = Duration::from_secs(5);
+/// Requests that just ended are noted late, so such a note may come between the steps of a deletion. Then it begins again.
+const DELETE_ATTEMPTS: u32 = 5;
 
 /// A workspace.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
@@ -204,7 +206,15 @@ async fn remove(store: &Store, by: Option<&Caller>, name: &str) -> Result<()> {
         return Err(Error::new(Code::WrongState, message));
     }
     let workspace = find(store, name).await?;
-    store::delete(auth::begin(store, by).await?, &workspace).await
+    for _ in 0..DELETE_ATTEMPTS {
+        if store::delete(auth::begin(store, by).await?, &workspace).await? {
+            return Ok(());
+        }
+    }
+    Err(Error::new(
+        Code::InUse,
+        "the workspace is in use; revoke its keys, then try again",
+    ))
 }
 
 #[cfg(test)]

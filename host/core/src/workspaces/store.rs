@@ -91,7 +91,8 @@ fn directory(folder: &str) -> String {
     format!("files/{folder}")
 }
 
-pub(super) async fn delete(mut tx: Tx, workspace: &Workspace) -> Result<()> {
+/// False, and nothing is deleted, if a record of the workspace was added between the deletions.
+pub(super) async fn delete(mut tx: Tx, workspace: &Workspace) -> Result<bool> {
     for table in ["datasources", "minds"] {
         let sql = format!("SELECT count(*) FROM {table} WHERE workspace_id = $1");
         let left: i64 = sqlx::query_scalar(AssertSqlSafe(sql))
@@ -113,24 +114,22 @@ pub(super) async fn delete(mut tx: Tx, workspace: &Workspace) -> Result<()> {
             .execute(&mut *tx)
             .await?;
     }
-    sqlx::query("DELETE FROM workspaces WHERE id = $1")
+    let deleted = sqlx::query("DELETE FROM workspaces WHERE id = $1")
         .bind(&workspace.id)
         .execute(&mut *tx)
-        .await
-        .map_err(|error| match is_referenced(&error) {
-            true => Error::new(
-                Code::InUse,
-                "the workspace was used in the meantime; try again",
-            ),
-            false => error.into(),
-        })?;
+        .await;
+    match deleted {
+        Err(error) if is_referenced(&error) => return Ok(false),
+        deleted => deleted?,
+    };
     sqlx::query(
         "INSERT INTO former_workspaces (name) VALUES (lower($1)) ON CONFLICT (name) DO NOTHING",
     )
     .bind(&workspace.name)
     .execute(&mut *tx)
     .await?;
-    Ok(tx.commit().await?)
+    tx.commit().await?;
+    Ok(true)
 }
 
 fn workspace(row: &AnyRow) -> Result<Workspace> {
