@@ -8,7 +8,7 @@ use std::{any::TypeId, cell::Cell, iter::Peekable, str::Chars};
 
 use sqlparser::{
     ast::{Expr, Ident, ObjectNamePart},
-    dialect::{Dialect, Precedence},
+    dialect::{Dialect, MySqlDialect, Precedence},
     keywords::Keyword,
     parser::{Parser, ParserError},
 };
@@ -62,6 +62,11 @@ impl Dialect for PrefixLimited {
 
     fn dialect(&self) -> TypeId {
         self.inner.dialect()
+    }
+
+    /// The parser does not know that MySQL has WITH ROLLUP.
+    fn supports_group_by_with_modifier(&self) -> bool {
+        self.inner.is::<MySqlDialect>() || self.inner.supports_group_by_with_modifier()
     }
 
     fn is_delimited_identifier_start(&self, ch: char) -> bool {
@@ -167,7 +172,7 @@ impl Dialect for PrefixLimited {
         supports_dollar_as_money_prefix supports_dollar_placeholder supports_double_ampersand_operator
         supports_empty_projections supports_eq_alias_assignment supports_extract_comma_syntax
         supports_factorial_operator supports_filter_during_aggregation supports_from_first_select
-        supports_from_trailing_commas supports_geometric_types supports_group_by_expr supports_group_by_with_modifier
+        supports_from_trailing_commas supports_geometric_types supports_group_by_expr
         supports_in_empty_list supports_interpolate supports_interval_options supports_lambda_functions
         supports_left_associative_joins_without_parens supports_limit_by supports_limit_comma
         supports_long_type_as_bigint supports_map_literal_with_angle_brackets supports_match_against

@@ -345,3 +345,6 @@ SELECT name FROM customers STRAIGHT_JOIN salaries
 -- expect: sql_syntax
 TABLE salaries
 ;;
+-- expect: sql_table_not_allowed
+SELECT country FROM customers GROUP BY country, (SELECT MAX(id) FROM salaries) WITH ROLLUP
+;;

@@ -331,3 +331,7 @@ SELECT ((1 + 2) * 3 - 4) / 5
 ;;
 SELECT COUNT(*) FROM customers WHERE NOT EXISTS (SELECT 1 FROM orders WHERE orders.customer_id = customers.id)
 ;;
+SELECT country, COUNT(*) FROM customers GROUP BY country WITH ROLLUP
+;;
+SELECT country, name, COUNT(*) FROM customers GROUP BY country, name WITH ROLLUP HAVING COUNT(*) > 0
+;;

@@ -418,7 +418,11 @@ impl Walk<'_> {
             .try_for_each(|expr| self.group_expr(expr))?;
         for modifier in modifiers {
             match modifier {
-                GroupByWithModifier::Rollup | GroupByWithModifier::Cube => {}
+                GroupByWithModifier::Rollup => {}
+                GroupByWithModifier::Cube if !self.is(Dialect::Mysql) => {}
+                GroupByWithModifier::Cube => {
+                    return Err(self.unsupported("WITH CUBE", Location::empty()));
+                }
                 GroupByWithModifier::GroupingSets(expr) => self.expr(expr)?,
                 GroupByWithModifier::Totals => {
                     return Err(self.unsupported("WITH TOTALS", Location::empty()));
