@@ -370,6 +370,17 @@ fn long_lists_and_chains_within_the_bounds_pass() {
     ));
 }
 
+const ALL: [Dialect; 8] = [
+    Dialect::Sqlite,
+    Dialect::Postgresql,
+    Dialect::Mysql,
+    Dialect::Mssql,
+    Dialect::Clickhouse,
+    Dialect::Trino,
+    Dialect::Generic,
+    Dialect::Datafusion,
+];
+
 proptest! {
     #[test]
     fn texts_reach_the_engine_as_they_are(text in "[a-z'\\\\\" \n;$-]{0,12}") {
@@ -392,13 +403,15 @@ proptest! {
 
     #[test]
     fn no_text_makes_it_panic(sql in "\\PC{0,80}") {
-        let _ = guard(&sql, &shop(Dialect::Postgresql));
-        let _ = guard(&format!("SELECT {sql}"), &shop(Dialect::Sqlite));
+        for dialect in ALL {
+            let _ = guard(&sql, &shop(dialect));
+            let _ = guard(&format!("SELECT {sql}"), &shop(dialect));
+        }
     }
 
     #[test]
     fn what_passes_passes_again_unchanged(words in prop::collection::vec(prop::sample::select(WORDS), 1..14)) {
-        for dialect in [Dialect::Sqlite, Dialect::Postgresql, Dialect::Mysql, Dialect::Mssql, Dialect::Generic] {
+        for dialect in ALL {
             let scope = shop(dialect);
             if let Ok(guarded) = guard(&format!("SELECT {}", words.join(" ")), &scope) {
                 let again = guard(guarded.text(), &scope);
