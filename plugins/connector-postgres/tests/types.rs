@@ -380,3 +380,30 @@ fn unknown_types_are_looked_up_beside_the_rows() {
     );
     assert_eq!(rows.len(), 5000);
 }
+
+/// The rows of the table in the README: the types, and what they become.
+#[test]
+fn readme_lists_what_types_become() {
+    prepare();
+    let mut postgres = connect();
+    let readme = include_str!("../README.md");
+    let section = readme.split("## Types").nth(1).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let mut seen = 0;
+    for line in section.lines().filter(|line| line.starts_with("| `")) {
+        let mut cells = line.trim_matches('|').split(" | ");
+        let (types, becomes) = (cells.next().unwrap(), cells.next().unwrap().trim());
+        let types: Vec<&str> = types.split('`').skip(1).step_by(2).collect();
+        let becomes: Vec<&str> = becomes.split(", ").collect();
+        for (index, kind) in types.iter().enumerate() {
+            // The path of a session has no schema of extensions.
+            let schema = if *kind == "citext" { "public." } else { "" };
+            let sql = format!("SELECT NULL::{schema}{kind} AS value");
+            let (columns, _) = query(&mut postgres, &sql).unwrap();
+            let expected = becomes[index.min(becomes.len() - 1)];
+            assert_eq!(columns[0].data_type.name(), expected, "{kind}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 30, "{seen} types");
+}

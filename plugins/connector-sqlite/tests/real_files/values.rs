@@ -4,6 +4,28 @@ use mindhost_sdk::{Batch, BatchLimits, DataType, ErrorKind, Statement, Value};
 
 use crate::support::{LIMITS, Shop, batches, text};
 
+/// The rows of the table in the README: declared types, and what they become.
+#[test]
+fn readme_lists_what_declared_types_become() {
+    let readme = include_str!("../../README.md");
+    let section = readme.split("## Types").nth(1).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let mut seen = 0;
+    for line in section.lines().filter(|line| line.starts_with("| `")) {
+        let mut cells = line.trim_matches('|').split(" | ");
+        let (declared, becomes) = (cells.next().unwrap(), cells.next().unwrap().trim());
+        for declared in declared.split('`').skip(1).step_by(2) {
+            let shop = Shop::new(&format!("CREATE TABLE t (value {declared})"));
+            let statement = Statement::new("SELECT value FROM t");
+            let (columns, _) = batches(&mut shop.open().unwrap(), &statement, LIMITS).unwrap();
+            let found = columns[0].data_type.name();
+            assert_eq!(format!("`{found}`"), becomes, "{declared}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 25, "{seen} types");
+}
+
 #[test]
 fn each_declared_type_has_its_own_form() {
     let shop = Shop::new(
