@@ -13,6 +13,7 @@ use mindhost_sdk::scanner::{Filter, FilterOp, Pushdown, ScanRequest};
 use mindhost_sdk::{DataType, ErrorKind, Scanner, Value};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Encoding;
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaDataReader};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 
 use super::{open, read, table, types};
@@ -276,6 +277,45 @@ fn filters_and_limits_are_applied_where_the_rows_are() {
         files.filter_support(&table("p"), &[float]),
         Ok(vec![Pushdown::No])
     );
+}
+
+/// The bytes of a page of the column `id`, without its header.
+fn page_of_ids(file: &[u8], group: usize, page: usize) -> std::ops::Range<usize> {
+    let file = bytes::Bytes::copy_from_slice(file);
+    let metadata = ParquetMetaDataReader::new()
+        .with_page_index_policy(PageIndexPolicy::Required)
+        .parse_and_finish(&file)
+        .expect("metadata");
+    let index = &metadata.offset_index().expect("an index")[group][0];
+    let at = &index.page_locations()[page];
+    let start = usize::try_from(at.offset).expect("an offset");
+    start + 64..start + usize::try_from(at.compressed_page_size).expect("a size")
+}
+
+#[test]
+fn groups_and_pages_that_a_filter_excludes_are_not_read() {
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_writer_version(WriterVersion::PARQUET_1_0);
+    let whole = written(&[batch(0, 10_000)], 2_000, properties);
+    for (group, page, passes, fails) in [(0, 3, 2_000, 0), (4, 0, 9_000, 8_000)] {
+        let mut file = whole.clone();
+        let range = page_of_ids(&file, group, page);
+        // Each number of the page is -1 now.
+        file[range].fill(0xff);
+        let (_folder, mut files) = open(&[("p.parquet", file)], "");
+        let mut rows = |from: i64| {
+            let mut request = ScanRequest::new(table("p"), &["id"]);
+            request.filters = vec![Filter::new("id", FilterOp::GtEq, vec![Value::Int64(from)])];
+            read(&mut files, &request).map(|rows| rows.len() as i64)
+        };
+        assert_eq!(
+            rows(passes),
+            Ok(10_000 - passes),
+            "the damaged page is excluded"
+        );
+        assert_ne!(rows(fails), Ok(10_000 - fails), "the damaged page is read");
+    }
 }
 
 #[test]
