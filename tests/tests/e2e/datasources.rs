@@ -7,6 +7,8 @@ mod mssql;
 mod mysql;
 mod postgres;
 mod scanner;
+mod swap;
+mod trino;
 
 use mindhost_tests::{Host, Postgres, Value, json};
 

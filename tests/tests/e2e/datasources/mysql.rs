@@ -1,11 +1,6 @@
-//! A datasource of the engine `mysql` from its making to the replacement of its plugin, over a real MariaDB.
+//! A datasource of the engine `mysql`, from its catalog to an export, over a real MariaDB.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU32, Ordering},
-};
-
-use mindhost_tests::{Host, MariaDatabase, MariaDb, Mind, Version, eventually, json, served_by};
+use mindhost_tests::{Host, MariaDatabase, MariaDb, Mind, eventually, json};
 
 const SHOP: &str = "
     CREATE TABLE customer (
@@ -123,48 +118,4 @@ async fn what_the_account_could_do_is_refused() {
         mind.sql(sql).await.expect_error(400, code);
     }
     assert_eq!(database.run("SELECT COUNT(*) FROM sale").await, "25000\n");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn its_plugin_is_replaced_while_statements_run() {
-    let (host, mind, _database) = shop().await;
-    let (over, asked) = (
-        Arc::new(AtomicBool::new(false)),
-        Arc::new(AtomicU32::new(0)),
-    );
-    let mut readers = tokio::task::JoinSet::new();
-    for _ in 0..3 {
-        let (mind, over, asked) = (mind.clone(), over.clone(), asked.clone());
-        readers.spawn(async move {
-            while !over.load(Ordering::Relaxed) {
-                assert_eq!(
-                    mind.rows("SELECT COUNT(*) FROM sale").await,
-                    [[json!(25_000)]]
-                );
-                asked.fetch_add(1, Ordering::Relaxed);
-            }
-        });
-    }
-    for number in ["0.1.7", "0.1.8", "0.1.9"] {
-        let version = Version::of_plugin("connector-mysql", number);
-        host.install(&version).await;
-        let body = json!({"version": version.digest()});
-        let reply = host
-            .post("/plugins/connector-mysql/activate?wait=60", body)
-            .await;
-        let rollout = reply.expect_status(202).json();
-        assert_eq!(rollout["stage"], "probation", "{rollout}");
-        let reply = mind.sql("SELECT 1").await.expect_status(200);
-        assert_eq!(served_by(&reply), version.digest());
-        let before = asked.load(Ordering::Relaxed);
-        eventually(
-            async || asked.load(Ordering::Relaxed),
-            |now| *now > before + 3,
-        )
-        .await;
-    }
-    over.store(true, Ordering::Relaxed);
-    while let Some(reader) = readers.join_next().await {
-        reader.unwrap();
-    }
 }
