@@ -4,7 +4,7 @@
 mod http;
 mod talk;
 
-pub use http::{Lie, LyingHttp};
+pub use http::{HeardRequest, Lie, LyingHttp};
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -58,7 +58,7 @@ pub use collector::Collector;
 pub use datasource::Datasource;
 pub use eventually::{eventually, eventually_within};
 pub use host::{ADMIN_KEY, Builder, Host};
-pub use liar::{Cell, Lie, LyingHttp, LyingPostgres, Said};
+pub use liar::{Cell, HeardRequest, Lie, LyingHttp, LyingPostgres, Said};
 pub use line_server::LineServer;
 pub use mariadb::{MariaDatabase, MariaDb};
 pub use mind::{Mind, NewMind};

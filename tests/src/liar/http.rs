@@ -45,6 +45,17 @@ impl Lie {
     }
 }
 
+/// A request that the server got.
+#[derive(Clone, Debug)]
+pub struct HeardRequest {
+    /// Its method.
+    pub method: String,
+    /// Its path with the query.
+    pub path: String,
+    /// The text of its header `Authorization`.
+    pub authorization: Option<String>,
+}
+
 type Script = dyn Fn(&str) -> Option<Lie> + Send + Sync;
 
 /// Who knows the truth.
@@ -60,6 +71,7 @@ enum Truth {
 pub struct LyingHttp {
     origin: String,
     script: Arc<Mutex<Arc<Script>>>,
+    heard: Arc<Mutex<Vec<HeardRequest>>>,
     server: JoinHandle<()>,
 }
 
@@ -67,6 +79,7 @@ pub struct LyingHttp {
 struct Shared {
     truth: Truth,
     script: Arc<Mutex<Arc<Script>>>,
+    heard: Arc<Mutex<Vec<HeardRequest>>>,
 }
 
 impl LyingHttp {
@@ -82,9 +95,11 @@ impl LyingHttp {
 
     async fn start(truth: Truth) -> Self {
         let script: Arc<Mutex<Arc<Script>>> = Arc::new(Mutex::new(Arc::new(|_: &str| None)));
+        let heard = Arc::default();
         let shared = Shared {
             truth,
             script: Arc::clone(&script),
+            heard: Arc::clone(&heard),
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("its address");
@@ -95,11 +110,20 @@ impl LyingHttp {
         Self {
             origin: format!("http://{address}"),
             script,
+            heard,
             server,
         }
     }
 
-    /// From now on statements are answered so; `None` is the truth.
+    /// All requests so far.
+    pub fn heard(&self) -> Vec<HeardRequest> {
+        self.heard
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// From now on statements are answered so, and a `GET` by its path; `None` is the truth.
     pub fn lie(&self, script: impl Fn(&str) -> Option<Lie> + Send + Sync + 'static) {
         *self.script.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(script);
     }
@@ -128,7 +152,23 @@ async fn answer(
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .clone();
-    let lie = (method == Method::POST).then(|| script(&body)).flatten();
+    let authorization = headers
+        .get("authorization")
+        .and_then(|value| value.to_str().ok());
+    shared
+        .heard
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(HeardRequest {
+            method: method.to_string(),
+            path: uri.to_string(),
+            authorization: authorization.map(str::to_owned),
+        });
+    let lie = match method {
+        Method::POST => script(&body),
+        Method::GET => script(uri.path()),
+        _ => None,
+    };
     let said = match (lie, &shared.truth) {
         (Some(lie), _) => lie.into_body(),
         (None, Truth::Server(url)) => return forward(url, &uri, headers, body).await,
