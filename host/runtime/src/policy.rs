@@ -454,6 +454,7 @@ mod tests {
                 "[fd00::/8]:*".parse().unwrap(),
             ],
             allow_ports: Vec::new(),
+            root_certificates: Arc::default(),
         };
         assert!(!refused(&rules, "127.0.0.1:5432"));
         assert!(refused(&rules, "127.0.0.1:5433"));
