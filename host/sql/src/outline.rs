@@ -100,7 +100,7 @@ pub enum Literal {
 pub struct Comparison {
     /// The side without the constant.
     pub column: Column,
-    /// `=`, `<`, `LIKE`, `IN`, …
+    /// `=`, `<`, `LIKE`, `IN`, …, as if the column stood on the left. BETWEEN is `>=` and `<=`.
     pub operator: String,
     /// The side with the constant.
     pub literal: Literal,
@@ -219,6 +219,22 @@ mod tests {
             .unwrap();
         let at = written.name.position as usize - 1;
         assert_eq!(&sql[at..at + 7], "country");
+    }
+
+    #[test]
+    fn comparison_is_told_from_the_side_of_its_column() {
+        let sql = "SELECT 1 FROM t WHERE 5 < a AND b BETWEEN 1 AND 2 AND c NOT BETWEEN 3 AND 4 \
+                   AND d > DATE '2024-05-01'";
+        let outline = outline(sql, Dialect::Postgresql).unwrap();
+        let compared: Vec<_> = outline
+            .comparisons
+            .iter()
+            .map(|one| {
+                let (Literal::Text(literal) | Literal::Number(literal)) = &one.literal;
+                format!("{} {} {literal}", one.column.name.text, one.operator)
+            })
+            .collect();
+        assert_eq!(compared, ["a > 5", "b >= 1", "b <= 2", "d > 2024-05-01"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod functions;
 mod joins;
 mod names;
 mod nearest;
+mod ranges;
 mod statement_scope;
 mod syntax;
 mod types;

@@ -260,8 +260,12 @@ impl Toolbox<'_> {
             catalog: self.catalog,
         };
         let warnings = repair::warnings(&subject, total, content.get("rows")).await;
+        for warning in &warnings {
+            self.note(&warning.datasource, &json!(warning.values));
+        }
         if !warnings.is_empty() {
-            content["warnings"] = json!(warnings);
+            let texts = warnings.into_iter().map(|warning| warning.text);
+            content["warnings"] = texts.collect();
         }
     }
 

@@ -97,6 +97,15 @@ impl Visitor for Reader<'_> {
             Expr::ILike {
                 expr: of, pattern, ..
             } => self.compare(expr, of, "ILIKE", pattern),
+            Expr::Between {
+                expr: of,
+                low,
+                high,
+                negated: false,
+            } => {
+                self.compare(expr, of, ">=", low);
+                self.compare(expr, of, "<=", high);
+            }
             Expr::InList { expr: of, list, .. } => {
                 for item in list {
                     self.compare(expr, of, "IN", item);
@@ -170,7 +179,7 @@ impl Reader<'_> {
             | BinaryOperator::Gt
             | BinaryOperator::GtEq => {
                 self.compare(whole, left, &op.to_string(), right);
-                self.compare(whole, right, &op.to_string(), left);
+                self.compare(whole, right, &mirrored(op).to_string(), left);
             }
             _ => {}
         }
@@ -410,9 +419,25 @@ fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
     }
 }
 
+/// The comparison with its sides exchanged.
+fn mirrored(op: &BinaryOperator) -> BinaryOperator {
+    match op {
+        BinaryOperator::Lt => BinaryOperator::Gt,
+        BinaryOperator::LtEq => BinaryOperator::GtEq,
+        BinaryOperator::Gt => BinaryOperator::Lt,
+        BinaryOperator::GtEq => BinaryOperator::LtEq,
+        other => other.clone(),
+    }
+}
+
 fn literal(expr: &Expr) -> Option<Literal> {
     match expr {
         Expr::Nested(inner) => literal(inner),
+        // `DATE '2024-05-01'`
+        Expr::TypedString(typed) => match &typed.value.value {
+            Value::SingleQuotedString(text) => Some(Literal::Text(text.clone())),
+            _ => None,
+        },
         Expr::UnaryOp {
             op: UnaryOperator::Minus,
             expr,

@@ -167,6 +167,14 @@ async fn suspicious_results_come_with_a_warning_once() {
             "tickets",
         ),
         ("SELECT count(*) / 4 FROM orders", "fraction"),
+        (
+            "SELECT * FROM orders WHERE placed_at >= '2025-01-01'",
+            "the dates of main.orders.placed_at end at 2024-02-09 12:00:00",
+        ),
+        (
+            "SELECT count(*) FROM orders WHERE total > 100000",
+            "the numbers of main.orders.total end at 100",
+        ),
     ] {
         let result = result_of(&host, sql).await;
         assert!(
@@ -181,7 +189,8 @@ async fn suspicious_results_come_with_a_warning_once() {
         "SELECT count(*) FROM customers WHERE country = 'DE'",
         "SELECT c.country, sum(o.total) FROM orders o JOIN customers c ON c.id = o.customer_id GROUP BY c.country",
         "SELECT sum(total) / 4 FROM orders",
-        "SELECT count(*) FROM orders WHERE total > 100000",
+        "SELECT count(*) FROM orders WHERE total > 50 AND total < 60",
+        "SELECT count(*) FROM orders WHERE placed_at < '2030-01-01' AND placed_at > '2024-02-08' AND total = 40",
     ] {
         let result = result_of(&host, sound).await;
         assert_eq!(result["warnings"], Value::Null, "{sound}");

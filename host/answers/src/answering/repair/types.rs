@@ -134,7 +134,11 @@ fn fitting(comparison: &Comparison, kind: Kind, dialect: Dialect) -> Option<Stri
     let column = written(&comparison.column);
     let operator = &comparison.operator;
     // Only `column operator constant` is written anew.
-    if operator == "IN" || !comparison.text.starts_with(&column) {
+    if !comparison
+        .text
+        .starts_with(&format!("{column} {operator} "))
+        || operator == "IN"
+    {
         return None;
     }
     match (kind, &comparison.literal) {

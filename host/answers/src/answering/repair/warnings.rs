@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 use serde_json::Value;
 
 use super::{
-    Subject,
+    Subject, ranges,
     statement_scope::StatementScope,
     types::{self, Kind},
 };
@@ -19,9 +19,39 @@ const MAX_WARNINGS: usize = 4;
 /// Values that a warning lists.
 const MAX_VALUES: usize = 3;
 
+/// What looks wrong, with the values of the catalog that the text has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Warning {
+    /// For the model.
+    pub text: String,
+    /// The datasource of the values; empty if there are none.
+    pub datasource: String,
+    /// As the catalog has them.
+    pub values: Vec<String>,
+}
+
+impl Warning {
+    /// A text without values of the catalog.
+    fn plain(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+
+    /// A text with values of a table.
+    pub fn with_values(text: String, table: &TableDetail, values: Vec<String>) -> Self {
+        Self {
+            text,
+            datasource: table.datasource.clone(),
+            values,
+        }
+    }
+}
+
 /// The warnings for a statement that ran. `total` is the number of its rows, `rows` the first of them, if they may be
 /// read.
-pub async fn warnings(subject: &Subject<'_>, total: u64, rows: Option<&Value>) -> Vec<String> {
+pub async fn warnings(subject: &Subject<'_>, total: u64, rows: Option<&Value>) -> Vec<Warning> {
     let dialect = subject.dialect();
     let Some(outline) = outline::outline(subject.sql, dialect) else {
         return Vec::new();
@@ -67,23 +97,20 @@ fn is_nothing(rows: &Value) -> bool {
     }
 }
 
-/// Filters on values that the catalog does not have there, but elsewhere or in another spelling.
+/// Filters on values that the catalog does not have there, but elsewhere or in another spelling, and on numbers and
+/// dates outside of what it has there.
 fn empty(
     known: &StatementScope<'_>,
     outline: &Outline,
     described: &[TableDetail],
-    found: &mut Vec<String>,
+    found: &mut Vec<Warning>,
 ) {
     for comparison in &outline.comparisons {
-        let Literal::Text(text) = &comparison.literal else {
-            continue;
-        };
-        if !["=", "IN"].contains(&comparison.operator.as_str()) {
-            continue;
-        }
-        if let Some((table, column)) = types::detail(known, outline, &comparison.column, described)
-        {
-            found.extend(value(comparison, text, table, column, described));
+        let column = &comparison.column;
+        if let Some((table, column)) = types::detail(known, outline, column, described) {
+            let warning = ranges::outside(comparison, table, column)
+                .or_else(|| value(comparison, table, column, described));
+            found.extend(warning);
         }
     }
     let is_filtered = outline.blocks.iter().any(|block| block.is_filtered);
@@ -92,17 +119,22 @@ fn empty(
         .iter()
         .filter(|table| table.row_count.is_some_and(|rows| rows > 0));
     if found.is_empty() && joins && !is_filtered && with_rows.count() == described.len() {
-        found.push("the result is empty although each of its tables has rows; check the conditions of the joins".to_owned());
+        found.push(Warning::plain(
+            "the result is empty although each of its tables has rows; check the conditions of the joins",
+        ));
     }
 }
 
 fn value(
     comparison: &Comparison,
-    text: &str,
     table: &TableDetail,
     column: &ColumnDetail,
     described: &[TableDetail],
-) -> Option<String> {
+) -> Option<Warning> {
+    let text = match &comparison.literal {
+        Literal::Text(text) if ["=", "IN"].contains(&comparison.operator.as_str()) => text,
+        _ => return None,
+    };
     let values = column.common_values.as_deref()?;
     if values.iter().any(|value| value == text) {
         return None;
@@ -120,16 +152,16 @@ fn value(
         .iter()
         .filter(alike)
         .take(MAX_VALUES)
-        .map(|value| format!("'{value}'"))
+        .cloned()
         .collect();
     let here = format!("nothing fits {}", comparison.text);
     if !alike.is_empty() {
-        return Some(format!(
-            "{here}; the catalog has {} in {}.{}",
-            alike.join(", "),
-            table.name,
-            column.name
-        ));
+        let listed = quoted(&alike);
+        let told = format!(
+            "{here}; the catalog has {listed} in {}.{}",
+            table.name, column.name
+        );
+        return Some(Warning::with_values(told, table, alike));
     }
     let has = |one: &ColumnDetail| {
         let values = one.common_values.iter().flatten();
@@ -142,22 +174,26 @@ fn value(
         Some(format!("{}.{}", other.name, found.name))
     });
     match elsewhere {
-        Some(elsewhere) => Some(format!("{here}; the catalog has this value in {elsewhere}")),
+        Some(elsewhere) => Some(Warning::plain(format!(
+            "{here}; the catalog has this value in {elsewhere}"
+        ))),
         None if !values.is_empty() => {
-            let some: Vec<String> = values
-                .iter()
-                .take(MAX_VALUES)
-                .map(|value| format!("'{value}'"))
-                .collect();
-            Some(format!(
+            let some: Vec<String> = values.iter().take(MAX_VALUES).cloned().collect();
+            let told = format!(
                 "{here}; common values of {}.{} are {}",
                 table.name,
                 column.name,
-                some.join(", ")
-            ))
+                quoted(&some)
+            );
+            Some(Warning::with_values(told, table, some))
         }
         None => None,
     }
+}
+
+fn quoted(values: &[String]) -> String {
+    let quoted: Vec<String> = values.iter().map(|value| format!("'{value}'")).collect();
+    quoted.join(", ")
 }
 
 /// Aggregates over a table whose rows a join repeats.
@@ -166,7 +202,7 @@ fn fan_out(
     outline: &Outline,
     block: &Block,
     described: &[TableDetail],
-    found: &mut Vec<String>,
+    found: &mut Vec<Warning>,
 ) {
     let index = |column: &outline::Column| {
         let owner = known.owner(column, outline)?.in_full();
@@ -193,8 +229,9 @@ fn fan_out(
                  before the join, or count DISTINCT keys",
                 aggregate.function, described[of].name, described[by].name
             );
-            if !found.contains(&text) {
-                found.push(text);
+            let warning = Warning::plain(text);
+            if !found.contains(&warning) {
+                found.push(warning);
             }
         }
     }
@@ -259,7 +296,7 @@ fn divisions(
     known: &StatementScope<'_>,
     outline: &Outline,
     described: &[TableDetail],
-    found: &mut Vec<String>,
+    found: &mut Vec<Warning>,
 ) {
     let is_integer = |operand: &Operand| match operand {
         Operand::Integer => true,
@@ -269,10 +306,10 @@ fn divisions(
     };
     for division in &outline.divisions {
         if is_integer(&division.left) && is_integer(&division.right) {
-            found.push(format!(
+            found.push(Warning::plain(format!(
                 "{} divides integers, which drops the fraction in this dialect; write 1.0 * in front of it",
                 division.text
-            ));
+            )));
         }
     }
 }
