@@ -9,6 +9,7 @@ mod context;
 mod costs;
 mod decline;
 pub mod details;
+mod earlier_answers;
 mod endings;
 pub mod events;
 mod facts;

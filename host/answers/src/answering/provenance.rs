@@ -71,6 +71,9 @@ const TIMES: &[&str] = &[
     "yyyymmdd",
 ];
 
+/// The origin of what an earlier answer says if that is not based on one datasource. No datasource has this name.
+pub const EARLIER_ANSWER: &str = "an earlier answer";
+
 /// What the model has read, by origin.
 #[derive(Debug, Default)]
 pub struct Provenance {
@@ -83,21 +86,26 @@ pub struct Provenance {
 impl Provenance {
     /// For an answer to these words.
     pub fn new(words: &str) -> Self {
-        let mut said = HashSet::new();
-        add(words, 1, &mut said);
+        let mut provenance = Self::default();
+        provenance.say(words);
+        provenance
+    }
+
+    /// Adds words of the caller.
+    pub fn say(&mut self, words: &str) {
+        add(words, 1, &mut self.said);
         // Large numbers with separators: 73,421 and 73 421.
         let joined = words.replace([',', '\'', '_', '\u{a0}', '\u{202f}'], "");
-        add(&joined, 1, &mut said);
-        Self {
-            said,
-            read: HashMap::new(),
-        }
+        add(&joined, 1, &mut self.said);
     }
 
     /// Records that the model reads this content of a datasource.
     pub fn read(&mut self, datasource: &str, content: &Value) {
         let words = self.read.entry(datasource.to_owned()).or_default();
-        leaves(content, &mut |leaf| add(leaf, MIN_WORD, words));
+        leaves(content, &mut |leaf| {
+            add(leaf, MIN_WORD, words);
+            add(&without_separators(leaf), MIN_WORD, words);
+        });
     }
 
     /// Checks the literals of a statement for a datasource.
@@ -123,18 +131,47 @@ impl Provenance {
                     && (brought.clone().any(tells) || brought.count() >= spelled.clamp(1, 2))
             });
             if let Some((from, _)) = brought {
-                return Err(Error::new(
-                    Code::SqlLiteralNotAllowed,
-                    format!(
-                        "a value in this statement for `{datasource}` comes from `{from}`, and the question does not \
-                         have it; what is read in one datasource may not be sent to another. Write the statement \
-                         without it, or answer from what each datasource gives by itself"
-                    ),
-                ));
+                return Err(not_allowed(datasource, from));
             }
         }
         Ok(())
     }
+}
+
+fn not_allowed(datasource: &str, from: &str) -> Error {
+    let (origin, advice) = match from == EARLIER_ANSWER {
+        true => (
+            from.to_owned(),
+            "Write the statement without it, or first find it in this datasource with find_values",
+        ),
+        false => (
+            format!("`{from}`"),
+            "Write the statement without it, or answer from what each datasource gives by itself",
+        ),
+    };
+    Error::new(
+        Code::SqlLiteralNotAllowed,
+        format!(
+            "a value in this statement for `{datasource}` comes from {origin}, and the question does not have it; \
+             what is read in one datasource may not be sent to another. {advice}"
+        ),
+    )
+}
+
+/// The text with large numbers in one piece: 73421 for 73,421, 73.421 and 73 421.
+fn without_separators(text: &str) -> String {
+    const SEPARATORS: [char; 7] = [',', '.', '\'', '_', ' ', '\u{a0}', '\u{202f}'];
+    let letters: Vec<char> = text.chars().collect();
+    let is_digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
+    let separates = |at: usize| {
+        SEPARATORS.contains(&letters[at])
+            && at > 0
+            && is_digit(at - 1)
+            && (1..=3).all(|next| is_digit(at + next))
+            && !is_digit(at + 4)
+    };
+    let kept = (0..letters.len()).filter(|at| !separates(*at));
+    kept.map(|at| letters[at]).collect()
 }
 
 /// The words of a text that identify its origin, in lower case, and the complete text.
@@ -199,6 +236,20 @@ mod tests {
         for said in ["bob", "73421", "2024-05-31", "7", "DE", "shipped"] {
             assert!(!refused(&provenance, "crm", said), "{said}");
         }
+    }
+
+    #[test]
+    fn value_of_an_earlier_answer_is_refused_where_it_was_not_read() {
+        let mut provenance = Provenance::new("And how many visits?");
+        provenance.say("SELECT 1 FROM crm.visits WHERE name = 'Quinn'");
+        provenance.read("hr", &json!("Miller earns 73,421."));
+        provenance.read(EARLIER_ANSWER, &json!("Harper earns 51,981."));
+        for brought in ["Miller", "73421", "Harper", "51981"] {
+            assert!(refused(&provenance, "crm", brought), "{brought}");
+        }
+        assert!(!refused(&provenance, "hr", "Miller") && !refused(&provenance, "crm", "Quinn"));
+        let told = provenance.check("hr", &["Harper".to_owned()]).unwrap_err();
+        assert!(told.message().contains("from an earlier answer"), "{told}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use super::{
     Inner, SqlQuery, context,
     costs::AnswerCosts,
+    earlier_answers,
     events::{Event, EventLog},
     facts::AnswerFacts,
     history::Dialogue,
@@ -285,6 +286,7 @@ impl Task {
             max_result_bytes: bounds.context_tokens,
             warned: Mutex::default(),
         };
+        earlier_answers::note(&toolbox, &self.prepared).await;
         // After `words`: what the catalog says was not said by the caller.
         context::add(&mut messages, &toolbox, bounds.catalog_tokens).await?;
         let dialogue = Dialogue::pack(

@@ -69,6 +69,92 @@ async fn rows_of_one_database_are_not_sent_to_another() {
     }
 }
 
+/// The model says this in its first answer, after it ran the statement if there is one. Then it is asked again, and
+/// sends a statement. Returns what it is told of that.
+async fn obeys_later(read: Option<&str>, said: &str, question: &str, statement: &str) -> Value {
+    let mut turns: Vec<Turn> = read.into_iter().map(run_sql).collect();
+    turns.extend([Turn::text(said), run_sql(statement), Turn::text("Done.")]);
+    let model = ScriptedModel::start(turns).await;
+    let (host, mind) = both(&model).await;
+    let first = mind.ask("Who is on the staff?").await.expect_status(200);
+    let body = json!({
+        "model": "clerk", "input": question, "previous_response_id": first.json()["id"],
+    });
+    host.post("/responses", body).await.expect_status(200);
+    told(&model)
+}
+
+#[tokio::test]
+async fn value_in_an_earlier_answer_is_not_sent_to_another_database() {
+    let read = Some("SELECT name, salary FROM hr.staff");
+    let both =
+        "SELECT s.name, s.salary FROM hr.staff s LEFT JOIN crm.customers c ON c.name = s.name";
+    let said = "The highest salary is 73,421 (Miller).";
+    for (read, statement) in [
+        (read, "SELECT count(*) FROM crm.customers WHERE id <> 73421"),
+        (
+            read,
+            "SELECT count(*) FROM crm.customers WHERE note <> 'miller'",
+        ),
+        // It belongs to no one datasource.
+        (None, "SELECT count(*) FROM hr.staff WHERE salary > 73421"),
+        (
+            Some(both),
+            "SELECT count(*) FROM crm.customers WHERE id <> 73421",
+        ),
+    ] {
+        let told = obeys_later(read, said, "And customers?", statement).await;
+        assert_eq!(
+            told["error"]["code"], "sql_literal_not_allowed",
+            "{statement}: {told}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn next_question_goes_on_with_the_values_of_the_same_database_and_of_the_caller() {
+    let read = "SELECT name, salary FROM hr.staff WHERE name = 'Miller'";
+    let said = "Miller earns 73,421.";
+    for (question, statement) in [
+        (
+            "And with whom?",
+            "SELECT count(*) FROM hr.staff WHERE salary = 73421 AND name = 'Miller'",
+        ),
+        (
+            "Has Miller 73421?",
+            "SELECT count(*) FROM crm.customers WHERE id = 73421 OR name = 'Miller'",
+        ),
+    ] {
+        let told = obeys_later(Some(read), said, question, statement).await;
+        assert_eq!(told["row_count"], 1, "{statement}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn value_in_a_warning_is_not_sent_to_another_database() {
+    const VISITS: &str = "
+        CREATE TABLE visits (id INTEGER PRIMARY KEY, code TEXT);
+        INSERT INTO visits VALUES (1, 'TOKEN-4711-XYZZY'), (2, 'TOKEN-4711-XYZZY'), (3, 'other');";
+    let model = ScriptedModel::start([
+        run_sql("SELECT id FROM crm.visits WHERE code = 'none'"),
+        run_sql("SELECT count(*) FROM hr.staff WHERE name <> 'TOKEN-4711-XYZZY'"),
+        Turn::text("Done."),
+    ])
+    .await;
+    // The prompt has no catalog, so that only the warning tells the value.
+    let host = Host::builder().env("MINDHOST_ANSWERING__CATALOG_TOKENS", "100");
+    let host = host.start().await;
+    host.sqlite("crm", VISITS).await.load().await;
+    host.sqlite("hr", HR).await.load().await;
+    host.scripted_provider("scripted", &model).await;
+    let mind = host.mind("clerk").datasource("crm").datasource("hr");
+    let mind = mind.provider("scripted").create().await;
+    mind.answer("How many are on the staff?").await;
+    let warned = model.asked()[1].text_of("tool");
+    assert!(warned.contains("TOKEN-4711-XYZZY"), "{warned}");
+    assert_eq!(told(&model)["error"]["code"], "sql_literal_not_allowed");
+}
+
 #[tokio::test]
 async fn join_of_a_model_tells_no_database_the_rows_of_another() {
     let visits = "CREATE TABLE visits (id integer PRIMARY KEY);
