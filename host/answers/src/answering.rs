@@ -360,8 +360,9 @@ impl Answering {
         Ok(record)
     }
 
-    /// The events of a response: live, from the kept log, or rebuilt from the stored response. Rebuilt events differ in
-    /// number from the original ones, so a client cannot resume in them.
+    /// The events of a response: live, from the kept log, or rebuilt from the stored response. Rebuilt events of an
+    /// answer in words differ in number from the original ones, so a client cannot resume in them. Those of a completed
+    /// `sql_query` do not, and have its rows as they are read now.
     ///
     /// # Errors
     /// `response_not_found`; `wrong_state` when its events are not kept here and `from_middle` wants to go on.
@@ -377,14 +378,16 @@ impl Answering {
         if let Some(log) = log.or_else(|| self.0.running.finished_log(id)) {
             return Ok(log.reader(false));
         }
-        if from_middle || record.completed_at.is_none() {
-            return Err(Error::new(
-                Code::WrongState,
-                "the events of this response are not kept here; read it without `stream`",
-            ));
+        let is_query = record.is_of_query() && record.status == ResponseStatus::Completed;
+        if record.completed_at.is_none() || (from_middle && !is_query) {
+            return Err(not_kept());
         }
-        let log = stored_events::log(self.get_with_rows(caller, id).await?)?;
-        Ok(log.reader(false))
+        let record = self.get_with_rows(caller, id).await?;
+        // Without its conversation it has no statement any more.
+        if from_middle && record.output.is_empty() {
+            return Err(not_kept());
+        }
+        Ok(stored_events::log(record)?.reader(false))
     }
 
     /// The running answers that are known here: those of this host, and the stored ones of the caller's workspace that
@@ -517,6 +520,13 @@ impl Answering {
         }
         conversations.delete(&conversation).await
     }
+}
+
+fn not_kept() -> Error {
+    Error::new(
+        Code::WrongState,
+        "the events of this response are not kept here; read it without `stream`",
+    )
 }
 
 /// Stops an answer and waits until its status is stored.

@@ -4,7 +4,7 @@
 //! never delays the answer, and the limits of the answer bound the log.
 
 use std::sync::{
-    Arc, Mutex,
+    Arc, Mutex, OnceLock,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -56,6 +56,18 @@ impl Event {
         own + size_of::<Self>()
     }
 
+    /// The same event with another item.
+    fn with_item(&self, item: &Arc<RawValue>) -> Self {
+        match self {
+            Event::ItemDone(_) => Event::ItemDone(Arc::clone(item)),
+            Event::Completed(record) => Event::Completed(Arc::new(ResponseRecord {
+                output: vec![Arc::clone(item)],
+                ..ResponseRecord::clone(record)
+            })),
+            other => other.clone(),
+        }
+    }
+
     fn record(&self) -> Option<Arc<ResponseRecord>> {
         match self {
             Event::Created(record)
@@ -80,6 +92,8 @@ pub struct EventLog {
     pub shows_steps: bool,
     /// Cancels the answer, including the calls of model and database.
     pub cancel: CancellationToken,
+    /// The item of the answer as it is stored, if rows are in the one that is sent.
+    pub stored_item: OnceLock<Arc<RawValue>>,
 }
 
 impl EventLog {
@@ -92,6 +106,7 @@ impl EventLog {
             message_id: Uuid::now_v7(),
             shows_steps,
             cancel,
+            stored_item: OnceLock::new(),
         })
     }
 
@@ -104,7 +119,31 @@ impl EventLog {
             message_id,
             shows_steps: false,
             cancel: CancellationToken::new(),
+            stored_item: OnceLock::new(),
         })
+    }
+
+    /// The log of an answer that has ended, as it may be kept: without rows, because the next reader may not be allowed
+    /// to see them. `None` for a `sql_query` that gave rows.
+    pub fn without_rows(self: &Arc<Self>) -> Option<Arc<Self>> {
+        let events = lock(&self.events);
+        let is_query = events.iter().any(|one| matches!(one, Event::QueryAdded(_)));
+        if is_query && matches!(events.last(), Some(Event::Completed(_))) {
+            return None;
+        }
+        let Some(item) = self.stored_item.get() else {
+            return Some(Arc::clone(self));
+        };
+        let kept: Vec<Event> = events.iter().map(|one| one.with_item(item)).collect();
+        Some(Arc::new(Self {
+            length: watch::Sender::new(kept.len()),
+            events: Mutex::new(kept),
+            owners: AtomicUsize::new(0),
+            message_id: self.message_id,
+            shows_steps: self.shows_steps,
+            cancel: self.cancel.clone(),
+            stored_item: OnceLock::new(),
+        }))
     }
 
     /// Appends and wakes all readers.

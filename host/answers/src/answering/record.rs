@@ -246,6 +246,11 @@ pub struct ResponseRecord {
 }
 
 impl ResponseRecord {
+    /// Whether it answers a `sql_query`.
+    pub fn is_of_query(&self) -> bool {
+        self.limits.job_kind() == Kind::SqlQuery
+    }
+
     /// The job that makes it, without its text.
     pub fn job(&self) -> Job {
         Job {

@@ -324,9 +324,15 @@ impl Task {
         if record.is_stored {
             persist::complete(&self.inner, &self.prepared, &record, &made.message, is_open).await?;
         }
-        let sent = made.charted.unwrap_or(made.item);
-        record.output = vec![sent.clone()];
         let log = self.slot.log();
+        let sent = match made.charted {
+            Some(charted) => {
+                let _ = log.stored_item.set(made.item);
+                charted
+            }
+            None => made.item,
+        };
+        record.output = vec![sent.clone()];
         log.push(Event::ItemDone(sent));
         log.push(Event::Completed(Arc::new(record)));
         Ok(())

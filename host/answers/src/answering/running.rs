@@ -231,8 +231,8 @@ impl Drop for Slot {
             record.error = Some(json!({"code": error.code().as_str(), "message": error.message()}));
             log.push(Event::Failed(Arc::new(error), Arc::new(record)));
         }
-        if record.background {
-            self.running.keep_log(record.id, log);
+        if let Some(log) = log.without_rows().filter(|_| record.background) {
+            self.running.keep_log(record.id, &log);
         }
         lock(&self.running.answers).remove(&record.id);
     }

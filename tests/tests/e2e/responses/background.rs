@@ -158,6 +158,75 @@ async fn a_query_in_the_background_is_stored_at_once_and_can_be_cancelled() {
 }
 
 #[tokio::test]
+async fn rows_of_a_query_are_read_again_under_the_policies_of_now() {
+    let (host, _mind) = shop().await;
+    let tool = json!({"type": "sql_query", "query": "SELECT id FROM customers ORDER BY id"});
+    let body = json!({"model": "sales", "tools": [tool], "background": true});
+    let ask = || {
+        let request = host.post("/responses", body.clone());
+        request.header("idempotency-key", "0190-query")
+    };
+    let response = id(&ask().await.expect_status(200).json());
+    assert_eq!(status_once_ended(&host, &response).await, "completed");
+    let whole = events(&host, &response, "").await;
+    assert_eq!(whole.len(), 5);
+    assert_eq!(whole[3].data["item"]["data"], json!([[1], [2], [3]]));
+    let rest = events(&host, &response, "&starting_after=3").await;
+    assert_eq!(rest[..], whole[3..]);
+
+    let policy = json!({"datasource": "shop", "table": "customers", "filter": "country = 'FR'"});
+    let policies = json!({"policies": [policy]});
+    host.put("/minds/sales/policies", policies)
+        .await
+        .expect_status(200);
+    for query in ["", "&starting_after=3"] {
+        let now = events(&host, &response, query).await;
+        let item = &now[now.len() - 2].data["item"];
+        assert_eq!(item["data"], json!([[2]]), "{query}");
+        let last = &now[now.len() - 1].data["response"]["output"][0];
+        assert_eq!(last, item);
+    }
+    let again = ask().await.expect_status(200).json();
+    assert_eq!(again["output"][0]["data"], json!([[2]]));
+
+    let closed = json!({"parameters": {"allow_direct_queries": false}});
+    host.put("/minds/sales", closed).await.expect_status(200);
+    let now = events(&host, &response, "&starting_after=3").await;
+    assert_eq!(now[0].data["item"]["status"], "unavailable");
+    assert_eq!(now[0].data["item"]["data"], json!([]));
+}
+
+#[tokio::test]
+async fn chart_of_an_answer_is_not_kept_with_its_events() {
+    let (host, _mind) = shop().await;
+    let sql = "SELECT country, count(*) AS customers FROM customers GROUP BY country";
+    let gate = Gate::default();
+    let run = Turn::call("run_sql", json!({"sql": sql}));
+    let said = Turn::empty().and_wait(&gate).and_text("Here they are.");
+    let _model = told(&host, [run, said]).await;
+    let mut body = in_background(true);
+    body["include"] = json!(["chart"]);
+    let mut stream = host.stream("/responses", body).await;
+    let begun = stream.until("response.in_progress").await;
+    let response = id(&begun[0].data["response"]);
+    gate.open();
+    let live = stream.until("response.completed").await;
+    let last = &live[live.len() - 1].data["response"]["output"][0];
+    assert_eq!(last["chart"]["data"]["values"].as_array().unwrap().len(), 2);
+    let kept = eventually(
+        async || events(&host, &response, "&starting_after=3").await,
+        |kept| {
+            let item = &kept[kept.len() - 2].data["item"];
+            item.get("chart").is_none()
+        },
+    )
+    .await;
+    let last = &kept[kept.len() - 1].data["response"]["output"][0];
+    assert_eq!(last.get("chart"), None);
+    assert_eq!(last["content"][0]["text"], "Here they are.");
+}
+
+#[tokio::test]
 async fn a_key_may_have_only_some_at_once() {
     let host = Host::builder().env("MINDHOST_ANSWERING__BACKGROUND_PER_KEY", "1");
     let host = host.start().await;
