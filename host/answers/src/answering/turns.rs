@@ -287,7 +287,11 @@ impl Turns<'_> {
             End::Declined(reason) => (Some(EarlyEnd::CannotAnswer), Some(reason)),
         };
         let sql = self.answer.sql.as_ref().map(|sql| sql.text.as_str());
-        let follow_ups = follow_ups::questions(&self.toolbox, sql).await;
+        let mut follow_ups = follow_ups::questions(&self.toolbox, sql).await;
+        // They have names of the catalog, and a client may show them as Markdown.
+        for question in &mut follow_ups {
+            *question = self.links.next(question) + &self.links.end();
+        }
         let said = match (ending, reason) {
             (_, Some(reason)) => {
                 // What it ran on the way is in the steps; it is not what an answer is based on.

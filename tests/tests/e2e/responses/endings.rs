@@ -225,6 +225,23 @@ async fn answer_tells_tables_rows_assumptions_and_what_to_ask_next() {
 }
 
 #[tokio::test]
+async fn question_with_the_name_of_a_column_has_no_link() {
+    let host = Host::start().await;
+    let visits =
+        "CREATE TABLE visits (id INTEGER PRIMARY KEY, \"https://evil.example/status\" TEXT);
+        INSERT INTO visits VALUES (1, 'open'), (2, 'open'), (3, 'done'), (4, 'done')";
+    host.sqlite("shop", visits).await.load().await;
+    let _model = super::told(&host, [Turn::text("Done.")]).await;
+    let body = json!({"model": "told", "input": "What is there?"});
+    let response = host.post("/responses", body).await.expect_status(200);
+    let questions = response.json()["output"][0]["follow_up_questions"].to_string();
+    assert!(
+        questions.contains("https: //evil.example/status"),
+        "{questions}"
+    );
+}
+
+#[tokio::test]
 async fn limit_of_output_tokens_is_for_all_turns_and_failures_tell_usage() {
     let call = || Turn::call("run_sql", json!({"sql": "SELECT 1"}));
     // The scripted model counts 11 tokens of input and 7 of output a turn.
