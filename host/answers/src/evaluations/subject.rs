@@ -12,7 +12,7 @@ use crate::{
         record::ResponseRecord,
     },
     conversations::{Author, Message},
-    results::stored::StoredResults,
+    results::{Page, stored::StoredResults},
 };
 use mindhost_base::error::{Code, Error, Kind, Result};
 use mindhost_core::auth::Caller;
@@ -56,8 +56,8 @@ impl Subject for InProcess<'_> {
         answer(reader, began).await.map_err(failure)
     }
 
-    async fn result(&self, mind: &str, answer: &Answer) -> Result<Table, Failure> {
-        self.rows_of(mind, answer).await.map_err(failure)
+    async fn result(&self, _mind: &str, answer: &Answer) -> Result<Table, Failure> {
+        self.rows_of(answer).await.map_err(failure)
     }
 
     async fn gold(&self, mind: &str, sql: &str) -> Result<Table, Failure> {
@@ -86,29 +86,24 @@ impl InProcess<'_> {
     }
 
     /// The rows of an answer. Pages of a statement without an ORDER BY may overlap, so one with more rows than a page
-    /// runs as a whole where the Mind allows that.
-    async fn rows_of(&self, mind: &str, answer: &Answer) -> Result<Table> {
+    /// is read as one page if it is not too large for that.
+    async fn rows_of(&self, answer: &Answer) -> Result<Table> {
         let id = |text: &str| text.parse::<Uuid>().map_err(Error::internal);
         let (conversation, message) = (id(&answer.conversation)?, id(&answer.message)?);
-        let statement = self
-            .stored_results
-            .find(&self.caller, conversation, message)
-            .await?;
+        let results = self.stored_results;
+        let statement = results.find(&self.caller, conversation, message).await?;
         let mut rows = Vec::new();
         loop {
             let (limit, offset) = (PAGE.min(self.max_rows), rows.len() as u64);
-            let page = self.stored_results.page(&statement, limit, offset).await?;
+            let page = results.page(&statement, limit, offset).await?;
             if page.total > PAGE
                 && !page.ordered
-                && let Some(sql) = &answer.sql
-                && let Ok(whole) = self.query(mind, sql).await
+                && let Ok(whole) = results.page(&statement, self.max_rows, 0).await
             {
-                return Ok(whole);
+                return table(whole);
             }
-            let (names, total) = (json!(schema::column_names(&page.columns)), page.total);
-            let data = serde_json::to_value(Rows::new(page.columns, page.batches));
-            let read = Table::of(&names, &data.map_err(Error::internal)?, &json!(total));
-            let read = read.ok_or_else(|| Error::internal("a page without rows"))?;
+            let total = page.total;
+            let read = table(page)?;
             let is_last = read.rows.is_empty();
             rows.extend(read.rows);
             let count = rows.len() as u64;
@@ -137,6 +132,14 @@ impl InProcess<'_> {
         let table = Table::of(&item["column_names"], &item["data"], &item["total"]);
         table.ok_or_else(|| Error::internal("a query without rows"))
     }
+}
+
+/// A page of rows, as they are judged.
+fn table(page: Page) -> Result<Table> {
+    let (names, total) = (json!(schema::column_names(&page.columns)), page.total);
+    let data = serde_json::to_value(Rows::new(page.columns, page.batches));
+    let read = Table::of(&names, &data.map_err(Error::internal)?, &json!(total));
+    read.ok_or_else(|| Error::internal("a page without rows"))
 }
 
 /// Waits before a question is asked again, or gives the error back.
