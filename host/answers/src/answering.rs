@@ -13,6 +13,7 @@ mod earlier_answers;
 mod endings;
 pub mod events;
 mod facts;
+mod figures;
 mod follow_ups;
 mod history;
 pub mod items;

@@ -44,6 +44,8 @@ pub struct StoredFacts {
     pub assumptions: Vec<String>,
     /// Questions that can be answered next.
     pub follow_up_questions: Vec<String>,
+    /// Numbers of the text that are in nothing that the model has read.
+    pub unverified_numbers: Vec<String>,
 }
 
 impl Answering {

@@ -36,6 +36,8 @@ pub struct AnswerFacts {
     pub result: Option<ResultFacts>,
     /// Questions that can be answered next.
     pub follow_up_questions: Vec<String>,
+    /// Numbers of the text that are in nothing that the model has read, and do not follow from it.
+    pub unverified_numbers: Vec<String>,
     /// How it ended, if it did not end by itself.
     pub ending: Option<EarlyEnd>,
 }

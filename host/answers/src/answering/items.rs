@@ -56,6 +56,7 @@ pub fn message_with_chart(
         truncated: result.is_some_and(|result| result.truncated),
         assumptions: result.map_or(&[][..], |result| &result.assumptions[..]),
         follow_up_questions: &facts.follow_up_questions,
+        unverified_numbers: &facts.unverified_numbers,
         ending: facts.ending.map(EarlyEnd::as_str),
     })
 }
@@ -154,6 +155,11 @@ pub struct MessageItem<'a> {
     /// Questions that can be answered next.
     #[schema(example = json!(["How many orders are there for each status?"]))]
     follow_up_questions: &'a [String],
+    /// Numbers of the text that are in nothing that the model has read, and do not follow from it. Absent if there are
+    /// none, and where rows are withheld from the model.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    #[schema(required = false, example = json!(["6"]))]
+    unverified_numbers: &'a [String],
     /// Null where the answer ended by itself; else as `ending` of the response.
     #[schema(required = true, example = "cannot_answer")]
     ending: Option<&'static str>,

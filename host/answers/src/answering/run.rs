@@ -25,7 +25,7 @@ use super::{
     record::{EarlyEnd, ResponseRecord, ResponseStatus},
     running::Slot,
     tools::Toolbox,
-    turns::{Answer, Turns},
+    turns::{Answer, NumberCheck, Turns},
 };
 use crate::{
     conversations::{Author, Message, SqlOrigin, StoredSql},
@@ -309,6 +309,7 @@ impl Task {
             spent: &self.spent,
             links: Links::new(words),
             answer: Answer::default(),
+            check: NumberCheck::default(),
         };
         turns.run(dialogue).await
     }

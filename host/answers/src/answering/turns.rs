@@ -1,5 +1,7 @@
 //! The turn loop: call the model, run its tool calls, and repeat until it answers or a limit is reached.
 
+mod number_check;
+
 use std::sync::Arc;
 
 use tokio::time::timeout_at;
@@ -9,6 +11,7 @@ use super::{
     decline, endings,
     events::{Event, EventLog},
     facts::{AnswerFacts, ExecutedStatement},
+    figures::Figures,
     follow_ups,
     history::Dialogue,
     links::Links,
@@ -69,6 +72,25 @@ pub struct Turns<'a> {
     pub links: Links,
     /// The answer so far.
     pub answer: Answer,
+    /// Compares the numbers of the answer with what the model has read.
+    pub check: NumberCheck,
+}
+
+/// What was done of what the model may do.
+#[derive(Default)]
+struct Counts {
+    calls: u32,
+    repairs: u32,
+}
+
+/// What the model has read, and how far the check of its numbers is.
+#[derive(Debug, Default)]
+pub struct NumberCheck {
+    figures: Figures,
+    /// Whether there is an answer. It stands even if the check fails.
+    has_answer: bool,
+    /// What the model says to the doubts. It is shown only as a whole.
+    held: Option<String>,
 }
 
 /// How the loop ended.
@@ -90,6 +112,7 @@ impl Turns<'_> {
         let call = Call::new(self.bounds.wall_clock, self.log.cancel.clone());
         let call = call.for_key(self.key);
         let end = match timeout_at(call.deadline, self.take_turns(dialogue, &call)).await {
+            Err(_) if self.check.has_answer => End::Answered(None),
             Ok(Err(error)) if error.kind() == Kind::Timeout && call.remaining().is_zero() => {
                 End::At(EarlyEnd::Timeout)
             }
@@ -99,10 +122,36 @@ impl Turns<'_> {
         self.end(end).await
     }
 
+    /// Takes turns until there is an answer, and one more time if results were read and it has numbers from nowhere.
     async fn take_turns(&mut self, mut dialogue: Dialogue, call: &Call) -> Result<End> {
+        self.check.figures = Figures::new(dialogue.messages());
+        let mut counts = Counts::default();
+        let end = self.until_end(&mut dialogue, &mut counts, call).await?;
+        if !matches!(end, End::Answered(None | Some(StopReason::End)))
+            || counts.repairs >= self.bounds.repairs
+            || !self.check.figures.has_results()
+        {
+            return Ok(end);
+        }
+        let doubts = self.doubts();
+        if doubts.is_empty() {
+            return Ok(end);
+        }
+        counts.repairs += 1;
+        dialogue.push(number_check::request(&doubts));
+        self.check.has_answer = true;
+        self.correct(&mut dialogue, &mut counts, call).await?;
+        Ok(end)
+    }
+
+    async fn until_end(
+        &mut self,
+        dialogue: &mut Dialogue,
+        counts: &mut Counts,
+        call: &Call,
+    ) -> Result<End> {
         let allowed = self.settings.max_tool_calls.unwrap_or(u32::MAX);
         let allowed = allowed.min(self.bounds.tool_calls);
-        let (mut calls_made, mut repairs) = (0, 0);
         loop {
             if !dialogue.fit() {
                 return Ok(End::At(EarlyEnd::TokenBudget));
@@ -110,7 +159,7 @@ impl Turns<'_> {
             let Some(max_output_tokens) = self.output_tokens_left() else {
                 return Ok(End::Answered(Some(StopReason::Length)));
             };
-            let left = allowed.saturating_sub(calls_made) as usize;
+            let left = allowed.saturating_sub(counts.calls) as usize;
             let mut turn = self
                 .turn(dialogue.messages(), max_output_tokens, left > 0, call)
                 .await?;
@@ -118,12 +167,14 @@ impl Turns<'_> {
             turn.calls.truncate(left);
             // A truncated tool call is ignored, because its arguments are incomplete.
             if turn.calls.is_empty() || turn.stop == Some(StopReason::Length) {
+                turn.calls.clear();
+                dialogue.push(said(&turn));
                 return Ok(match wants_more && turn.text.trim().is_empty() {
                     true => End::At(EarlyEnd::ToolLimit),
                     false => End::Answered(turn.stop),
                 });
             }
-            calls_made += u32::try_from(turn.calls.len()).unwrap_or(u32::MAX);
+            counts.calls += u32::try_from(turn.calls.len()).unwrap_or(u32::MAX);
             let used = self.spent.usage();
             if used.input_tokens.saturating_add(used.output_tokens) > self.bounds.tokens {
                 return Ok(End::At(EarlyEnd::TokenBudget));
@@ -135,8 +186,8 @@ impl Turns<'_> {
                 }
                 let (message, failed) = self.call_tool(&turn, tool_call, call).await?;
                 dialogue.push(message);
-                repairs += u32::from(failed);
-                if repairs > self.bounds.repairs {
+                counts.repairs += u32::from(failed);
+                if counts.repairs > self.bounds.repairs {
                     return Ok(End::At(EarlyEnd::RepairLimit));
                 }
             }
@@ -173,6 +224,10 @@ impl Turns<'_> {
             }
             self.answer.sql = Some(sql);
             self.answer.facts.result = Some(facts);
+        }
+        if !outcome.is_error {
+            let figures = &mut self.check.figures;
+            figures.add(&tool_call.arguments, &outcome.content);
         }
         let message = tool_message(tool_call, outcome.content, outcome.is_error);
         Ok((message, outcome.needs_repair))
@@ -215,16 +270,16 @@ impl Turns<'_> {
             }
         };
         let mut turn = Turn::default();
-        let before = self.answer.text.len();
+        let before = self.said_so_far().len();
         while let Some(events) = completion.next(call).await? {
             for event in events {
                 self.take(event, &mut turn, before)?;
-                token_count.update(turn.usage, self.answer.text.len() - before);
+                token_count.update(turn.usage, self.said_so_far().len() - before);
             }
         }
         let rest = self.links.end();
         self.say(rest, before)?;
-        let text = &self.answer.text[before..];
+        let text = &self.said_so_far()[before..];
         turn.text = text.trim_start_matches("\n\n").to_owned();
         token_count.finish(turn.text.len() + turn.call_bytes());
         Ok(turn)
@@ -248,7 +303,10 @@ impl Turns<'_> {
         if piece.is_empty() {
             return Ok(());
         }
-        let text = &mut self.answer.text;
+        let text = match &mut self.check.held {
+            Some(held) => held,
+            None => &mut self.answer.text,
+        };
         // Text of an earlier turn ("let me look …") stays in the answer as its own paragraph.
         let piece = if before > 0 && text.len() == before {
             format!("\n\n{piece}")
@@ -262,8 +320,14 @@ impl Turns<'_> {
             )));
         }
         text.push_str(&piece);
-        self.log.push(Event::Delta(piece.into()));
+        if self.check.held.is_none() {
+            self.log.push(Event::Delta(piece.into()));
+        }
         Ok(())
+    }
+
+    fn said_so_far(&self) -> &str {
+        self.check.held.as_ref().unwrap_or(&self.answer.text)
     }
 
     /// Ends the answer: with the model's last word, or with a text of the host.
@@ -271,9 +335,13 @@ impl Turns<'_> {
     /// # Errors
     /// `answer_failed` when the vendor refused to answer at all.
     async fn end(mut self, end: End) -> Result<Answer> {
+        self.check.held = None;
         let rest = self.links.end();
         self.say(rest, 0)?;
         let is_empty = self.answer.text.trim().is_empty();
+        if let End::Answered(_) = end {
+            self.answer.facts.unverified_numbers = self.doubts();
+        }
         let (ending, reason) = match end {
             End::Answered(Some(StopReason::Length)) => (Some(EarlyEnd::Length), None),
             End::Answered(Some(StopReason::Refused)) if is_empty => {

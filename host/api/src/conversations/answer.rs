@@ -34,6 +34,11 @@ pub(super) struct AnswerBody {
     /// Questions that can be answered next.
     #[schema(example = json!(["How many orders are there for each status?"]))]
     follow_up_questions: Vec<String>,
+    /// Numbers of the text that are in nothing that the model has read, and do not follow from it. Absent if there are
+    /// none, and where rows are withheld from the model.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false, example = json!(["6"]))]
+    unverified_numbers: Vec<String>,
     /// Null where the answer ended by itself; else as `ending` of the response.
     #[schema(required = true, example = "cannot_answer")]
     ending: Option<&'static str>,
@@ -104,6 +109,7 @@ fn body(details: AnswerDetails, rated: Option<Rated>) -> AnswerBody {
         truncated: facts.truncated,
         assumptions: facts.assumptions,
         follow_up_questions: facts.follow_up_questions,
+        unverified_numbers: facts.unverified_numbers,
         ending: details.ending.map(EarlyEnd::as_str),
         error: details.error.map(|error| AnswerFailure {
             code: error.code,

@@ -1094,6 +1094,7 @@ export interface components {
             truncated: boolean;
             assumptions: string[];
             follow_up_questions: string[];
+            unverified_numbers?: string[];
             ending: string | null;
             error: components["schemas"]["AnswerFailure"] | null;
             feedback: components["schemas"]["AnswerRating"] | null;
@@ -1975,6 +1976,7 @@ export interface components {
             truncated: boolean;
             assumptions: string[];
             follow_up_questions: string[];
+            unverified_numbers?: string[];
             ending: string | null;
         };
         OutputText: {
