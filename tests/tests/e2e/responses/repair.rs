@@ -4,7 +4,7 @@
 mod corpus;
 mod fixer;
 
-use mindhost_tests::{Host, Mind, Postgres, ScriptedModel, Turn};
+use mindhost_tests::{Host, MariaDb, Mind, Postgres, ScriptedModel, Turn};
 use serde_json::{Value, json};
 
 use corpus::{Broken, Engine};
@@ -22,6 +22,11 @@ async fn repairing(engine: Engine) -> (Host, Mind, ScriptedModel) {
         Engine::Postgresql => {
             let database = Postgres::shared().database(&corpus::schema(engine)).await;
             host.postgres("shop", &database).await
+        }
+        Engine::Mariadb => {
+            let database = MariaDb::shared().database(&corpus::schema(engine)).await;
+            host.datasource("shop", "mysql", database.connection_data())
+                .await
         }
     };
     datasource.load().await;
@@ -77,16 +82,21 @@ async fn broken_statements_are_repaired_by_what_the_result_says_on_postgresql() 
     repairs_enough(Engine::Postgresql).await;
 }
 
+#[tokio::test]
+async fn broken_statements_are_repaired_by_what_the_result_says_on_mariadb() {
+    repairs_enough(Engine::Mariadb).await;
+}
+
 #[test]
 fn corpus_has_every_kind_for_sixty_statements() {
-    for engine in [Engine::Sqlite, Engine::Postgresql] {
+    for engine in [Engine::Sqlite, Engine::Postgresql, Engine::Mariadb] {
         let corpus = corpus::broken(engine);
         let golds: std::collections::BTreeSet<_> = corpus.iter().map(|one| &one.gold).collect();
         assert!(golds.len() >= 60, "{}", golds.len());
         for kind in corpus::KINDS {
             let count = corpus.iter().filter(|one| one.kind == kind).count();
             assert!(
-                count >= 5 || (kind, engine) == ("type", Engine::Sqlite),
+                count >= 5 || (kind == "type" && engine != Engine::Postgresql),
                 "{kind}: {count} on {engine:?}"
             );
         }

@@ -1,6 +1,6 @@
 //! Right statements over one schema, and ways to break each of them.
 
-use super::Engine::{Postgresql, Sqlite};
+use super::Engine::{Mariadb, Postgresql, Sqlite};
 
 /// What is wrong with a broken statement.
 pub const KINDS: [&str; 7] = [
@@ -12,6 +12,7 @@ pub const KINDS: [&str; 7] = [
 pub enum Engine {
     Sqlite,
     Postgresql,
+    Mariadb,
 }
 
 /// A right statement and a broken variant of it.
@@ -27,6 +28,7 @@ pub fn schema(engine: Engine) -> String {
     let time = match engine {
         Sqlite => "TEXT",
         Postgresql => "timestamp",
+        Mariadb => "datetime",
     };
     format!(
         "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL, country TEXT, zip TEXT);
@@ -51,13 +53,16 @@ pub fn schema(engine: Engine) -> String {
     )
 }
 
-/// Statements that both engines read alike, each a line.
+/// Statements that all engines read alike, each a line.
 const PLAIN: &str = include_str!("plain.sql");
 
 /// Statements that each engine writes in its own way: for SQLite, for PostgreSQL, and as other dialects have them.
 const DIALECTS: &str = include_str!("dialects.sql");
 
-/// Statements, each with one whose constant does not fit its column, on PostgreSQL. SQLite compares anything.
+/// Statements as MariaDB writes them, each with the ways in which other dialects do.
+const DIALECTS_MARIADB: &str = include_str!("dialects_mariadb.sql");
+
+/// Statements, each with one whose constant does not fit its column, on PostgreSQL. The others compare anything.
 const TYPES: &str = include_str!("types.sql");
 
 /// Every statement in each of the ways that break it.
@@ -80,7 +85,12 @@ pub fn broken(engine: Engine) -> Vec<Broken> {
         add("join", gold, without_join(gold));
         add("group", gold, without_group_by(gold, engine));
     }
-    for group in DIALECTS.split("\n\n") {
+    for group in DIALECTS_MARIADB.split("\n\n").filter(|_| engine == Mariadb) {
+        let mut lines = group.lines();
+        let gold = lines.next().unwrap_or_default();
+        lines.for_each(|other| add("dialect", gold, Some(other.to_owned())));
+    }
+    for group in DIALECTS.split("\n\n").filter(|_| engine != Mariadb) {
         let lines: Vec<&str> = group.lines().collect();
         let gold = lines[usize::from(engine == Postgresql)];
         for other in &lines[2..] {
@@ -164,6 +174,13 @@ fn wrong_quotes(gold: &str, engine: Engine, index: usize) -> Option<String> {
         let rest = &gold[end + 1..];
         return (!rest.contains('\'')).then(|| format!("{}{rest}", &gold[..end]));
     }
+    if engine == Mariadb {
+        // It takes texts in double quotes, and names in backquotes.
+        return match index % 2 {
+            0 => Some(quoted(gold, '"', '"')),
+            _ => Some(quoted(gold, '[', ']')),
+        };
+    }
     match index % 3 {
         0 => gold.contains('\'').then(|| gold.replace('\'', "\"")),
         1 => gold.contains(" FROM ").then(|| quoted(gold, '`', '`')),
@@ -201,7 +218,7 @@ fn without_join(gold: &str) -> Option<String> {
     Some(format!("{}{}", &gold[..from], &gold[from + end..]))
 }
 
-/// Columns beside an aggregate without their GROUP BY. SQLite takes that.
+/// Columns beside an aggregate without their GROUP BY. SQLite and MariaDB take that.
 fn without_group_by(gold: &str, engine: Engine) -> Option<String> {
     let from = gold
         .find(" GROUP BY ")
