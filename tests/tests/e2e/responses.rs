@@ -11,6 +11,7 @@ mod in_memory;
 mod input;
 mod numbers;
 mod once;
+mod plan_cost;
 mod repair;
 mod retrieval;
 pub mod running;

@@ -55,11 +55,11 @@ impl Results {
             Err(_) => None,
         };
         match cost {
-            Some(cost) if cost > max_cost => Err(too_high(
-                // An estimate counts the rows that a policy hides.
-                (!guarded.is_policed()).then_some(cost),
-                max_cost,
-            )),
+            Some(cost) if cost > max_cost => {
+                // An estimate counts the rows that a policy hides, and depends on values of rows.
+                let is_told = !guarded.is_policed() && source.send_rows;
+                Err(too_high(is_told.then_some(cost), max_cost))
+            }
             _ => Ok(()),
         }
     }

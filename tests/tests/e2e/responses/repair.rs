@@ -114,7 +114,7 @@ fn results(model: &ScriptedModel) -> Vec<Value> {
 }
 
 /// What the model is told of one statement.
-async fn result_of(host: &Host, sql: &str) -> Value {
+pub async fn result_of(host: &Host, sql: &str) -> Value {
     let turns = [
         Turn::call("run_sql", json!({"sql": sql})),
         Turn::text("Done."),
@@ -260,6 +260,16 @@ async fn statement_that_costs_too_much_is_refused_before_it_runs() {
         (&error["code"], &error["phase"]),
         (&json!("sql_cost_too_high"), &json!("dry_run"))
     );
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("a cost of "), "{message}");
     let result = result_of(&host, "SELECT count(*) FROM number").await;
     assert_eq!(result["rows"], json!([[5000]]));
+    // The estimate depends on values.
+    let settings = json!({"send_rows": false});
+    host.patch("/datasources/shop", settings)
+        .await
+        .expect_status(200);
+    let error = result_of(&host, "SELECT count(*) FROM number a, number b, number c").await;
+    let message = error["error"]["message"].as_str().unwrap();
+    assert!(message.contains("estimates a higher cost"), "{message}");
 }
