@@ -209,6 +209,30 @@ fn what_fits_the_question_worst_is_left_out_first() {
 }
 
 #[test]
+fn catalog_of_ten_thousand_tables_is_packed_within_its_budget() {
+    let mut tables = shop();
+    let known = tables.len();
+    tables.extend(others(10_000).into_iter().skip(300).take(10_000 - known));
+    assert_eq!(tables.len(), 10_000);
+    let index = Index::new(tables, &Knowledge::default());
+    for question in [
+        "How many products did each customer order?",
+        "Which zebra has which stripe width, hoof angle and code?",
+        "",
+    ] {
+        for budget in [8_000, 1_000, 200, 20, 0] {
+            // It checks the tokens of the text.
+            let packed = ask(&index, question, budget);
+            assert!(!packed.is_whole && packed.tables.len() < 1_000);
+        }
+    }
+    let packed = ask(&index, "How many products did each customer order?", 8_000);
+    for name in ["cust", "sales_orders", "order_lines", "products"] {
+        assert!(names(&index, &packed).contains(&name.to_owned()), "{name}");
+    }
+}
+
+#[test]
 fn wide_table_is_cut_to_keys_and_what_the_question_names() {
     let columns: Vec<String> = (0..900).map(|number| format!("measure_{number}")).collect();
     let mut names: Vec<&str> = columns.iter().map(String::as_str).collect();
