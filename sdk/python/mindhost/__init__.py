@@ -4,8 +4,8 @@
 """
 
 from . import control, http, log, values
-from .catalog import Column, ForeignKey, Table
-from .errors import PluginError
+from .catalog import Column, DataType, ForeignKey, Table
+from .errors import ErrorKind, PluginError
 from .kinds import Connector, Filter, FilterSupport, Model, Operator, Row, Scan, Scanner, Statement, TableName
 from .messages import (
     CalledTool,
@@ -34,6 +34,8 @@ __all__ = [
     "CalledTool",
     "Column",
     "Connector",
+    "DataType",
+    "ErrorKind",
     "Event",
     "Filter",
     "FilterSupport",

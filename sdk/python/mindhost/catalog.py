@@ -1,14 +1,32 @@
 """What a plugin says of its tables and columns."""
 
 from dataclasses import dataclass, field
+from typing import Literal
+
+DataType = Literal[
+    "boolean",
+    "int64",
+    "uint64",
+    "float64",
+    "decimal",
+    "text",
+    "bytes",
+    "date",
+    "time",
+    "timestamp",
+    "timestamp-utc",
+    "json",
+    "any",
+]
+"""The type of a column."""
 
 
 @dataclass
 class Column:
-    """A column of a table or an answer. `type` is a data type of the contract: `text`, `int64`, `timestamp-utc`, …"""
+    """A column of a table or an answer."""
 
     name: str
-    type: str = "any"
+    type: DataType = "any"
     native_type: str = ""
     nullable: bool = True
     default_value: str | None = None

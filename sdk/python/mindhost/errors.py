@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+ErrorKind = Literal[
+    "invalid-config",
+    "auth",
+    "unreachable",
+    "tls",
+    "denied",
+    "not-found",
+    "invalid-statement",
+    "permission",
+    "cancelled",
+    "timeout",
+    "rate-limited",
+    "too-large",
+    "unsupported",
+    "connection-lost",
+    "upstream",
+    "internal",
+]
+"""What kind of error it is: `wit/README.md` says what the host makes of each."""
+
 # After these the connection does not count as usable, unless the error says so.
 _BREAKING = {"auth", "unreachable", "tls", "connection-lost", "cancelled", "internal"}
 
 
 class PluginError(Exception):
-    """What went wrong, of which kind (`invalid-statement`, `auth`, …: see wit/README.md), in words for a person.
+    """What went wrong, of which kind, in words for a person.
 
     Never put a secret into it. Where it is raised `from` another exception, the trace of that goes to the plugin log;
     callers never see it.
@@ -15,7 +37,7 @@ class PluginError(Exception):
 
     def __init__(
         self,
-        kind: str,
+        kind: ErrorKind,
         message: str,
         *,
         code: str | int = "",

@@ -17,7 +17,7 @@ from typing import Any
 
 from . import control
 from ._host import Exchange, Sent, host
-from .errors import PluginError
+from .errors import ErrorKind, PluginError
 
 # A server that says these wants the same request again, later.
 _BUSY = {429, 503}
@@ -242,7 +242,7 @@ def _busy(status: int, retry_after_ms: int | None, attempts: int) -> PluginError
     return PluginError("rate-limited", message, code=str(status), retry_after_ms=retry_after_ms)
 
 
-_REFUSALS = {401: "auth", 403: "permission", 404: "not-found", 408: "timeout", 429: "rate-limited"}
+_REFUSALS: dict[int, ErrorKind] = {401: "auth", 403: "permission", 404: "not-found", 408: "timeout", 429: "rate-limited"}
 
 
 def _refused(response: Response) -> PluginError:

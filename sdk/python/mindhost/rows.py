@@ -5,9 +5,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
-from .catalog import Column
+from .catalog import Column, DataType
 from .errors import PluginError
 
 # What a value takes beside its text or bytes.
@@ -60,7 +60,7 @@ WIRE = Wire()
 class Tagged:
     """A value whose type the column does not say: for columns of type `any` and dynamic ones."""
 
-    type: str
+    type: DataType | Literal["other"]
     value: Any
 
 
@@ -218,7 +218,7 @@ def _any(value: Any) -> Any:
     return _json(value)
 
 
-_NAMES = (
+_NAMES: tuple[tuple[Any, DataType], ...] = (
     (int, "int64"),
     (float, "float64"),
     (Decimal, "decimal"),

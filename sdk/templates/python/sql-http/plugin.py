@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from mindhost import Column, Connector, PluginError, Row, Statement, Table, TableName, http
+from mindhost import Column, Connector, DataType, ErrorKind, PluginError, Row, Statement, Table, TableName, http
 
-TYPES = {"integer": "int64", "real": "float64", "text": "text", "blob": "bytes"}
+TYPES: dict[str, DataType] = {"integer": "int64", "real": "float64", "text": "text", "blob": "bytes"}
 
-KINDS = {
+KINDS: dict[int, ErrorKind] = {
     400: "invalid-statement",
     401: "auth",
     403: "auth",

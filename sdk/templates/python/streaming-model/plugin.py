@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from mindhost import (
+    ErrorKind,
     Event,
     Media,
     Message,
@@ -26,7 +27,7 @@ STOPS: dict[str, Literal["end", "tool-calls", "length", "refused"]] = {
 }
 
 # Refusals that mean the same everywhere; other statuses below 500 are about the request.
-KINDS = {
+KINDS: dict[int, ErrorKind] = {
     401: "auth",
     403: "permission",
     404: "not-found",

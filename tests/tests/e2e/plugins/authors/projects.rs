@@ -287,6 +287,22 @@ fn mistakes_in_types_are_found() {
             "primary_key=\"name\"",
             "incompatible type \"str\"",
         ),
+        (
+            "python",
+            "file-scanner",
+            "plugin.py",
+            "\"diameter_km\", \"int64\"",
+            "\"diameter_km\", \"int\"",
+            "incompatible type \"Literal['int']\"",
+        ),
+        (
+            "python",
+            "file-scanner",
+            "plugin.py",
+            "PluginError(\"upstream\"",
+            "PluginError(\"up\"",
+            "incompatible type \"Literal['up']\"",
+        ),
     ] {
         let project = project(template, language);
         replace(&project, file, right, wrong);
