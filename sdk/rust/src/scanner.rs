@@ -21,7 +21,10 @@ pub use crate::bindings::scanner::exports::mindhost::plugin::scanner::{
 };
 pub use json::{JsonRows, Page};
 pub use request::ScanRequest;
-pub use text::{parse_date, parse_time, parse_timestamp, value_of_text};
+pub use text::{
+    decimal_of, format_date, format_time, format_timestamp, minor_of, parse_date, parse_time,
+    parse_timestamp, value_of_text,
+};
 
 /// A source of rows: files, a REST API, anything that has tables and no SQL. The host's query engine gives it full SQL.
 ///

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use csv::ByteRecord;
-use mindhost_sdk::scanner::value_of_text;
+use mindhost_sdk::scanner::{minor_of, value_of_text};
 use mindhost_sdk::{Column, DataType, Error, ErrorKind, Result, Value};
 use serde::Deserialize;
 
@@ -180,13 +180,7 @@ pub fn value_of(text: &str, column: &Column) -> Option<Value> {
 }
 
 fn has_room(text: &str, scale: usize) -> bool {
-    let digits = text.trim_start_matches(['-', '+']);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let (whole, fraction) = (
-        whole.trim_start_matches('0'),
-        fraction.trim_end_matches('0'),
-    );
-    fraction.len() <= scale && whole.len() <= MAX_DIGITS - scale
+    u32::try_from(scale).is_ok_and(|scale| minor_of(text, scale).is_some())
 }
 
 /// The digits behind the point that `Guess::column` has written.

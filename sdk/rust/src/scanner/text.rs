@@ -1,5 +1,6 @@
-//! Values out of texts: what files and APIs write instead of dates and numbers.
+//! Values out of texts, and texts of values: what files and APIs write instead of dates and numbers.
 
+use crate::sanity;
 use crate::values::{DataType, Value};
 
 const DAY: i64 = 86_400_000_000;
@@ -33,12 +34,9 @@ pub fn value_of_text(text: &str, data_type: DataType) -> Option<Value> {
     })
 }
 
+/// A number as the contract writes it, `1e10` too. A scanner has no words such as `NaN`.
 fn is_decimal(text: &str) -> bool {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-    [whole, fraction]
-        .iter()
-        .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    sanity::is_decimal(text) && text.ends_with(|last: char| last.is_ascii_digit())
 }
 
 /// `2024-02-29` as days since 1970-01-01, in the Gregorian calendar; years 0000 to 9999.
@@ -118,6 +116,87 @@ fn offset(text: &str) -> Option<i64> {
     Some(sign * i64::try_from(parse_time(&clock)?).ok()?)
 }
 
+/// Days since 1970 (the value of a filter on a `Date`) as `2024-02-29`. A year before 0 or after 9999 has a sign and six
+/// digits.
+pub fn format_date(days: i32) -> String {
+    // Years that begin in March have the leap day at their end.
+    let days = i64::from(days) + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let years = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * years + years / 4 - years / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
+    let year = era * 400 + years + i64::from(month <= 2);
+    match year {
+        0..=9_999 => format!("{year:04}-{month:02}-{day:02}"),
+        _ => format!("{year:+07}-{month:02}-{day:02}"),
+    }
+}
+
+/// Microseconds since midnight (the value of a filter on a `Time`) as `13:45:00` or `13:45:00.5`.
+pub fn format_time(micros: u64) -> String {
+    let (seconds, rest) = (micros / 1_000_000, micros % 1_000_000);
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    let clock = format!("{hours:02}:{minutes:02}:{seconds:02}");
+    match rest {
+        0 => clock,
+        rest => format!("{clock}.{}", format!("{rest:06}").trim_end_matches('0')),
+    }
+}
+
+/// Microseconds since 1970 (the value of a filter on a `Timestamp`) as `2024-02-29T13:45:00.000001`, without a zone. For
+/// a `TimestampUtc`, write a `Z` behind it.
+pub fn format_timestamp(micros: i64) -> String {
+    let days = i32::try_from(micros.div_euclid(DAY)).unwrap_or_default();
+    let clock = format_time(micros.rem_euclid(DAY).unsigned_abs());
+    format!("{}T{clock}", format_date(days))
+}
+
+/// A decimal in the smallest unit: `minor_of("12.50", 2)` is 1250, for APIs that count in cents. `None` for a text that is
+/// no number, and for one with more digits after the point than `digits` or more than 38 in all.
+pub fn minor_of(decimal: &str, digits: u32) -> Option<i128> {
+    if !is_decimal(decimal) {
+        return None;
+    }
+    let (number, exponent) = match decimal.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, exponent.parse().ok()?),
+        None => (decimal, 0_i32),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let units: i128 = format!("{whole}{fraction}").parse().ok()?;
+    if units == 0 {
+        return Some(0);
+    }
+    let moved = i32::try_from(fraction.len()).ok()?;
+    let shift = exponent
+        .checked_add(i32::try_from(digits).ok()?)?
+        .checked_sub(moved)?;
+    let scale = 10_i128.checked_pow(shift.unsigned_abs())?;
+    let minor = match shift {
+        0.. => units.checked_mul(scale)?,
+        _ if units % scale == 0 => units / scale,
+        _ => return None,
+    };
+    (minor.unsigned_abs() < 10_u128.pow(38)).then_some(minor)
+}
+
+/// The smallest unit as a decimal: `decimal_of(1250, 2)` is `12.50`.
+pub fn decimal_of(minor: i128, digits: u32) -> String {
+    let sign = if minor < 0 { "-" } else { "" };
+    let digits = digits as usize;
+    let units = format!("{:0>width$}", minor.unsigned_abs(), width = digits + 1);
+    let (whole, fraction) = units.split_at(units.len() - digits);
+    match digits {
+        0 => format!("{sign}{whole}"),
+        _ => format!("{sign}{whole}.{fraction}"),
+    }
+}
+
 fn digits(text: &str) -> Option<i64> {
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| text.parse().ok()).flatten()
@@ -175,12 +254,69 @@ mod tests {
     }
 
     #[test]
+    fn dates_and_times_are_written_as_they_are_read() {
+        for days in [-719_528, -1, 0, 59, 60, 11_016, 11_017, 19_782, 2_932_896] {
+            assert_eq!(parse_date(&format_date(days)), Some(days));
+        }
+        assert_eq!(format_date(19_782), "2024-02-29");
+        assert_eq!(format_date(2_932_897), "+010000-01-01");
+        assert_eq!(format_date(-719_529), "-000001-12-31");
+        for (micros, text) in [
+            (0, "1970-01-01T00:00:00"),
+            (-1, "1969-12-31T23:59:59.999999"),
+            (1_500_000, "1970-01-01T00:00:01.5"),
+        ] {
+            assert_eq!(format_timestamp(micros), text);
+            assert_eq!(parse_timestamp(text), Some((micros, None)));
+        }
+        assert_eq!(format_time(49_500_000_000), "13:45:00");
+        // The largest numbers are written too.
+        assert!(format_date(i32::MAX).starts_with("+5881580-"));
+        assert!(format_timestamp(i64::MIN).starts_with("-290308-"));
+    }
+
+    #[test]
+    fn decimals_are_counted_in_their_smallest_unit() {
+        for (decimal, digits, minor) in [
+            ("12.50", 2, Some(1_250)),
+            ("-0.1", 2, Some(-10)),
+            ("12.500", 2, Some(1_250)),
+            ("1e3", 2, Some(100_000)),
+            ("125e-2", 2, Some(125)),
+            ("0e99999", 2, Some(0)),
+            ("12.505", 2, None),
+            ("1e-20", 2, None),
+            ("1e99999999999", 2, None),
+            ("1e40", 0, None),
+            ("NaN", 2, None),
+            ("", 2, None),
+        ] {
+            assert_eq!(minor_of(decimal, digits), minor, "{decimal}");
+        }
+        for (minor, digits, decimal) in [
+            (1_250, 2, "12.50"),
+            (-5, 2, "-0.05"),
+            (0, 2, "0.00"),
+            (7, 0, "7"),
+            (i128::MIN, 0, "-170141183460469231731687303715884105728"),
+        ] {
+            assert_eq!(decimal_of(minor, digits), decimal);
+        }
+    }
+
+    #[test]
     fn numbers_and_truth() {
         assert_eq!(
             value_of_text("-12.50", DataType::Decimal),
             Some(Value::Decimal("-12.50".into()))
         );
-        assert_eq!(value_of_text("12.", DataType::Decimal), None);
+        assert_eq!(
+            value_of_text("1e10", DataType::Decimal),
+            Some(Value::Decimal("1e10".into()))
+        );
+        for bad in ["12.", "NaN", "-Infinity", "1e", ""] {
+            assert_eq!(value_of_text(bad, DataType::Decimal), None, "{bad}");
+        }
         assert_eq!(
             value_of_text("TRUE", DataType::Boolean),
             Some(Value::Boolean(true))
