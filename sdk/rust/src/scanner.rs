@@ -19,7 +19,7 @@ use crate::values::{Batch, Column};
 pub use crate::bindings::scanner::exports::mindhost::plugin::scanner::{
     Filter, FilterOp, Pushdown,
 };
-pub use json::{JsonRows, Page};
+pub use json::{JsonRow, JsonRows, Page};
 pub use request::ScanRequest;
 pub use text::{
     decimal_of, format_date, format_time, format_timestamp, minor_of, parse_date, parse_time,

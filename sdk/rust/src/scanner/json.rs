@@ -1,5 +1,9 @@
 //! Rows out of JSON objects, page by page: what most REST APIs give.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value as Json};
 
 use super::{ScanRequest, text::value_of_text};
@@ -8,13 +12,35 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::values::{Batch, Column, DataType, Value};
 
 /// Some rows, each a JSON object with the columns as its fields.
-pub type Page = Vec<Map<String, Json>>;
+pub type Page = Vec<JsonRow>;
+
+/// The fields of a JSON object, each as it was written: a number keeps all its digits.
+///
+/// It is read with `serde_json`, inside of your own types too, but not inside of `#[serde(flatten)]`,
+/// `#[serde(untagged)]` and `#[serde(tag)]`, which keep no text. A row that you make yourself is a [`Map`].
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub struct JsonRow(BTreeMap<String, Box<RawValue>>);
+
+impl JsonRow {
+    /// The JSON of a field.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|field| field.get())
+    }
+}
+
+impl From<Map<String, Json>> for JsonRow {
+    fn from(fields: Map<String, Json>) -> Self {
+        let written = |(name, value)| Some((name, to_raw_value(&value).ok()?));
+        Self(fields.into_iter().filter_map(written).collect())
+    }
+}
 
 /// A scan over an API that answers with pages of JSON objects. It holds one page in memory.
 ///
 /// A field that is absent is NULL. Numbers, truth values and texts become what their column is; a date or time is a
-/// text in ISO 8601 form; a number in a column of decimals has the digits that a float has (an API that cares sends
-/// text); what is no text in a column of texts, and everything in a column of JSON, is its JSON.
+/// text in ISO 8601 form; a number in a column of decimals keeps the digits that it was written with; what is no text in
+/// a column of texts, and everything in a column of JSON, is its JSON.
 ///
 /// ```
 /// use mindhost_sdk::{BatchLimits, Column, DataType, TableRef};
@@ -35,7 +61,7 @@ pub type Page = Vec<Map<String, Json>>;
 /// ```
 pub struct JsonRows {
     batch: BatchBuilder,
-    rows: std::vec::IntoIter<Map<String, Json>>,
+    rows: std::vec::IntoIter<JsonRow>,
     fetch: Option<Box<dyn FnMut() -> Result<Option<Page>>>>,
     max_cell_bytes: usize,
     /// Rows that may still be given.
@@ -104,24 +130,26 @@ impl JsonRows {
     }
 }
 
-/// What a field is in its column.
-fn value_of_json(field: Option<&Json>, column: &Column) -> Result<Value> {
-    let Some(field) = field.filter(|field| !field.is_null()) else {
+/// What the JSON of a field is in its column.
+fn value_of_json(field: Option<&str>, column: &Column) -> Result<Value> {
+    let Some(field) = field.filter(|field| *field != "null") else {
         return Ok(Value::Null);
     };
-    let found = match (column.data_type, field) {
-        (DataType::Boolean, Json::Bool(value)) => Some(Value::Boolean(*value)),
-        (DataType::Int64, Json::Number(number)) => number.as_i64().map(Value::Int64),
-        (DataType::Uint64, Json::Number(number)) => number.as_u64().map(Value::Uint64),
-        (DataType::Float64, Json::Number(number)) => number.as_f64().map(Value::Float64),
-        (DataType::Decimal, Json::Number(number)) => Some(Value::Decimal(number.to_string())),
-        (DataType::Text, Json::String(text)) => Some(Value::Text(text.clone())),
-        (DataType::Text | DataType::Any, other) => Some(Value::Text(match other {
-            Json::String(text) => text.clone(),
-            other => other.to_string(),
-        })),
-        (DataType::Json, other) => Some(Value::Json(other.to_string())),
-        (data_type, Json::String(text)) => value_of_text(text, data_type),
+    let text = || serde_json::from_str::<String>(field).ok();
+    let is_number = field.starts_with(|first: char| first == '-' || first.is_ascii_digit());
+    let found = match (column.data_type, field.starts_with('"')) {
+        (DataType::Text | DataType::Any, true) => text().map(Value::Text),
+        (DataType::Text | DataType::Any, false) => Some(Value::Text(compact(field))),
+        (DataType::Json, _) => Some(Value::Json(compact(field))),
+        (data_type, true) => text().and_then(|text| value_of_text(&text, data_type)),
+        (DataType::Boolean, false) => value_of_text(field, DataType::Boolean),
+        (DataType::Float64, false) if is_number => {
+            let number = field.parse().ok().filter(|number: &f64| number.is_finite());
+            number.map(Value::Float64)
+        }
+        (data_type @ (DataType::Int64 | DataType::Uint64 | DataType::Decimal), false) => {
+            is_number.then(|| value_of_text(field, data_type)).flatten()
+        }
         _ => None,
     };
     found.ok_or_else(|| {
@@ -129,4 +157,23 @@ fn value_of_json(field: Option<&Json>, column: &Column) -> Result<Value> {
         let message = format!("a value of `{name}` cannot be read as {wanted}");
         Error::new(ErrorKind::Upstream, message)
     })
+}
+
+/// JSON without the blanks between its tokens.
+fn compact(json: &str) -> String {
+    let (mut is_text, mut is_escaped) = (false, false);
+    let keep = |character: &char| {
+        let is_kept = is_text || !character.is_ascii_whitespace();
+        match *character {
+            '"' if !is_escaped => is_text = !is_text,
+            '\\' if !is_escaped => {
+                is_escaped = true;
+                return is_kept;
+            }
+            _ => {}
+        }
+        is_escaped = false;
+        is_kept
+    };
+    json.chars().filter(keep).collect()
 }

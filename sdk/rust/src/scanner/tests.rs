@@ -158,6 +158,91 @@ fn json_rows_fit_their_columns_or_say_which_does_not() {
 }
 
 #[test]
+fn numbers_keep_the_digits_that_they_were_written_with() {
+    let columns = vec![
+        Column::new("price", DataType::Decimal),
+        Column::new("id", DataType::Int64),
+        Column::new("all", DataType::Uint64),
+        Column::new("note", DataType::Text),
+        Column::new("tags", DataType::Json),
+    ];
+    let page = r#"[
+        {"price": 0.1234567890123456789, "id": 9007199254740993, "all": 18446744073709551615,
+         "note": 12345678901234567890.10, "tags": { "a b": [1.10, "\" c"] }},
+        {"price": 1e10, "id": -9223372036854775808, "all": 0, "note": "12", "tags": "x"}
+    ]"#;
+    let mut pages = vec![page].into_iter();
+    let mut rows = rows_of(&columns, None, move || {
+        Ok(pages
+            .next()
+            .map(|page| serde_json::from_str(page).expect("JSON")))
+    });
+    let batch = rows.next(ALL).expect("a batch").expect("rows");
+    let read = crate::testing::rows(&batch, &columns).expect("rows");
+    let text = |text: &str| Value::Text(text.into());
+    let json = |text: &str| Value::Json(text.into());
+    let expected = [
+        vec![
+            Value::Decimal("0.1234567890123456789".into()),
+            Value::Int64(9_007_199_254_740_993),
+            Value::Uint64(u64::MAX),
+            text("12345678901234567890.10"),
+            json(r#"{"a b":[1.10,"\" c"]}"#),
+        ],
+        vec![
+            Value::Decimal("1e10".into()),
+            Value::Int64(i64::MIN),
+            Value::Uint64(0),
+            text("12"),
+            json(r#""x""#),
+        ],
+    ];
+    assert_eq!(read, expected);
+}
+
+#[test]
+fn a_number_that_its_column_cannot_hold_is_an_error() {
+    for (data_type, field) in [
+        (DataType::Int64, "1.5"),
+        (DataType::Int64, "9223372036854775808"),
+        (DataType::Uint64, "-1"),
+        (DataType::Float64, "1e999"),
+        (DataType::Float64, "true"),
+        (DataType::Decimal, "[1]"),
+        (DataType::Boolean, "1"),
+        (DataType::Date, "20240229"),
+    ] {
+        let mut page = Some(format!(r#"[{{"c": {field}}}]"#));
+        let mut rows = rows_of(&[Column::new("c", data_type)], None, move || {
+            Ok(page
+                .take()
+                .map(|page| serde_json::from_str(&page).expect("JSON")))
+        });
+        let error = rows.next(ALL).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Upstream, "{field}");
+    }
+}
+
+#[test]
+fn a_row_of_an_author_is_read_like_one_of_a_server() {
+    let made = serde_json::json!({"n": 1.5, "name": "tea"});
+    let made: JsonRow = made.as_object().expect("an object").clone().into();
+    let read: JsonRow = serde_json::from_str(r#"{"name": "tea", "n": 1.5}"#).expect("a row");
+    for row in [made, read] {
+        assert_eq!(
+            (row.get("n"), row.get("name")),
+            (Some("1.5"), Some("\"tea\""))
+        );
+        assert_eq!(row.get("other"), None);
+    }
+}
+
+const ALL: BatchLimits = BatchLimits {
+    max_rows: 10,
+    max_bytes: 1 << 20,
+};
+
+#[test]
 fn a_limit_ends_the_rows_and_the_fetching() {
     let mut fetched = 0;
     let mut rows = rows_of(&[Column::new("id", DataType::Int64)], Some(2), move || {
