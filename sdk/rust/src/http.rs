@@ -18,6 +18,7 @@
 //! assert_eq!(response.body.read_to_end(1024).unwrap(), b"data: 1\n\n");
 //! ```
 
+mod lines;
 mod pages;
 mod retry;
 pub mod sse;
@@ -32,6 +33,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, ErrorKind, Result};
 
+pub use lines::Lines;
 pub use pages::{Next, Pages, pages};
 pub use retry::retry_after;
 pub use url::{Url, escaped};
@@ -239,6 +241,12 @@ impl Body {
             all.extend_from_slice(&piece);
         }
         Ok(all)
+    }
+
+    /// The body as lines, each when it is there, without their ends (`\n` or `\r\n`). A line of more than 32 MiB is the
+    /// error `TooLarge`.
+    pub fn lines(self) -> Lines {
+        Lines::of(self)
     }
 }
 

@@ -1,9 +1,8 @@
 //! A SQL engine that is asked over HTTP: it answers with lines of JSON, the columns first, then one array a row.
 
 mod cells;
-mod lines;
 
-use mindhost_sdk::http::{self, Request, Response};
+use mindhost_sdk::http::{self, Lines, Request, Response};
 use mindhost_sdk::{
     Batch, BatchBuilder, BatchLimits, Column, Config, Connector, Error, ErrorKind, Result,
     ServerInfo, Statement, Table, TableColumn, TableRef, export_connector,
@@ -12,7 +11,6 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use crate::cells::{HeadColumn, column, value};
-use crate::lines::Lines;
 
 /// An engine without schemas uses one fixed name.
 const SCHEMA: &str = "main";
@@ -55,8 +53,8 @@ impl Engine {
     fn ask(&self, sql: &str, timeout_ms: u128, max_cell_bytes: u64) -> Result<Answer> {
         let request = Request::post(format!("{}/query", self.settings.url), sql.into())
             .header("x-timeout-ms", timeout_ms.to_string());
-        let mut lines = Lines::of(answered(http::send(&request)?)?.body);
-        let head = lines.next()?.ok_or_else(cut_off)?;
+        let mut lines = answered(http::send(&request)?)?.body.lines();
+        let head = lines.next().transpose()?.ok_or_else(cut_off)?;
         let columns = read::<Head>(&head)?
             .columns
             .into_iter()
@@ -71,18 +69,13 @@ impl Engine {
 
     /// All rows of a short answer, as text.
     fn texts(&self, sql: &str) -> Result<Vec<Vec<String>>> {
-        let mut answer = self.ask(sql, 10_000, 1 << 20)?;
-        let mut rows = Vec::new();
-        while let Some(line) = answer.lines.next()? {
-            let cells: Vec<Json> = read(&line)?;
-            rows.push(
-                cells
-                    .iter()
-                    .map(|cell| cell.as_str().unwrap_or_default().into())
-                    .collect(),
-            );
-        }
-        Ok(rows)
+        let text = |cell: &Json| cell.as_str().unwrap_or_default().to_owned();
+        let answer = self.ask(sql, 10_000, 1 << 20)?;
+        let rows = answer.lines.map(|line| {
+            let cells: Vec<Json> = read(&line?)?;
+            Ok(cells.iter().map(text).collect())
+        });
+        rows.collect()
     }
 }
 
@@ -149,10 +142,10 @@ impl Connector for Engine {
     fn next(&mut self, answer: &mut Answer, limits: BatchLimits) -> Result<Option<Batch>> {
         answer.batch.start(limits);
         while !answer.batch.is_full() {
-            let Some(line) = answer.lines.next()? else {
+            let Some(line) = answer.lines.next() else {
                 break;
             };
-            for cell in read::<Vec<Json>>(&line)? {
+            for cell in read::<Vec<Json>>(&line?)? {
                 answer.batch.append(value(cell, answer.max_cell_bytes)?);
             }
             answer.batch.end_row();

@@ -139,7 +139,7 @@ fn source(template: Template, language: Language) -> &'static [File] {
 fn rust(template: Template) -> &'static [File] {
     match template {
         Template::SqlHttp => files!("templates/rust": "sql-http/src/lib.rs" => "src/lib.rs",
-            "sql-http/src/lines.rs" => "src/lines.rs", "sql-http/src/tests.rs" => "src/tests.rs",
+            "sql-http/src/tests.rs" => "src/tests.rs",
             "sql/cells.rs" => "src/cells.rs"),
         Template::SqlTcp => files!("templates/rust": "sql-tcp/src/lib.rs" => "src/lib.rs",
             "sql-tcp/src/wire.rs" => "src/wire.rs", "sql-tcp/src/tests.rs" => "src/tests.rs",
