@@ -1,7 +1,7 @@
 //! The trait of a connector, and its export macro.
 
 pub(crate) mod export;
-mod session;
+pub(crate) mod session;
 #[cfg(test)]
 mod tests;
 

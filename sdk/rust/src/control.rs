@@ -71,10 +71,12 @@ use stand_in as imports;
 /// Stands in for the host in native builds; what it holds is of the current thread.
 #[cfg(not(target_family = "wasm"))]
 pub mod stand_in {
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
     use std::time::{Duration, Instant};
 
     thread_local! {
+        /// The waits that were skipped; none where waits take their time.
+        static SKIPPED: RefCell<Option<Vec<Duration>>> = const { RefCell::new(None) };
         static CANCELLED: Cell<bool> = const { Cell::new(false) };
         static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
     }
@@ -89,9 +91,32 @@ pub mod stand_in {
         DEADLINE.set(remaining.and_then(|time| Instant::now().checked_add(time)));
     }
 
-    /// Waits for the time. Only this thread can cancel, and it waits.
+    /// From here on waits take no time, and are kept; or they take their time again.
+    pub(crate) fn skip_waits(skip: bool) {
+        SKIPPED.set(skip.then(Vec::new));
+    }
+
+    /// The waits that were skipped, in order.
+    pub(crate) fn skipped_waits() -> Vec<Duration> {
+        SKIPPED.with_borrow(|skipped| skipped.clone().unwrap_or_default())
+    }
+
+    /// Waits for the time. Only this thread can cancel, and it waits. A wait that is skipped still takes its time from
+    /// what the call has left.
     pub(super) fn wait(time: Duration) {
-        std::thread::sleep(time);
+        let is_skipped = SKIPPED.with_borrow_mut(|skipped| {
+            let skipped = skipped.as_mut();
+            skipped.map(|skipped| skipped.push(time)).is_some()
+        });
+        if !is_skipped {
+            return std::thread::sleep(time);
+        }
+        let now = Instant::now();
+        DEADLINE.set(
+            DEADLINE
+                .get()
+                .map(|end| end.checked_sub(time).unwrap_or(now)),
+        );
     }
 
     pub(super) fn is_cancelled() -> bool {

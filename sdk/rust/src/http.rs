@@ -5,8 +5,8 @@
 //! The host decides which destinations a plugin reaches and adds credentials by the manifest's rules; follow no
 //! redirect by hand to another authority.
 //!
-//! A native build has no host: [`send`] is `Unsupported` there, or answers from `testing::Fixtures`. Logic is also
-//! tested with [`Response::scripted`].
+//! A native build has no host: [`send`] is `Unsupported` there, or answers from `testing::Fixtures` or a function that
+//! was given to `testing::stand_in`. Logic is also tested with [`Response::scripted`].
 //!
 //! ```
 //! use mindhost_sdk::http::{Request, Response};
@@ -268,7 +268,7 @@ fn send_once(request: &Request) -> Result<Response> {
     #[cfg(not(target_family = "wasm"))]
     crate::testing::send(request).unwrap_or_else(|| {
         Err(Error::unsupported(format!(
-            "there is no host to reach {} through: a native build cannot send, but from `testing::Fixtures`",
+            "there is no host to reach {} through: a native build only sends within `testing::stand_in` or `testing::Fixtures`",
             url.authority
         )))
     })

@@ -4,7 +4,7 @@ pub(crate) mod export;
 mod filter;
 mod json;
 mod request;
-mod session;
+pub(crate) mod session;
 #[cfg(test)]
 mod tests;
 mod text;

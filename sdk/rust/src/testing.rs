@@ -3,13 +3,17 @@
 mod answers;
 mod curl;
 mod fixtures;
+mod opened;
+mod stand_in;
 
 use crate::batch::{Row, rows_of};
 use crate::error::{Error, Result};
 use crate::values::{Batch, Column};
 
-pub(crate) use fixtures::send;
-pub use fixtures::{Fixtures, Replay};
+pub use fixtures::Fixtures;
+pub use opened::{OpenConnector, OpenScanner, open_connector, open_scanner};
+pub(crate) use stand_in::send;
+pub use stand_in::{StandIn, stand_in};
 
 pub use answers::{all_events, calls, damaged, stop, text, transcript, usage};
 

@@ -85,6 +85,12 @@ impl<T: Connector> Connection<T> {
         })
     }
 
+    /// Any function of the connector, for tests.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn with<R>(&self, call: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
+        call(&mut *self.idle("a function")?)
+    }
+
     fn idle(&self, call: &str) -> Result<RefMut<'_, T>> {
         if self.0.cursor_is_open.get() {
             let message =

@@ -6,14 +6,14 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::control::stand_in;
-use crate::testing::{Fixtures, Replay};
+use crate::testing::{Fixtures, StandIn};
 
 type Headers<'a> = &'a [(&'a str, &'a str)];
 /// The path and body of a request to `https://a.test`, then the status, headers and body of its response.
 type Answer<'a> = (&'a str, &'a str, u16, Headers<'a>, Json);
 
 /// Answers each of these requests once; one without a body is a `GET`.
-fn served(name: &str, answers: &[Answer]) -> Replay {
+fn served(name: &str, answers: &[Answer]) -> StandIn {
     let path =
         std::env::temp_dir().join(format!("mindhost-http-{name}-{}.json", std::process::id()));
     let fixtures: Vec<Json> = answers
@@ -40,7 +40,7 @@ fn get(path: &str) -> Request {
 #[test]
 fn busy_server_is_asked_again_when_it_says() {
     let busy: &[_] = &[("retry-after-ms", "20")];
-    let _server = served(
+    let server = served(
         "busy",
         &[
             ("/", "", 429, busy, json!("later")),
@@ -48,10 +48,9 @@ fn busy_server_is_asked_again_when_it_says() {
             ("/", "", 200, &[], json!({"ok": true})),
         ],
     );
-    let began = Instant::now();
     let body: Json = send(&get("/").retries(2)).unwrap().json().unwrap();
     assert_eq!(body, json!({"ok": true}));
-    assert!(began.elapsed() >= Duration::from_millis(40));
+    assert_eq!(server.slept(), [Duration::from_millis(20); 2]);
 }
 
 #[test]

@@ -2,16 +2,16 @@
 //!
 //! The file has the form that the SDKs for JavaScript and Python write, too.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
 use super::curl;
+use super::stand_in::{StandIn, stand_in};
+use crate::control::stand_in as control;
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::{Request, Response};
 
@@ -87,12 +87,14 @@ impl Fixtures {
         self
     }
 
-    /// From here to the drop of what it gives, [`crate::http::send`] on this thread uses these fixtures.
+    /// From here to the drop of what it gives, [`crate::http::send`] on this thread uses these fixtures, and
+    /// [`crate::control::sleep`] does not wait; while it records, it does.
     ///
     /// # Errors
     /// `InvalidConfig` for a file that is not there or has another form.
-    pub fn replay(self) -> Result<Replay> {
-        let tape = if self.is_recording {
+    pub fn replay(self) -> Result<StandIn> {
+        let is_recording = self.is_recording;
+        let mut tape = if is_recording {
             let part = with_recorded(&self.path, |parts| {
                 parts.push(Vec::new());
                 parts.len() - 1
@@ -101,8 +103,13 @@ impl Fixtures {
         } else {
             FixtureMode::playing(self)?
         };
-        TAPE.with_borrow_mut(|own| *own = Some(tape));
-        Ok(Replay(PhantomData))
+        let host = stand_in(move |request| match &mut tape {
+            FixtureMode::Recording(fixtures, part) => record(fixtures, *part, request),
+            FixtureMode::Playing(fixtures, waiting) => play(fixtures, waiting, request),
+        });
+        // A real server that is busy has to be waited for.
+        control::skip_waits(!is_recording);
+        Ok(host)
     }
 
     fn masked(&self, text: &str) -> String {
@@ -119,29 +126,6 @@ impl Fixtures {
             body: self.masked(&String::from_utf8_lossy(&request.body)),
         }
     }
-}
-
-/// Fixtures in use; they end with it.
-#[derive(Debug)]
-#[must_use = "the fixtures end when this is dropped"]
-pub struct Replay(PhantomData<*const ()>);
-
-impl Drop for Replay {
-    fn drop(&mut self) {
-        TAPE.with_borrow_mut(|tape| *tape = None);
-    }
-}
-
-thread_local! {
-    static TAPE: RefCell<Option<FixtureMode>> = const { RefCell::new(None) };
-}
-
-/// The answer of the fixtures in use; none where none are.
-pub(crate) fn send(request: &Request) -> Option<Result<Response>> {
-    TAPE.with_borrow_mut(|tape| match tape.as_mut()? {
-        FixtureMode::Recording(fixtures, part) => Some(record(fixtures, *part, request)),
-        FixtureMode::Playing(fixtures, waiting) => Some(play(fixtures, waiting, request)),
-    })
 }
 
 enum FixtureMode {

@@ -4,13 +4,16 @@
 //! python3 server.py env API={url} RECORD_HTTP=1 cargo test
 //! ```
 
-use mindhost_sdk::testing::{Fixtures, Replay, rows};
+use std::time::Duration;
+
+use mindhost_sdk::http::Response;
+use mindhost_sdk::testing::{Fixtures, StandIn, open_scanner, stand_in};
 
 use super::*;
 
 const URL: &str = "http://shop.test";
 
-fn fixtures() -> Replay {
+fn fixtures() -> StandIn {
     let fixtures = Fixtures::in_file(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures.json"))
         // What the host adds on a server: it is never written into the fixtures.
         .header("authorization", "Bearer open sesame");
@@ -22,18 +25,7 @@ fn fixtures() -> Replay {
 
 /// All rows of a scan.
 fn scan(request: &ScanRequest) -> Result<Vec<Vec<Value>>> {
-    let mut shop = Shop::open(&Config::from_json(r#"{"url": "http://shop.test"}"#))?;
-    let mut scan = shop.scan(request)?;
-    let columns = shop.schema(&mut scan)?;
-    let limits = BatchLimits {
-        max_rows: 100,
-        max_bytes: 1 << 20,
-    };
-    let mut all = Vec::new();
-    while let Some(batch) = shop.next(&mut scan, limits)? {
-        all.extend(rows(&batch, &columns)?);
-    }
-    Ok(all)
+    open_scanner::<Shop>(r#"{"url": "http://shop.test"}"#)?.scan(request)
 }
 
 fn orders(columns: &[&str]) -> ScanRequest {
@@ -68,6 +60,16 @@ fn pages_are_read_one_after_another_and_asked_for_again_where_the_api_is_busy() 
     let is_paid = Filter::new("status", FilterOp::Eq, is_paid);
     cancelled.filters.push(is_paid);
     assert!(scan(&cancelled).unwrap().is_empty());
+}
+
+/// What no recording has: an API that is busy for long. No test waits for it.
+#[test]
+fn api_that_stays_busy_is_an_error_after_the_waits_that_it_asked_for() {
+    let http =
+        stand_in(|_| Ok(Response::scripted(429, Vec::new()).with_header("retry-after", "20")));
+    let error = scan(&orders(&["id"])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::RateLimited);
+    assert_eq!(http.slept(), [Duration::from_secs(20); RETRIES as usize]);
 }
 
 #[test]

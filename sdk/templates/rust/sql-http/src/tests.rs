@@ -5,13 +5,13 @@
 //! ```
 
 use mindhost_sdk::Value;
-use mindhost_sdk::testing::{Fixtures, Replay, rows};
+use mindhost_sdk::testing::{Fixtures, StandIn, open_connector};
 
 use super::*;
 
 const URL: &str = "http://engine.test";
 
-fn fixtures() -> Replay {
+fn fixtures() -> StandIn {
     let fixtures = Fixtures::in_file(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures.json"))
         // What the host adds on a server: it is never written into the fixtures.
         .header("authorization", "Bearer open sesame");
@@ -21,22 +21,12 @@ fn fixtures() -> Replay {
     }
 }
 
-/// What the host asks for one statement.
+/// The names of the columns and all rows of a statement.
 fn query(text: &str) -> Result<(Vec<String>, Vec<Vec<Value>>)> {
-    let mut engine = Engine {
-        settings: Settings { url: URL.into() },
-    };
-    engine.version()?;
-    let mut answer = engine.ask(text, 60_000, 1 << 20)?;
-    let columns = engine.schema(&mut answer)?;
-    let limits = BatchLimits {
-        max_rows: 100,
-        max_bytes: 1 << 20,
-    };
-    let batch = engine.next(&mut answer, limits)?;
-    let found = batch.map(|batch| rows(&batch, &columns)).transpose()?;
+    let engine = open_connector::<Engine>(r#"{"url": "http://engine.test"}"#)?;
+    let (columns, rows) = engine.query(&Statement::new(text))?;
     let names = columns.into_iter().map(|column| column.name).collect();
-    Ok((names, found.unwrap_or_default()))
+    Ok((names, rows))
 }
 
 /// One test, since recording writes one file.
