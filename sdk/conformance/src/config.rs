@@ -62,6 +62,10 @@ pub struct Hints {
     /// Directories into which the engine can write files; nothing in them may change while `writes` are tried. Relative
     /// paths are meant from the configuration file on.
     pub watch: Vec<PathBuf>,
+    /// The character around a name, or the one before it and the one behind it: "`" or "[]".
+    pub quote: Option<Quote>,
+    /// Cuts a page of `{limit}` rows out of `{sql}`, `{offset}` rows after its beginning.
+    pub page: Option<String>,
     /// Gives one row with the text `{text}`, which stands there with its quotes doubled.
     pub text: Option<String>,
     /// Statements with the one value that each gives.
@@ -76,6 +80,26 @@ pub struct Hints {
     pub tool_prompt: Option<String>,
     /// For models: the question that is asked.
     pub prompt: Option<String>,
+}
+
+/// What stands before and behind a name in a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Quote(pub char, pub char);
+
+impl TryFrom<String> for Quote {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let mut characters = text.chars();
+        match (characters.next(), characters.next(), characters.next()) {
+            (Some(both), None, _) => Ok(Self(both, both)),
+            (Some(open), Some(close), None) => Ok(Self(open, close)),
+            _ => Err(
+                "`tests.quote` is one character, or the one before a name and the one behind it",
+            ),
+        }
+    }
 }
 
 /// A statement and the one value that it gives.
@@ -179,6 +203,8 @@ mod tests {
             broken.to_string(),
             "c.json: not a JSON object (line 1, column 14)"
         );
+        let long = Config::parse_json("c.json", r#"{"tests": {"quote": "<<>"}}"#).unwrap_err();
+        assert!(long.to_string().contains("`tests.quote` is one"), "{long}");
         let unknown = Config::parse_json("c.json", r#"{"tests": {"tabel": "x"}}"#).unwrap_err();
         assert!(
             unknown.to_string().contains("unknown field `tabel`"),

@@ -2,7 +2,7 @@
 
 use mindhost_plugin_api::TableRef;
 
-use crate::config::Hints;
+use crate::config::{Hints, Quote};
 
 /// What the kit asks an engine. `None` is what the dialect has no way to say.
 #[derive(Clone, Debug)]
@@ -23,9 +23,9 @@ pub struct Samples {
     writes: Vec<String>,
     /// The first directory of [`Hints::watch`].
     watched: Option<String>,
-    quote: (char, char),
-    /// Whether `LIMIT n OFFSET m` is how pages are cut.
-    pub has_limit: bool,
+    quote: Quote,
+    /// See [`Hints::page`].
+    page: Option<String>,
 }
 
 /// The table that a write names; no database has it.
@@ -44,12 +44,14 @@ impl Samples {
             (&mut samples.huge, &hints.huge),
             (&mut samples.slow, &hints.slow),
             (&mut samples.running, &hints.running),
+            (&mut samples.page, &hints.page),
         ];
         for (sample, hint) in given {
             if hint.is_some() {
                 sample.clone_from(hint);
             }
         }
+        samples.quote = hints.quote.unwrap_or(samples.quote);
         if let Some(writes) = &hints.writes {
             samples.writes.clone_from(writes);
         }
@@ -78,6 +80,15 @@ impl Samples {
     pub fn numbers(&self, rows: u64) -> Option<String> {
         let numbers = self.numbers.as_ref()?;
         Some(numbers.replace("{rows}", &rows.to_string()))
+    }
+
+    /// So many rows of a statement, after so many.
+    pub fn page(&self, sql: &str, limit: u64, offset: u64) -> Option<String> {
+        let page = self.page.as_ref()?.replace("{limit}", &limit.to_string());
+        Some(
+            page.replace("{offset}", &offset.to_string())
+                .replace("{sql}", sql),
+        )
     }
 
     /// One row with one text of so many bytes.
@@ -131,7 +142,7 @@ impl Samples {
     }
 
     fn quoted(&self, name: &str) -> String {
-        let (open, close) = self.quote;
+        let Quote(open, close) = self.quote;
         format!(
             "{open}{}{close}",
             name.replace(close, &format!("{close}{close}"))
@@ -162,8 +173,8 @@ fn generic() -> Samples {
             ])
             .collect(),
         watched: None,
-        quote: ('"', '"'),
-        has_limit: true,
+        quote: Quote('"', '"'),
+        page: Some("{sql} LIMIT {limit} OFFSET {offset}".into()),
     }
 }
 
@@ -236,7 +247,7 @@ fn mysql() -> Samples {
             .into_iter()
             .chain([format!("SELECT 1 INTO OUTFILE '{{watched}}/{NOWHERE}'")])
             .collect(),
-        quote: ('`', '`'),
+        quote: Quote('`', '`'),
         ..generic()
     }
 }
@@ -264,8 +275,8 @@ fn mssql() -> Samples {
                 format!("SELECT 1 AS n INTO {NOWHERE}"),
             ])
             .collect(),
-        quote: ('[', ']'),
-        has_limit: false,
+        quote: Quote('[', ']'),
+        page: None,
         ..generic()
     }
 }
@@ -337,8 +348,7 @@ fn trino() -> Samples {
                 format!("CREATE TABLE {NOWHERE} AS SELECT 1 AS n"),
             ])
             .collect(),
-        // OFFSET stands before LIMIT.
-        has_limit: false,
+        page: None,
         ..generic()
     }
 }
@@ -357,6 +367,25 @@ mod tests {
         assert_eq!(samples.numbers(3).unwrap(), "SELECT n FROM seq_1_to_3");
         assert_eq!(samples.wide(3), None);
         assert_eq!(samples.text("it's").unwrap(), "SELECT 'it''s'");
+        let page = samples.page("SELECT n", 3, 5).unwrap();
+        assert_eq!(page, "SELECT n LIMIT 3 OFFSET 5");
+    }
+
+    #[test]
+    fn dialect_that_the_kit_does_not_know_quotes_and_pages_as_the_hints_say() {
+        let quote = |text: &str| Quote::try_from(text.to_owned()).ok();
+        let hints = Hints {
+            quote: quote("`"),
+            page: Some("{sql} OFFSET {offset} ROWS FETCH NEXT {limit} ROWS ONLY".into()),
+            ..Hints::default()
+        };
+        let samples = Samples::new("generic", &hints);
+        let table = TableRef::new("s", "a`b");
+        assert_eq!(samples.all_of(&table), "SELECT * FROM `s`.`a``b`");
+        let page = samples.page("SELECT n", 3, 5).unwrap();
+        assert_eq!(page, "SELECT n OFFSET 5 ROWS FETCH NEXT 3 ROWS ONLY");
+        assert_eq!(quote("[]"), Some(Quote('[', ']')));
+        assert_eq!((quote(""), quote("<<>")), (None, None));
     }
 
     #[test]
