@@ -121,6 +121,25 @@ fn the_schema_of_a_manifest_says_nothing_of_the_plugin() {
     assert_eq!(serde_json::from_value::<Manifest>(noted).unwrap(), plain);
 }
 
+/// The pages for authors show whole manifests.
+#[test]
+fn manifests_in_the_pages_of_the_sdk_are_valid() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    for page in ["guide.md", "javascript.md", "python.md"] {
+        let text = fs::read_to_string(root().join("sdk/docs").join(page)).unwrap();
+        let blocks = text.split("\n```json").skip(1);
+        let blocks =
+            blocks.filter_map(|block| Some(block.split_once('\n')?.1.split_once("```")?.0));
+        let manifests: Vec<&str> = blocks.filter(|block| block.contains("\"world\"")).collect();
+        assert!(!manifests.is_empty(), "{page}");
+        for manifest in manifests {
+            let shown: Value = serde_json::from_str(manifest).expect(page);
+            assert!(validator.is_valid(&shown), "{page}: {shown}");
+            serde_json::from_value::<Manifest>(shown).expect(page);
+        }
+    }
+}
+
 /// A manifest with every key.
 fn full() -> Value {
     json!({
