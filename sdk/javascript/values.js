@@ -38,16 +38,22 @@ function numbered(value, text, what) {
   return value;
 }
 
-/** A decimal in the smallest unit: `minorOf("12.50", 2)` is `1250n`. More digits than that are a `RangeError`. */
+/**
+ * A decimal in the smallest unit: `minorOf("12.50", 2)` is `1250n`, and so is `minorOf("125e-1", 2)`. More digits than that
+ * are a `RangeError`.
+ */
 export function minorOf(decimal, digits) {
   const text = String(decimal);
-  const match = /^([+-]?)(\d*)\.?(\d*)$/.exec(text);
+  const match = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d{1,4}))?$/i.exec(text);
   if (!match || match[2] + match[3] === "") throw new RangeError(`${text} is no decimal`);
-  const [, sign, whole, fraction] = match;
-  if (/[1-9]/.test(fraction.slice(digits))) {
+  const [, sign, whole, fraction, exponent = "0"] = match;
+  const shift = Number(exponent) + digits - fraction.length;
+  const scale = 10n ** BigInt(Math.abs(shift));
+  let units = BigInt(whole + fraction);
+  if (shift < 0 && units % scale !== 0n) {
     throw new RangeError(`${text} has more than ${digits} digits after the point`);
   }
-  const units = BigInt(whole + fraction.slice(0, digits).padEnd(digits, "0"));
+  units = shift < 0 ? units / scale : units * scale;
   return sign === "-" ? -units : units;
 }
 

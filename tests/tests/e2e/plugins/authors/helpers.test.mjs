@@ -71,6 +71,14 @@ test("dates and decimals go both ways", () => {
   assert.equal(values.isoTimestamp(-1), "1969-12-31T23:59:59.999999");
   assert.equal(values.isoTime(49_500_500_000), "13:45:00.5");
   assert.equal(values.minorOf("-12.5", 2), -1250n);
+  for (const [written, minor] of [["1e3", 100_000n], ["1.25E1", 1250n], ["1e-2", 1n], ["-0e9999", 0n], ["12.500", 1250n]]) {
+    assert.equal(values.minorOf(written, 2), minor);
+  }
+  // What `json.parse` gives for a number with an exponent.
+  assert.equal(values.minorOf(json.parse("123456789012345678e-1"), 2), 1234567890123456780n);
+  assert.equal(values.minorOf(1e21, 0), 10n ** 21n);
+  for (const none of ["1e-20", 1e-7]) assert.throws(() => values.minorOf(none, 2), /more than 2 digits/);
+  for (const none of ["e3", "1e", "", "."]) assert.throws(() => values.minorOf(none, 2), /is no decimal/);
   assert.equal(values.decimalOf(-5n, 2), "-0.05");
   assert.equal(values.decimalOf(7, 0), "7");
   assert.throws(() => values.minorOf("0.001", 2), RangeError);
