@@ -1,6 +1,6 @@
 //! `mindhost plugin run`
 
-use mindhost_tests::{ScriptedModel, Turn, json};
+use mindhost_tests::{ScriptedModel, Turn, build, json};
 
 use super::{built, config, plugin, plugin_async, shop, stderr, stdout};
 
@@ -63,6 +63,51 @@ fn a_table_of_a_scanner_needs_no_schema() {
     assert_eq!(missing.status.code(), Some(1));
     let told = stderr(&missing);
     assert!(told.contains("`nothing`") && !told.contains('\0'), "{told}");
+}
+
+/// The author sees which filter and limit the scan got, without a server.
+#[test]
+fn plan_of_a_scanner_is_shown_after_its_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    let scanner = build::guest("scanner");
+    let data = config(dir.path(), &json!({"rows": 20}));
+    let run = |sql: &str| {
+        let scanner = scanner.to_str().unwrap();
+        let args = ["run", scanner, "--config", data, "--explain", sql];
+        plugin(dir.path(), &args)
+    };
+    let output = run("SELECT id FROM typed WHERE id > 2 AND weight > 5.0");
+    let told = stderr(&output);
+    assert!(output.status.success(), "{told}");
+    let (rows, plan) = told.split_once("rows     ").unwrap();
+    assert!(!rows.contains("plan     "), "{told}");
+    // The scanner cannot compare weights: the host does.
+    let scan = "plan     scan of main.typed: columns id, weight; where id > 2; 17 rows, ";
+    assert!(plan.contains(scan), "{told}");
+    assert!(plan.contains("FilterExec: CAST(weight@1"), "{told}");
+    let limited = stderr(&run("SELECT id FROM typed WHERE id > 2 LIMIT 3"));
+    assert!(
+        limited.contains("; where id > 2; at most 3 rows; 3 rows, "),
+        "{limited}"
+    );
+}
+
+#[test]
+fn engine_that_runs_its_own_sql_has_no_plan_of_the_host() {
+    let dir = shop();
+    let sqlite = built("connector-sqlite");
+    let run = |args: &[&str]| {
+        let all = ["run", &sqlite, "--config", "conformance.toml", "--explain"];
+        plugin(dir.path(), &[&all, args].concat())
+    };
+    let output = run(&["SELECT 1"]);
+    assert!(output.status.success());
+    let told = stderr(&output);
+    assert!(
+        told.contains("plan     none: the engine runs the SQL itself"),
+        "{told}"
+    );
+    assert_eq!(run(&[]).status.code(), Some(2), "without a statement");
 }
 
 #[test]

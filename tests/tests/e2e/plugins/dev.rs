@@ -88,6 +88,7 @@ fn a_save_builds_runs_and_tests_again() {
     for words in [
         "built ",
         "1   tea",
+        "plan     scan of files.item: columns id, name; at most 20 rows; 2 rows, ",
         "result ",
         "keeps the contract",
         "tested ",

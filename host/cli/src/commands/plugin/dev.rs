@@ -124,7 +124,10 @@ impl Bench {
         let config = self.config();
         let mut args: Vec<OsString> = vec!["run".into(), plugin.clone().into()];
         match self.input(&manifest)? {
-            Some(input) => args.push(input.into()),
+            Some(input) => {
+                args.push(input.into());
+                args.extend((manifest.world == SCANNER_WORLD).then(|| "--explain".into()));
+            }
             None => args.push("--tables".into()),
         }
         args.extend(

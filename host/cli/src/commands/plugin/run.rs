@@ -41,6 +41,9 @@ pub(crate) struct Run {
     /// Describe one table, as `name` or `schema.name`.
     #[arg(long, value_name = "TABLE", conflicts_with_all = ["input", "tables"])]
     describe: Option<String>,
+    /// Show after the rows of a scanner how the statement ran, and which filters and limits the plugin took over.
+    #[arg(long, requires = "input")]
+    explain: bool,
     /// How rows are written to standard output.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -293,12 +296,18 @@ impl Session<'_> {
             "rows     {rows} in {batches} batches, {bytes} bytes, {:.0} rows/s",
             rows as f64 / seconds
         );
+        if self.run.explain {
+            explain(&*connection);
+        }
         connection.close(&self.call()).await.map_err(told)
     }
 
     async fn model(&self, model: &dyn Model) -> anyhow::Result<()> {
         if self.run.tables || self.run.describe.is_some() {
             anyhow::bail!("a model provider has no tables; give it a question");
+        }
+        if self.run.explain {
+            anyhow::bail!("a model provider has no plan; leave out --explain");
         }
         let target = self.configured.target();
         let start = Instant::now();
@@ -329,6 +338,15 @@ impl Session<'_> {
         took("whole answer", start);
         Ok(())
     }
+}
+
+/// Prints the plan to standard error, where the host itself runs the SQL.
+fn explain(connection: &dyn Connection) {
+    let Some(plan) = connection.plan() else {
+        aside!("plan     none: the engine runs the SQL itself; ask it with its own EXPLAIN");
+        return;
+    };
+    plan.lines().for_each(|line| aside!("plan     {line}"));
 }
 
 /// Prints text to standard output as it arrives, and everything else to standard error.
