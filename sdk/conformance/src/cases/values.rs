@@ -15,6 +15,98 @@ pub(super) const CASES: &[Case] = &[Case {
     run: |bench| Box::pin(values(bench)),
 }];
 
+/// What MySQL and MariaDB both have.
+const MYSQL: &[(&str, &str, &str)] = &[
+    ("9223372036854775807", "int64", "9223372036854775807"),
+    (
+        "CAST('-9223372036854775808' AS SIGNED)",
+        "int64",
+        "-9223372036854775808",
+    ),
+    (
+        "CAST('18446744073709551615' AS UNSIGNED)",
+        "uint64",
+        "18446744073709551615",
+    ),
+    ("1e-1", "float64", "0.1"),
+    (
+        "CAST('123456789012345678901234567890.12345' AS DECIMAL(35, 5))",
+        "decimal",
+        "\"123456789012345678901234567890.12345\"",
+    ),
+    ("CAST('-0.10' AS DECIMAL(4, 2))", "decimal", "\"-0.10\""),
+    ("'it''s ☃'", "text", "\"it's ☃\""),
+    ("''", "text", "\"\""),
+    ("X'00ff'", "bytes", "\"00ff\""),
+    ("CAST('2024-02-29' AS DATE)", "date", "\"2024-02-29\""),
+    ("CAST('0001-01-01' AS DATE)", "date", "\"0001-01-01\""),
+    (
+        "CAST('23:59:59.999999' AS TIME(6))",
+        "time",
+        "\"23:59:59.999999\"",
+    ),
+    // Longer than a day, so it is no time of the contract.
+    ("CAST('838:59:59' AS TIME)", "time", "\"838:59:59\""),
+    (
+        "CAST('2024-02-29 12:34:56.789' AS DATETIME(6))",
+        "timestamp",
+        "\"2024-02-29T12:34:56.789000\"",
+    ),
+    (
+        "JSON_OBJECT('a', JSON_ARRAY(1, NULL))",
+        "json",
+        "{\"a\": [1, null]}",
+    ),
+    ("CAST(NULL AS SIGNED)", "int64", "null"),
+];
+
+const MSSQL: &[(&str, &str, &str)] = &[
+    ("CAST(1 AS bit)", "boolean", "true"),
+    ("CAST(255 AS tinyint)", "int64", "255"),
+    (
+        "CAST('9223372036854775807' AS bigint)",
+        "int64",
+        "9223372036854775807",
+    ),
+    (
+        "CAST('-9223372036854775808' AS bigint)",
+        "int64",
+        "-9223372036854775808",
+    ),
+    ("CAST(0.1 AS float)", "float64", "0.1"),
+    (
+        "CAST('-1234567890123456789012345678.0123456789' AS decimal(38, 10))",
+        "decimal",
+        "\"-1234567890123456789012345678.0123456789\"",
+    ),
+    ("CAST('-0.10' AS decimal(4, 2))", "decimal", "\"-0.10\""),
+    (
+        "CAST('922337203685477.5807' AS money)",
+        "decimal",
+        "\"922337203685477.5807\"",
+    ),
+    ("N'it''s ☃'", "text", "\"it's ☃\""),
+    ("CAST(0x00FF AS varbinary(10))", "bytes", "\"00ff\""),
+    ("CAST('2024-02-29' AS date)", "date", "\"2024-02-29\""),
+    ("CAST('0001-01-01' AS date)", "date", "\"0001-01-01\""),
+    (
+        "CAST('23:59:59.999999' AS time(6))",
+        "time",
+        "\"23:59:59.999999\"",
+    ),
+    (
+        "CAST('2024-02-29 12:34:56.789' AS datetime2(3))",
+        "timestamp",
+        "\"2024-02-29T12:34:56.789000\"",
+    ),
+    (
+        "CAST('2024-02-29 12:34:56 +02:00' AS datetimeoffset(0))",
+        "timestamp-utc",
+        "\"2024-02-29T10:34:56.000000Z\"",
+    ),
+    ("CAST(NULL AS bigint)", "int64", "null"),
+];
+
 /// The values that an engine of a dialect has; those of the configuration come on top.
 fn known(dialect: &str) -> &'static [(&'static str, &'static str, &'static str)] {
     match dialect {
@@ -64,6 +156,8 @@ fn known(dialect: &str) -> &'static [(&'static str, &'static str, &'static str)]
             ("'infinity'::date", "date", "\"infinity\""),
             ("NULL::int8", "int64", "null"),
         ],
+        "mysql" => MYSQL,
+        "mssql" => MSSQL,
         "clickhouse" => &[
             (
                 "toInt64('9223372036854775807')",
