@@ -222,42 +222,68 @@ impl GuestConnection for Opened {
             let message = String::from("the statement gives no rows");
             return Err(error(ErrorKind::Unsupported, message));
         }
-        Ok(Cursor::new(Running(self.0.clone(), Cell::new(false))))
+        let number = match self.0.mode_at("query") {
+            // As large as the file is now, in a snapshot too.
+            "size" => {
+                let file = self.2.as_ref().and_then(|file| file.metadata().ok());
+                file.map_or(0, |file| file.len())
+            }
+            _ => 1,
+        };
+        let rows = statement.text.parse().unwrap_or_default();
+        Ok(Cursor::new(Running {
+            plan: self.0.clone(),
+            is_given: Cell::new(false),
+            number: number.cast_signed(),
+            rows,
+        }))
     }
 }
 
-/// The configuration, and whether the row was given.
-pub(crate) struct Running(Plan, Cell<bool>);
+/// An answer of one row.
+pub(crate) struct Running {
+    plan: Plan,
+    is_given: Cell<bool>,
+    /// What stands in the row.
+    number: i64,
+    /// The number that the statement is.
+    rows: i64,
+}
 
 impl GuestCursor for Running {
     fn schema(&self) -> Result<Vec<Column>> {
-        self.0.act("schema")?;
-        Ok(lies::schema(self.0.mode_at("schema"), &self.0.column))
+        self.plan.act("schema")?;
+        Ok(lies::schema(self.plan.mode_at("schema"), &self.plan.column))
     }
 
     fn cancel_key(&self) -> Option<Vec<u8>> {
-        let _ = self.0.act("cursor-cancel-key");
-        match self.0.mode_at("cursor-cancel-key") {
+        let _ = self.plan.act("cursor-cancel-key");
+        match self.plan.mode_at("cursor-cancel-key") {
             "giant-key" => Some(vec![1; 8 << 20]),
             _ => None,
         }
     }
 
     fn next(&self, max_rows: u32, _max_bytes: u32) -> Result<Option<Batch>> {
-        self.0.act("next")?;
-        let mode = self.0.mode_at("next");
-        if let Some(batch) = lies::batch(mode, max_rows, &self.0.arrow) {
+        self.plan.act("next")?;
+        let mode = self.plan.mode_at("next");
+        if let Some(batch) = lies::batch(mode, max_rows, &self.plan.arrow) {
             return Ok(Some(batch));
         }
-        if self.1.replace(true) {
+        if self.is_given.replace(true) {
             return Ok(None);
         }
-        let one = || Batch::Rows(vec![vec![Value::Int64(1)]]);
+        let number = |number: i64| vec![Value::Int64(number)];
+        let one = || match mode {
+            "as-asked" => Batch::Rows(vec![number(i64::from(max_rows))]),
+            "at-once" => Batch::Rows((1..=self.rows).map(number).collect()),
+            _ => Batch::Rows(vec![number(self.number)]),
+        };
         Ok(Some(lies::odd(mode).unwrap_or_else(one)))
     }
 
     fn close(&self) -> Result<bool> {
-        self.0.act("close")?;
+        self.plan.act("close")?;
         Ok(true)
     }
 }

@@ -7,7 +7,7 @@ use mindhost_sdk::bindings::{
     model::{
         self,
         exports::mindhost::plugin::model::{
-            Completion, Event, Guest, GuestCompletion, Opaque, Request, StopReason, ToolCall,
+            Completion, Event, Guest, GuestCompletion, Opaque, Part, Request, StopReason, ToolCall,
         },
     },
 };
@@ -17,10 +17,16 @@ use crate::component::{Hostile, Plan, Result};
 impl Guest for Hostile {
     type Completion = Speaking;
 
-    fn start(config: Config, _request: Request) -> Result<Completion> {
+    fn start(config: Config, request: Request) -> Result<Completion> {
         let plan = Plan::of(&config);
         plan.act("start")?;
-        Ok(Completion::new(Speaking(plan, Cell::new(0))))
+        let last = request.messages.last();
+        let is_answered = last.is_some_and(|last| {
+            let mut parts = last.parts.iter();
+            parts.any(|part| matches!(part, Part::ToolResult(_)))
+        });
+        let may_call = !request.tools.is_empty() && !is_answered;
+        Ok(Completion::new(Speaking(plan, Cell::new(0), may_call)))
     }
 
     fn check(config: Config) -> Result<String> {
@@ -47,8 +53,8 @@ impl Guest for Hostile {
     }
 }
 
-/// The configuration, and how often it was asked.
-pub(crate) struct Speaking(Plan, Cell<u32>);
+/// The configuration, how often it was asked, and whether there is a tool to call.
+pub(crate) struct Speaking(Plan, Cell<u32>, bool);
 
 impl GuestCompletion for Speaking {
     fn next(&self) -> Result<Option<Vec<Event>>> {
@@ -81,6 +87,19 @@ impl GuestCompletion for Speaking {
             "usage-names" => vec![Event::Usage(vec![(String::new(), 1); 700_000])],
             "other" => vec![Event::Other((String::from("new"), "x".repeat(1 << 20)))],
             "drip" => vec![text("x")],
+            "tokens" if asked == 0 => {
+                vec![
+                    text("a"),
+                    Event::Usage(vec![(String::from("tokens"), 1)]),
+                    stop(),
+                ]
+            }
+            "calls" | "calls-another" | "calls-and-ends" if asked == 0 && self.2 => {
+                called(self.0.mode_at("next"))
+            }
+            "silent" if asked == 0 => vec![stop()],
+            "trap-later" if asked > 0 => core::arch::wasm32::unreachable(),
+            "trap-later" => vec![text("a")],
             "escapes" if asked == 0 => vec![text(crate::acts::ESCAPES), stop()],
             "stop-word" => vec![Event::Stop((StopReason::End, "x".repeat(10 << 20)))],
             "after-stop" => vec![stop(), text("more")],
@@ -91,6 +110,28 @@ impl GuestCompletion for Speaking {
         };
         Ok(Some(events))
     }
+}
+
+/// A call of a tool, and the end of the answer.
+fn called(mode: &str) -> Vec<Event> {
+    let name = if mode == "calls-another" {
+        "erase"
+    } else {
+        "lookup"
+    };
+    let reason = match mode {
+        "calls-and-ends" => StopReason::End,
+        _ => StopReason::ToolCalls,
+    };
+    let call = ToolCall {
+        id: String::from("1"),
+        name: String::from(name),
+        arguments: String::from("{}"),
+    };
+    vec![
+        Event::ToolCall(call),
+        Event::Stop((reason, String::from("calls"))),
+    ]
 }
 
 model::export!(Hostile with_types_in mindhost_sdk::bindings::model);

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use std::time::Duration;
 
 /// Good ones: `exact` applies filters and limits, `numbers` none, `typed` and `typed_again` have a column of each type. Bad ones: all others.
-const TABLES: [&str; 22] = [
+const TABLES: [&str; 26] = [
     "exact",
     "numbers",
     "liar",
@@ -44,6 +44,14 @@ const TABLES: [&str; 22] = [
     "typed_late",
     // With a filter, only the first rows are looked at.
     "typed_short",
+    // Without the first column in front, names are those of the row after.
+    "typed_turned",
+    // Rows that a filter leaves out count towards the limit.
+    "typed_limit",
+    // A row is lost at the end of each full batch.
+    "typed_skips",
+    // A scan goes on where the one before was closed.
+    "typed_stays",
 ];
 
 /// The rows that `typed_late` and `typed_short` look at.
@@ -55,7 +63,7 @@ pub struct MadeUp {
     page: Page,
     /// The tables that it lists; it has all of them.
     tables: Vec<String>,
-    /// The position of all scans of `typed_shared`.
+    /// The position of all scans of `typed_shared`, and the next one's of `typed_stays`.
     shared: i64,
 }
 
@@ -95,6 +103,8 @@ pub struct Rows {
     end: i64,
     left: u64,
     page: Page,
+    /// Whether the last batch had no more room.
+    is_full: bool,
 }
 
 fn is_typed(table: &TableRef) -> bool {
@@ -168,7 +178,9 @@ impl Scanner for MadeUp {
 
     fn scan(&mut self, request: &ScanRequest) -> Result<Rows> {
         let columns = request.projected(&columns(&request.table))?;
-        self.shared = 0;
+        if request.table.name != "typed_stays" {
+            self.shared = 0;
+        }
         let mut rows = Rows {
             batch: BatchBuilder::new(columns.clone()),
             columns,
@@ -179,6 +191,7 @@ impl Scanner for MadeUp {
             },
             left: request.limit.unwrap_or(u64::MAX),
             page: self.page,
+            is_full: false,
             request: request.clone(),
         };
         if request.table.name == "typed_short" && !request.filters.is_empty() {
@@ -224,10 +237,18 @@ impl Scanner for MadeUp {
             "hangs" => loop {
                 control::check()?;
             },
-            "typed_shared" => {
+            "typed_shared" | "typed_stays" => {
                 rows.at = self.shared;
                 let batch = rows.next(limits);
                 self.shared = rows.at;
+                if rows.request.table.name == "typed_stays" && batch == Ok(None) {
+                    self.shared = 0;
+                }
+                batch
+            }
+            "typed_skips" => {
+                let batch = rows.next(limits);
+                rows.at += i64::from(rows.is_full);
                 batch
             }
             _ => rows.next(limits),
@@ -254,9 +275,12 @@ impl Rows {
                 }
                 self.batch.end_row();
                 self.left -= 1;
+            } else if self.request.table.name == "typed_limit" {
+                self.left -= 1;
             }
             self.at += 1;
         }
+        self.is_full = self.batch.is_full();
         self.batch.finish()
     }
 
@@ -264,9 +288,8 @@ impl Rows {
         let passes = |filter: &Filter| filter.matches(&self.value(&filter.column));
         let mut filters = self.request.filters.iter();
         match self.request.table.name.as_str() {
-            "exact" | "typed" | "typed_again" | "typed_count" | "typed_shared" | "typed_short" => {
-                filters.all(passes)
-            }
+            "exact" | "typed" | "typed_again" | "typed_count" | "typed_shared" | "typed_short"
+            | "typed_turned" | "typed_limit" | "typed_skips" | "typed_stays" => filters.all(passes),
             "typed_late" => self.at >= FIRST || filters.all(passes),
             "typed_first" => filters.next().is_none_or(passes),
             "typed_plain" => filters
@@ -288,7 +311,14 @@ impl Rows {
 
     fn value(&self, column: &str) -> Value {
         if is_typed(&self.request.table) {
-            return typed(column, self.at);
+            let is_turned = self.request.table.name == "typed_turned"
+                && self
+                    .request
+                    .projection
+                    .first()
+                    .is_none_or(|first| first != "id");
+            let after = i64::from(is_turned && column == "name");
+            return typed(column, self.at + after);
         }
         match column {
             "id" => Value::Int64(self.at),

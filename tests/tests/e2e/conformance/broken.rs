@@ -1,8 +1,11 @@
 //! Plugins that break the contract fail the case that is there for it. A kit that cannot fail proves nothing.
 
+mod connectors;
+mod models;
+
 use std::net::TcpListener;
 
-use mindhost_tests::{Value, build, json};
+use mindhost_tests::{Value, Version, build, json};
 
 use super::{plugin, stdout};
 
@@ -161,6 +164,11 @@ fn scanners_that_lie_are_found_out() {
         ("typed_shared", "two-scans"),
         // It hands out whatever it has, however large.
         ("typed", "scan-large-cell"),
+        ("typed_turned", "projection"),
+        ("typed_limit", "limit"),
+        ("typed_skips", "scan-batches"),
+        ("typed_stays", "scan-closed-midway"),
+        ("panics", "scan-cancel"),
         ("endless", "scan-batches"),
     ] {
         let (code, report) = check(table, &format!("{case},check"));
@@ -174,6 +182,37 @@ fn scanners_that_lie_are_found_out() {
             report.contains(&format!("{verdict}  {case} ")),
             "{table}: {report}"
         );
+    }
+}
+
+/// Each case of the kit is named in a test that makes it fail.
+#[test]
+fn every_case_of_the_kit_is_shown_to_fail() {
+    const TESTS: [&str; 3] = [
+        include_str!("broken.rs"),
+        include_str!("broken/connectors.rs"),
+        include_str!("broken/models.rs"),
+    ];
+    // The guest that is a scanner has no network to lose.
+    const NOT_SHOWN: &str = "lost-scan";
+    let dir = tempfile::tempdir().unwrap();
+    let model = Version::of_hostile_model("0.1.0").write(dir.path());
+    for file in [build::guest("hostile"), build::guest("scanner"), model] {
+        let output = plugin(dir.path(), &["test", file.to_str().unwrap(), "--list"]);
+        let listed = stdout(&output);
+        let names = listed
+            .lines()
+            .filter_map(|line| line.split_whitespace().next());
+        let names: Vec<&str> = names.collect();
+        assert!(names.len() > 10, "{listed}");
+        for name in names.into_iter().filter(|name| *name != NOT_SHOWN) {
+            let words = [format!("\"{name}\""), format!("FAIL  {name} ")];
+            let is_shown = |test: &&str| words.iter().any(|word| test.contains(word));
+            assert!(
+                TESTS.iter().any(|test| is_shown(&test)),
+                "no plugin fails {name}"
+            );
+        }
     }
 }
 
