@@ -124,19 +124,29 @@ pub(super) fn highest(tags: &[String]) -> Option<Version> {
     tags.iter().filter_map(|tag| Version::parse(tag).ok()).max()
 }
 
-/// A version must be new, and higher than all that were published; a fix of an older release line is higher than the last release of that line.
+/// A version must be new. It must be higher than what was published of its line, such as 1.9; the first of a line must be
+/// higher than all. So those who stay on an older line still get its fixes.
 pub(super) fn grew(version: &str, tags: &[String]) -> anyhow::Result<()> {
     let new = number(version)?;
     ensure!(
         !tags.iter().any(|tag| tag == version),
         "{version} is published already; a published version never changes, so give this one a higher number"
     );
-    match highest(tags) {
+    let line: Vec<String> = tags
+        .iter()
+        .filter(|tag| Version::parse(tag).is_ok_and(|tag| is_same_line(&tag, &new)))
+        .cloned()
+        .collect();
+    match highest(&line).or_else(|| highest(tags)) {
         Some(highest) if highest >= new => bail!(
             "{version} is not higher than {highest}, which is published; raise `version` in the manifest"
         ),
         _ => Ok(()),
     }
+}
+
+fn is_same_line(one: &Version, other: &Version) -> bool {
+    (one.major, one.minor) == (other.major, other.minor)
 }
 
 fn text(file: &Path) -> anyhow::Result<String> {
@@ -157,11 +167,12 @@ mod tests {
 
     #[test]
     fn a_version_grows_by_the_rules_of_semantic_versioning() {
-        let tags = ["1.9.0", "1.10.0-rc.9", "latest", "1.10.0-rc.10"].map(str::to_owned);
+        let tags = ["1.9.3", "1.10.0-rc.9", "latest", "1.10.0-rc.10"].map(str::to_owned);
         assert!(grew("1.10.0", &tags).is_ok());
         assert!(grew("1.10.0-rc.11", &tags).is_ok());
         for (version, words) in [
-            ("1.9.1", "not higher than 1.10.0-rc.10"),
+            ("1.9.1", "not higher than 1.9.3"),
+            ("1.8.9", "not higher than 1.10.0-rc.10"),
             ("1.10.0-rc.9", "published already"),
             ("1.10.0-rc.2", "not higher"),
         ] {
@@ -169,6 +180,8 @@ mod tests {
             assert!(refused.contains(words), "{refused}");
         }
         assert!(grew("0.0.1", &[]).is_ok());
+        // A fix of an older line.
+        assert!(grew("1.9.4", &tags).is_ok());
     }
 
     #[test]
