@@ -31,8 +31,8 @@ pub(crate) struct New {
     /// Its language.
     #[arg(long, value_enum)]
     language: Language,
-    /// For Rust: the folder of the crate mindhost-sdk, such as `sdk/rust` in a checkout. Without it, the project takes
-    /// the crate from the registry, and builds only if the crate is published there.
+    /// For Rust: the folder of the crate mindhost-sdk, such as `sdk/rust` in a checkout. The crate is not published yet,
+    /// so a project without it does not build.
     #[arg(long, value_name = "FOLDER")]
     sdk: Option<PathBuf>,
     /// The folder to create; it must not exist. Default: the name of the plugin.
@@ -101,8 +101,8 @@ pub(super) fn run(new: &New) -> anyhow::Result<()> {
 }
 
 /// The note for a Rust project that was created without `--sdk`.
-const FROM_REGISTRY: &str = "It takes the crate mindhost-sdk from the registry. To use a folder instead (a checkout's \
-    sdk/rust or an unpacked crate), make the project with `--sdk FOLDER`, or write \
+const FROM_REGISTRY: &str = "The crate mindhost-sdk is not published yet, so this project does not build as it is. Check \
+    out the repository of Mindhost, and name its folder sdk/rust: make the project with `--sdk FOLDER`, or write \
     `mindhost-sdk = { path = \"FOLDER\" }` in its Cargo.toml.";
 
 fn needs_registry(new: &New) -> bool {
