@@ -4,7 +4,7 @@
 """
 
 from . import control, http, log, values
-from .catalog import Column, DataType, ForeignKey, Table
+from .catalog import Column, ColumnStatistics, DataType, ForeignKey, StatisticsOptions, Table
 from .errors import ErrorKind, PluginError
 from .kinds import Connector, Filter, FilterSupport, Model, Operator, Row, Scan, Scanner, Statement, TableName
 from .messages import (
@@ -33,6 +33,7 @@ from .rows import Tagged
 __all__ = [
     "CalledTool",
     "Column",
+    "ColumnStatistics",
     "Connector",
     "DataType",
     "ErrorKind",
@@ -55,6 +56,7 @@ __all__ = [
     "Scan",
     "Scanner",
     "Statement",
+    "StatisticsOptions",
     "StopEvent",
     "Table",
     "TableName",

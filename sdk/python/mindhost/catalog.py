@@ -56,3 +56,32 @@ class Table:
     row_count: int | None = None
     primary_key: list[str] = field(default_factory=list)
     foreign_keys: list[ForeignKey] = field(default_factory=list)
+
+
+@dataclass
+class StatisticsOptions:
+    """What statistics the host wants of a table."""
+
+    columns: list[str]
+    max_rows: int
+    """No more rows than this may be read to answer."""
+    max_ms: int
+    """The answer should not take longer."""
+
+
+@dataclass
+class ColumnStatistics:
+    """What the engine knows of a column; None where it does not know. Shares are from 0 to 1."""
+
+    column: str
+    null_fraction: float | None = None
+    distinct_count: int | None = None
+    """Distinct values, without NULL."""
+    common_values: list[tuple[str, float]] = field(default_factory=list)
+    """Values as text with their share of all rows, the most common first."""
+    min_value: str | None = None
+    max_value: str | None = None
+    estimated: bool = True
+    """Whether the figures are estimates."""
+    sampled_rows: int | None = None
+    """Rows that were read, if it was a sample."""

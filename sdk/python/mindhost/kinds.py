@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Union
 
-from .catalog import Column, Table
+from .catalog import Column, ColumnStatistics, StatisticsOptions, Table
 from .errors import PluginError
 from .messages import Event, Request
 
@@ -63,6 +63,10 @@ class _Source:
 
 class Connector(_Source):
     """A SQL engine, as one live connection to it."""
+
+    def statistics(self, table: TableName, options: StatisticsOptions) -> Iterable[ColumnStatistics] | None:
+        """The engine's own statistics. None when it has no fresh ones: the host then reads a sample itself."""
+        return None
 
     def begin_snapshot(self, timeout_ms: int) -> bool:
         """From here to `end_snapshot` all statements see one state. False when the engine has no such thing."""

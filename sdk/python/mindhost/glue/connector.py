@@ -2,10 +2,11 @@
 
 from typing import Any, Self
 
+from mindhost.catalog import ColumnStatistics, StatisticsOptions
 from mindhost.errors import PluginError
 from mindhost.kinds import Statement
 from mindhost.rows import Answer
-from shared import Described, Plugin, guarded, settings
+from shared import Described, Plugin, guarded, name_of, settings
 from wit_world.exports import connector as wit
 from wit_world.imports import mindhost_plugin_types as types
 
@@ -47,8 +48,11 @@ class Connection(Described, wit.Connection):
     def cancel_key(self) -> bytes | None:
         return self.plugin.cancel_key()
 
-    def statistics(self, table: types.TableRef, options: Any) -> None:
-        return None
+    @guarded
+    def statistics(self, table: types.TableRef, options: Any) -> list[Any] | None:
+        asked = StatisticsOptions(list(options.columns), options.max_rows, options.max_ms)
+        told = self.plugin.statistics(name_of(table), asked)
+        return None if told is None else [_statistics(one) for one in told]
 
     @guarded
     def begin_snapshot(self, timeout_ms: int) -> bool:
@@ -66,3 +70,20 @@ class Connection(Described, wit.Connection):
         columns, rows = self.plugin.query(asked)
         self.cursor = Cursor(self, Answer(columns, rows, statement.max_cell_bytes))
         return self.cursor
+
+
+def _statistics(own: ColumnStatistics) -> Any:
+    """The statistics of a column in the contract's words."""
+    from wit_world.imports import catalog_types as catalog
+
+    return catalog.ColumnStatistics(
+        own.column,
+        own.null_fraction,
+        own.distinct_count,
+        list(own.common_values),
+        own.min_value,
+        own.max_value,
+        own.estimated,
+        own.sampled_rows,
+        [],
+    )

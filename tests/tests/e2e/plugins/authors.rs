@@ -3,6 +3,7 @@
 mod projects;
 mod reproducible;
 mod sdk;
+mod statistics;
 mod traces;
 
 use std::process::{Command, Output};

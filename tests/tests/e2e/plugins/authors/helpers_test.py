@@ -13,7 +13,22 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import mindhost
-from mindhost import Column, Connector, Filter, PluginError, Scanner, Table, Tagged, control, http, log, rows, values
+from mindhost import (
+    Column,
+    ColumnStatistics,
+    Connector,
+    Filter,
+    PluginError,
+    Scanner,
+    StatisticsOptions,
+    Table,
+    Tagged,
+    control,
+    http,
+    log,
+    rows,
+    values,
+)
 from mindhost.testing import Response, open_plugin, replay, stand_in
 
 
@@ -49,6 +64,12 @@ class Values(unittest.TestCase):
             ("any", Tagged("date", "2024-02-29"), 19782),
         ]:
             self.assertEqual(self.given(type, value), expected, (type, value))
+
+    def test_a_connector_without_statistics_says_so(self) -> None:
+        options = StatisticsOptions(["id"], max_rows=100, max_ms=1_000)
+        self.assertIsNone(Connector({}).statistics(("main", "item"), options))
+        own = ColumnStatistics("id")
+        self.assertEqual((own.null_fraction, own.common_values, own.estimated), (None, [], True))
 
     def test_an_unknown_type_is_named(self) -> None:
         with self.assertRaisesRegex(PluginError, "column c has the unknown type int"):
