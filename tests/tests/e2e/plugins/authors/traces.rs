@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use mindhost_tests::{Host, eventually, expect_success, json};
+use mindhost_tests::{Host, Project, build, eventually, expect_success, json};
 
 use super::{JAVASCRIPT, Language, PYTHON, TYPESCRIPT, errors, run, serve};
 
@@ -102,6 +102,58 @@ async fn lines(language: &Language, frames: Vec<String>) {
             !log.contains("rows.py") && !log.contains("rows.js"),
             "frames of the SDK: {log}"
         );
+    }
+}
+
+/// In `plugin run`, and in the report of the conformance kit.
+#[test]
+fn panic_of_a_plugin_in_rust_has_its_file_line_and_function() {
+    const SCAN: &str = "let mut lines = Planets::open(self)?.lines();";
+    const CALL: &str = "std::hint::black_box(total(std::hint::black_box(&[1])));";
+    const TOTAL: &str = "#[inline(never)]\nfn total(numbers: &[u64]) -> u64 {\n    numbers[3]\n}\n";
+    let project = Project::of_template("connector-space", "file-scanner", "rust");
+    let path = project.path().join("src/lib.rs");
+    let source = std::fs::read_to_string(&path).unwrap();
+    assert!(source.contains(SCAN));
+    let source = format!(
+        "{}\n{TOTAL}",
+        source.replace(SCAN, &format!("{CALL}\n        {SCAN}"))
+    );
+    let line = 1 + source
+        .lines()
+        .position(|line| line.contains("numbers[3]"))
+        .unwrap();
+    std::fs::write(path, source).unwrap();
+    let plugin = project.build();
+    let command = |args: &[&str]| {
+        let mut command = project.command(build::host_binary().to_str().unwrap(), &["plugin"]);
+        command
+            .args(args)
+            .arg(&plugin)
+            .args(["--config", "test.json"]);
+        command
+    };
+    let failed = command(&["run"])
+        .arg("SELECT name FROM planets")
+        .output()
+        .unwrap();
+    let told = errors(&failed);
+    assert!(!failed.status.success(), "{told}");
+    let (log, last) = told.trim_end().rsplit_once('\n').unwrap();
+    let place = format!("panicked at src/lib.rs:{line}:5");
+    for words in [&*place, "index out of bounds", "total"] {
+        assert!(log.contains(words), "no `{words}` in\n{told}");
+    }
+    assert!(
+        last.contains("it panicked") && !last.contains("lib.rs"),
+        "{last}"
+    );
+    let tested = command(&["test", "--filter", "=batches-agree"])
+        .output()
+        .unwrap();
+    let report = String::from_utf8_lossy(&tested.stdout);
+    for words in ["FAIL  batches-agree ", &*place, "index out of bounds"] {
+        assert!(report.contains(words), "no `{words}` in\n{report}");
     }
 }
 
