@@ -12,9 +12,29 @@ use tempfile::TempDir;
 
 use crate::build::{host_binary, target_dir, workspace_dir};
 
-/// The crate mindhost-sdk, packaged and unpacked.
+/// The crate mindhost-sdk, packaged and unpacked, as all projects in Rust use it. In a folder named after what it is made
+/// of: the files of a package are as old as any other's, so that Cargo would not notice another one in their place.
 static PACKAGED_SDK: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = target_dir().join("projects/package");
+    let mut sources = vec![
+        workspace_dir().join("Cargo.toml"),
+        workspace_dir().join("sdk/rust/Cargo.toml"),
+    ];
+    for folder in ["sdk/rust/src", "sdk/rust/examples", "sdk/wit", "wit"] {
+        files_below(&workspace_dir().join(folder), &mut sources);
+    }
+    let folder = target_dir().join(format!(
+        "projects/sdk-{}",
+        digest(sources, &workspace_dir())
+    ));
+    let unpacked = folder.join("mindhost-sdk");
+    if !unpacked.exists() {
+        package(&folder);
+    }
+    unpacked
+});
+
+/// Packages the SDK, and unpacks it into `mindhost-sdk` in a folder.
+fn package(folder: &Path) {
     let mut package = Command::new(env!("CARGO"));
     package.current_dir(workspace_dir());
     package.args([
@@ -24,7 +44,7 @@ static PACKAGED_SDK: LazyLock<PathBuf> = LazyLock::new(|| {
         "--no-verify",
         "--allow-dirty",
     ]);
-    package.arg("--target-dir").arg(&folder);
+    package.arg("--target-dir").arg(folder);
     expect_success(&package.output().expect("cargo"), "cargo package");
     let mut unpack = Command::new("tar");
     unpack.current_dir(folder.join("package"));
@@ -33,8 +53,9 @@ static PACKAGED_SDK: LazyLock<PathBuf> = LazyLock::new(|| {
         concat!("mindhost-sdk-", env!("CARGO_PKG_VERSION"), ".crate"),
     ]);
     expect_success(&unpack.output().expect("tar"), "tar");
-    folder.join(concat!("package/mindhost-sdk-", env!("CARGO_PKG_VERSION")))
-});
+    let unpacked = concat!("package/mindhost-sdk-", env!("CARGO_PKG_VERSION"));
+    fs::rename(folder.join(unpacked), folder.join("mindhost-sdk")).expect("an unpacked crate");
+}
 
 /// A project in a folder of its own, outside of the repository.
 #[derive(Debug)]
@@ -47,36 +68,24 @@ pub struct Project {
 }
 
 impl Project {
-    /// `mindhost plugin new {name} --kind {kind} --language {language}`; in Rust with the SDK of the repository.
+    /// `mindhost plugin new {name} --kind {kind} --language {language}`; in Rust with the SDK as a registry would have
+    /// it: packaged, and unpacked elsewhere.
     ///
     /// # Panics
     /// When the command fails.
     pub fn new(name: &str, kind: &str, language: &'static str) -> Self {
-        Self::of_repository(name, ["--kind", kind], language)
+        Self::made(name, ["--kind", kind], language)
     }
 
-    /// `mindhost plugin new {name} --template {template} --language {language}`; in Rust with the SDK of the repository.
+    /// `mindhost plugin new {name} --template {template} --language {language}`; in Rust with the packaged SDK.
     ///
     /// # Panics
     /// When the command fails.
     pub fn of_template(name: &str, template: &str, language: &'static str) -> Self {
-        Self::of_repository(name, ["--template", template], language)
+        Self::made(name, ["--template", template], language)
     }
 
-    fn of_repository(name: &str, what: [&str; 2], language: &'static str) -> Self {
-        let sdk = (language == "rust").then(|| workspace_dir().join("sdk/rust"));
-        Self::with_sdk(name, what, language, sdk.as_deref())
-    }
-
-    /// A project in Rust on the SDK as a registry would have it: packaged, and unpacked elsewhere.
-    ///
-    /// # Panics
-    /// When the SDK cannot be packaged, or the command fails.
-    pub fn on_packaged_sdk(name: &str, kind: &str) -> Self {
-        Self::with_sdk(name, ["--kind", kind], "rust", Some(&PACKAGED_SDK))
-    }
-
-    fn with_sdk(name: &str, what: [&str; 2], language: &'static str, sdk: Option<&Path>) -> Self {
+    fn made(name: &str, what: [&str; 2], language: &'static str) -> Self {
         let project = Self {
             name: name.to_owned(),
             language,
@@ -88,8 +97,8 @@ impl Project {
             .current_dir(project.folder.path())
             .args(["plugin", "new", name, "--language", language])
             .args(what);
-        if let Some(sdk) = sdk {
-            command.arg("--sdk").arg(sdk);
+        if language == "rust" {
+            command.arg("--sdk").arg(&*PACKAGED_SDK);
         }
         expect_success(&command.output().expect("mindhost starts"), "plugin new");
         project
@@ -181,19 +190,24 @@ impl Project {
             files_below(&workspace_dir().join("wit"), &mut paths);
             paths.push(workspace_dir().join("Cargo.lock"));
         }
-        paths.sort();
-        let digest = paths.iter().fold(sha2::Sha256::default(), |digest, path| {
-            use sha2::Digest;
-            let name = path.strip_prefix(self.path()).unwrap_or(path);
-            let digest = digest.chain_update(name.to_string_lossy().as_bytes());
-            digest.chain_update(fs::read(path).expect("a file of the project"))
-        });
-        let bytes = sha2::Digest::finalize(digest);
-        bytes.iter().take(16).fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        digest(paths, &self.path())
     }
+}
+
+/// Of the names below a folder, and the contents, of files.
+fn digest(mut paths: Vec<PathBuf>, folder: &Path) -> String {
+    paths.sort();
+    let digest = paths.iter().fold(sha2::Sha256::default(), |digest, path| {
+        use sha2::Digest;
+        let name = path.strip_prefix(folder).unwrap_or(path);
+        let digest = digest.chain_update(name.to_string_lossy().as_bytes());
+        digest.chain_update(fs::read(path).expect("a file of the project"))
+    });
+    let bytes = sha2::Digest::finalize(digest);
+    bytes.iter().take(16).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {

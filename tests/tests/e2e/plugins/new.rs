@@ -124,7 +124,7 @@ async fn a_streaming_model_in_python() {
 
 #[tokio::test]
 async fn a_model_in_rust() {
-    model(Project::on_packaged_sdk("parrot", "model")).await;
+    model(Project::new("parrot", "model", "rust")).await;
 }
 
 #[tokio::test]
