@@ -117,6 +117,8 @@ pub struct Rated {
     pub rating: Rating,
     /// Why, in the words of the key's holder.
     pub comment: Option<String>,
+    /// The statement that would have been right.
+    pub corrected_sql: Option<String>,
 }
 
 /// What an editor makes of feedback; what is missing comes from the feedback.

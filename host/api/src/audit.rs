@@ -22,7 +22,7 @@ use mindhost_core::{
 
 /// `/audit`
 pub(super) fn routes() -> Routes {
-    Routes::of(Tag::Records).route(routes!(list), ADMIN)
+    Routes::of(Tag::Records).route(routes!(list), ADMIN.beyond_minds("read the audit trail"))
 }
 
 /// Entries of a list, by default and at most.

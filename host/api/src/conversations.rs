@@ -264,7 +264,8 @@ pub async fn items(
     };
     let item = |message: &Message| Item {
         response_id: match with.include {
-            Some(_) => answer::response_of(message),
+            Some(ItemPart::Answer) => answer::response_with(message),
+            Some(ItemPart::ResponseId) => answer::response_of(message),
             None => None,
         },
         answer: answers.remove(&message.id),
@@ -278,7 +279,8 @@ pub async fn items(
 #[into_params(parameter_in = Query)]
 pub struct ItemsQuery {
     /// `response_id` adds to each answer in words the response that it was made for, which feedback is given to;
-    /// `answer` adds that and what is known of the answer: its steps, its assumptions, how it ended, how it was rated.
+    /// `answer` adds that to questions too, and what is known of the answer: its steps, its assumptions, how it ended,
+    /// how it was rated.
     #[param(value_type = Option<String>, pattern = "^(response_id|answer)$", example = "response_id")]
     include: Option<ItemPart>,
 }
@@ -409,7 +411,8 @@ pub struct Item {
     /// The SQL behind an answer.
     #[schema(required = true)]
     sql: Option<String>,
-    /// For an answer in words, with `include`: the response that it was made for.
+    /// For an answer in words, with `include`: the response that it was made for. For a question, with
+    /// `include=answer`: the response that answers it, which may still be in progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     response_id: Option<Uuid>,
     /// For an answer in words whose response is still stored, with `include=answer`.

@@ -63,7 +63,9 @@ pub(super) fn routes() -> Routes {
         .fails(CONNECTED)
         .fails(ASKED)
         .fails(&[Code::DatasourceNotFound, Code::NameTaken, Code::WrongState]);
-    let delete = EDITOR.fails(&[Code::DatasourceNotFound, Code::InUse]);
+    let delete = EDITOR
+        .beyond_minds("delete a datasource: other Minds may use it too")
+        .fails(&[Code::DatasourceNotFound, Code::InUse]);
     Routes::of(Tag::Datasources)
         .route(routes!(self::list), USER)
         .route(routes!(self::create), create)

@@ -62,7 +62,10 @@ impl FromRef<AppState> for MetricSources {
 
 /// The route, behind the same keys as every other.
 pub(super) fn routes() -> Routes {
-    Routes::of(Tag::Server).route(routes!(read), OPERATOR)
+    Routes::of(Tag::Server).route(
+        routes!(read),
+        OPERATOR.beyond_minds("read the figures of the host"),
+    )
 }
 
 /// The route without keys, with the health routes, for a listener that is protected by its address.

@@ -58,8 +58,14 @@ pub(super) fn routes() -> Routes {
     let roll_back = OPERATOR
         .beyond_minds("roll plugins back")
         .fails(&[Code::PluginNotFound, Code::WrongState]);
-    let rollout = OPERATOR.fails(&[Code::PluginNotFound, Code::RolloutNotFound]);
-    let remove = OPERATOR.fails(&[Code::PluginNotFound, Code::PluginAmbiguous, Code::InUse]);
+    let rollout = OPERATOR
+        .beyond_minds("see rollouts")
+        .fails(&[Code::PluginNotFound, Code::RolloutNotFound]);
+    let remove = OPERATOR.beyond_minds("remove plugins").fails(&[
+        Code::PluginNotFound,
+        Code::PluginAmbiguous,
+        Code::InUse,
+    ]);
     Routes::of(Tag::Plugins)
         .route(routes!(self::list), ADMIN)
         .route(routes!(self::install), install)

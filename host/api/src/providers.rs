@@ -49,7 +49,9 @@ pub(super) fn routes() -> Routes {
             Code::UnknownPlugin,
             Code::WrongState,
         ]);
-    let delete = ADMIN.fails(&[Code::ProviderNotFound, Code::InUse, Code::WrongState]);
+    let delete = ADMIN
+        .beyond_minds("delete a provider: other Minds may use it too")
+        .fails(&[Code::ProviderNotFound, Code::InUse, Code::WrongState]);
     Routes::of(Tag::Providers)
         .route(routes!(self::list), USER)
         .route(routes!(self::create), create)

@@ -32,15 +32,20 @@ pub(super) fn routes() -> Routes {
             NAME,
             &["get_workspace", "create_workspace_key", "delete_workspace"],
         );
-    let known = || OPERATOR.fails(&[Code::WorkspaceNotFound]);
-    let create_key = known()
-        .beyond_minds("make keys of other workspaces")
-        .fails(STORING);
-    let delete = known().fails(&[Code::InUse, Code::WrongState]);
+    let known = |what| {
+        OPERATOR
+            .beyond_minds(what)
+            .fails(&[Code::WorkspaceNotFound])
+    };
+    let create_key = known("make keys of other workspaces").fails(STORING);
+    let delete = known("delete a workspace").fails(&[Code::InUse, Code::WrongState]);
     Routes::of(Tag::Workspaces)
-        .route(routes!(self::list), OPERATOR)
+        .route(
+            routes!(self::list),
+            OPERATOR.beyond_minds("list workspaces"),
+        )
         .route(routes!(self::create), create)
-        .route(routes!(self::get), known())
+        .route(routes!(self::get), known("look into workspaces"))
         .route(routes!(self::delete), delete)
         .route(routes!(self::create_key), create_key)
 }

@@ -13,6 +13,8 @@ pub struct Operation {
     pub path: String,
     /// The least role of a key; `None` needs none.
     pub role: Option<String>,
+    /// Whether it refuses every key that is limited to some Minds.
+    pub needs_all_minds: bool,
 }
 
 impl Operation {
@@ -35,6 +37,7 @@ pub async fn operations(host: &Host) -> Vec<Operation> {
                 method: method.to_uppercase(),
                 path: path.clone(),
                 role: role.map(str::to_owned),
+                needs_all_minds: operation["x-mindhost-all-minds"] == true,
             });
         }
     }

@@ -89,7 +89,7 @@ pub(super) async fn ratings(store: &Store, ids: &[Uuid]) -> Result<HashMap<Uuid,
     let mut found = HashMap::new();
     for ids in ids.chunks(CHUNK) {
         let sql = format!(
-            "SELECT response_id, rating, comment FROM feedback WHERE response_id IN ({})",
+            "SELECT response_id, rating, comment, corrected_sql FROM feedback WHERE response_id IN ({})",
             placeholders(1, ids.len())
         );
         let mut query = sqlx::query(AssertSqlSafe(sql));
@@ -100,6 +100,7 @@ pub(super) async fn ratings(store: &Store, ids: &[Uuid]) -> Result<HashMap<Uuid,
             let rated = Rated {
                 rating: Rating::parse(&row.try_get::<String, _>("rating")?),
                 comment: row.try_get("comment")?,
+                corrected_sql: row.try_get("corrected_sql")?,
             };
             found.insert(uuid(&row, "response_id")?, rated);
         }

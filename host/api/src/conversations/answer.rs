@@ -67,6 +67,9 @@ struct AnswerRating {
     /// Why.
     #[schema(required = true)]
     comment: Option<String>,
+    /// The statement that would have been right.
+    #[schema(required = true)]
+    corrected_sql: Option<String>,
 }
 
 /// The response of an answer in words; none of a question, nor of a statement of the caller.
@@ -78,6 +81,14 @@ pub(super) fn response_of(message: &Message) -> Option<Uuid> {
     message
         .response_id
         .filter(|_| message.author == Author::Assistant && !is_query)
+}
+
+/// The response of an answer in words, or the one that answers a question, which may still be in progress.
+pub(super) fn response_with(message: &Message) -> Option<Uuid> {
+    match message.author {
+        Author::User => message.response_id,
+        _ => response_of(message),
+    }
 }
 
 /// What is known of the answers among these messages, by message.
@@ -118,6 +129,7 @@ fn body(details: AnswerDetails, rated: Option<Rated>) -> AnswerBody {
         feedback: rated.map(|rated| AnswerRating {
             rating: rated.rating,
             comment: rated.comment,
+            corrected_sql: rated.corrected_sql,
         }),
     }
 }

@@ -130,6 +130,10 @@ fn complete_operation(route: &Route, method: &str, operation: &mut Value) {
         Some(role) => {
             operation["security"] = json!([{"key": []}]);
             operation["x-mindhost-role"] = role.as_str().into();
+            // Said only where it is so.
+            if rules.beyond_minds.is_some() {
+                operation["x-mindhost-all-minds"] = true.into();
+            }
         }
     }
     for (status, response) in failures(rules, operation) {

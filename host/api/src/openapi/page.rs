@@ -72,6 +72,9 @@ fn html(document: &Value) -> String {
 fn write_operation(out: &mut String, method: &str, path: &str, operation: &Value) {
     let id = text(&operation["operationId"]);
     let role = match operation["x-mindhost-role"].as_str() {
+        Some(role) if operation["x-mindhost-all-minds"] == true => {
+            format!("key of the role {role} that is not limited to some Minds")
+        }
         Some(role) => format!("key of the role {role}"),
         None => "no key needed".to_owned(),
     };

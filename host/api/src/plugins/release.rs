@@ -23,7 +23,9 @@ use mindhost_store::Store;
 
 /// `/plugins/{name}/release`
 pub(crate) fn routes() -> Routes {
-    let rules = ADMIN.fails(&[Code::PluginNotFound]);
+    let rules = ADMIN
+        .beyond_minds("release plugins")
+        .fails(&[Code::PluginNotFound]);
     Routes::of(Tag::Plugins).route(routes!(release), rules)
 }
 

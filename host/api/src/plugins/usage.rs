@@ -29,7 +29,9 @@ use mindhost_runtime::{
 
 /// `/plugins/{name}/usage`
 pub(crate) fn routes() -> Routes {
-    let rules = OPERATOR.fails(&[Code::PluginNotFound]);
+    let rules = OPERATOR
+        .beyond_minds("see what plugins use")
+        .fails(&[Code::PluginNotFound]);
     Routes::of(Tag::Plugins).route(routes!(get), rules)
 }
 

@@ -160,7 +160,8 @@ async fn answer_is_read_later_with_its_steps_assumptions_and_rating() {
             assert_eq!(known[missing], Value::Null, "{missing}");
         }
 
-        let rating = json!({"rating": "down", "comment": "Too few."});
+        let right = "SELECT count(*) + 1 FROM customers";
+        let rating = json!({"rating": "down", "comment": "Too few.", "corrected_sql": right});
         let path = format!("/responses/{}/feedback", id(&response));
         host.post(&path, rating.clone()).await.expect_status(200);
         assert_eq!(
@@ -170,10 +171,9 @@ async fn answer_is_read_later_with_its_steps_assumptions_and_rating() {
 
         // Neither unless asked, nor for questions, nor once the response is deleted.
         assert_eq!(answer("").await.get("answer"), None);
-        assert_eq!(
-            answer("?include=answer&order=asc").await.get("answer"),
-            None
-        );
+        let question = answer("?include=answer&order=asc").await;
+        assert_eq!(question.get("answer"), None);
+        assert_eq!(question["response_id"], response["id"], "{question}");
         host.get(&format!("{conversation}/items?include=everything"))
             .await
             .expect_error(400, "invalid_parameter");
