@@ -146,6 +146,62 @@ test("form that a role may not send is a page that does not exist", async () => 
   await context.close();
 });
 
+test("key that is limited to some Minds is shown nothing that it is always refused", async () => {
+  const keyOf = async (role) => (await server.api("POST", "/keys", { name: `limited ${role}`, role, minds: ["analyst"] })).key;
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, await keyOf("editor"), "/console/minds");
+  await page.getByRole("link", { name: /analyst/ }).click();
+  // What it may change is there.
+  await page.getByRole("button", { name: "Save" }).waitFor();
+  await page.getByRole("link", { name: "Minds", exact: true }).first().click();
+  await page.getByRole("link", { name: /analyst/ }).waitFor();
+  assert.equal(await page.getByRole("link", { name: "Make a Mind" }).count(), 0);
+  await page.getByRole("link", { name: "Data", exact: true }).click();
+  await page.getByRole("link", { name: /shop/ }).click();
+  await page.getByRole("link", { name: "orders", exact: true }).waitFor();
+  assert.equal(await page.getByRole("link", { name: "Connection" }).count(), 0);
+  for (const path of ["/data/new", "/data/shop/change", "/minds/new"]) {
+    await visit(page, `/console${path}`);
+    await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+    await visit(page, "/console/minds");
+    await page.getByRole("link", { name: /analyst/ }).waitFor();
+  }
+  watch.check();
+  await context.close();
+
+  const operator = await openPage(browser, server);
+  await signIn(operator.page, server, await keyOf("operator"), "/console/plugins/connector-sqlite");
+  await operator.page.getByRole("heading", { name: "Versions" }).waitFor();
+  assert.equal(await operator.page.getByRole("heading", { name: "Usage" }).count(), 0);
+  await operator.page.getByRole("link", { name: "Plugins" }).first().click();
+  await operator.page.getByRole("link", { name: /SQLite/ }).waitFor();
+  assert.equal(await operator.page.getByRole("region", { name: "Install a plugin" }).count(), 0);
+  await operator.page.getByRole("link", { name: "Operations" }).click();
+  const views = operator.page.getByRole("navigation", { name: "Views" });
+  await views.waitFor();
+  assert.deepEqual(await views.getByRole("link").allTextContents(), ["Usage", "Running", "Keys", "Health"]);
+  operator.watch.check();
+  await operator.context.close();
+});
+
+test("page has a title of its own, and the focus once it is opened", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, "/console/data");
+  await page.waitForFunction(() => document.title === "Data · Mindhost");
+  await page.getByRole("link", { name: /shop/ }).click();
+  await page.waitForFunction(() => document.title === "shop · Data · Mindhost");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+  await page.getByRole("link", { name: "orders", exact: true }).click();
+  await page.waitForFunction(() => document.title === "main.orders · tables · shop · Data · Mindhost");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+  await visit(page, `/console/ask/${conversation}`);
+  await page.waitForFunction(() => document.title === "Average order total per channel · Ask · Mindhost");
+  await visit(page, "/console/nowhere");
+  await page.waitForFunction(() => document.title === "No such page · Mindhost");
+  watch.check();
+  await context.close();
+});
+
 test("address that is badly escaped is a page that does not exist", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server);

@@ -54,6 +54,36 @@ test("answer is rated, the rating is changed, and a comment is added", async () 
   await context.close();
 });
 
+test("right SQL is given for a wrong answer, and kept when the rating changes", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, await server.keyOf("user"));
+  const question = "How many customers are there?";
+  const answer = await ask(page, question);
+  const mine = async () => (await feedback()).find((one) => one.question === question);
+  assert.equal(await answer.getByRole("button", { name: "Give the right SQL" }).count(), 0);
+  await answer.getByRole("button", { name: "This is wrong" }).click();
+  await answer.getByRole("button", { name: "Give the right SQL" }).click();
+  const editor = answer.locator(".cm-content[aria-label='The right SQL']");
+  await editor.click();
+  await page.keyboard.press("ControlOrMeta+A");
+  await page.keyboard.press("Backspace");
+  const right = "SELECT count(*) FROM customers WHERE id > 0";
+  await page.keyboard.insertText(right);
+  await answer.getByRole("button", { name: "Send" }).click();
+  await answer.getByRole("button", { name: "Change the right SQL" }).waitFor();
+  assert.equal((await mine()).corrected_sql, right);
+  // Rated again from the stored conversation, it is still there.
+  const path = new URL(page.url()).pathname;
+  await visit(page, "/console/data");
+  await answer.waitFor({ state: "detached" });
+  await visit(page, path);
+  await answer.getByRole("button", { name: "This is right" }).click();
+  await answer.locator("[aria-pressed=true][aria-label='This is right']").waitFor();
+  assert.deepEqual((({ rating, corrected_sql }) => ({ rating, corrected_sql }))(await mine()), { rating: "up", corrected_sql: right });
+  watch.check();
+  await context.close();
+});
+
 test("answer that is opened later has its steps, its statement and its proposals", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server);

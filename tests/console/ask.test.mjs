@@ -164,6 +164,37 @@ test("editor keeps what is written while the page is slow", async () => {
   await context.close();
 });
 
+test("question goes out in words to a Mind that takes no SQL, whatever was ticked before", async () => {
+  await server.api("POST", "/minds", { name: "wordy", datasources: ["shop"] });
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  const mind = page.locator(".mind-choice select");
+  await mind.selectOption("analyst");
+  await page.getByLabel("In SQL").check();
+  await write(page, page.locator(".composer .cm-content"), "SELECT 'old' AS statement FROM orders");
+  await mind.selectOption("wordy");
+  await page.getByLabel("Question", { exact: true }).fill("How many orders are there?");
+  await page.getByRole("button", { name: "Ask", exact: true }).click();
+  await page.locator(".said").getByText("How many orders are there?", { exact: true }).waitFor();
+  await page.locator("article.assistant .prose").getByText("45000").waitFor();
+  assert.equal(await page.getByText("'old'").count(), 0);
+  await server.api("DELETE", "/minds/wordy");
+  watch.check();
+  await context.close();
+});
+
+test("editor that cannot be loaded says what to do", async () => {
+  const { page, context } = await openPage(browser, server);
+  await page.route(/\/console\/assets\/editor-.*\.js$/, (route) => route.fulfill({ status: 404, body: "" }));
+  await signIn(page, server);
+  await page.getByLabel("In SQL").check();
+  const failure = page.getByRole("alert");
+  await failure.getByText(/load the page again/).waitFor();
+  await failure.getByRole("button", { name: "Load the page again" }).click();
+  await page.getByLabel("API key").waitFor();
+  await context.close();
+});
+
 test("refused statement shows what the server says and the id of the request", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server);

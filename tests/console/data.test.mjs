@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { browser, server } from "./demo.mjs";
-import { openPage, signIn } from "./support.mjs";
+import { openPage, signIn, visit } from "./support.mjs";
 
 test("database is connected with a form of its connector, and tried first", async () => {
   const { page, watch, context } = await openPage(browser, server);
@@ -47,6 +47,46 @@ test("run that reads a large catalog is stopped", async () => {
   assert.equal(status.overall_status, "CANCELLED");
   assert(tables.filter((one) => one.status === "COMPLETED").length < 150);
   await server.api("DELETE", "/datasources/large");
+  watch.check();
+  await context.close();
+});
+
+test("datasource is deleted only when that is confirmed", async () => {
+  await server.api("POST", "/datasources", { name: "doomed", engine: "sqlite", connection_data: { path: "shop.db" } });
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, "/console/data/doomed/change");
+  await page.getByRole("button", { name: "Delete …" }).click();
+  const question = page.getByRole("dialog", { name: "Delete doomed?" });
+  await question.getByRole("button", { name: "Cancel" }).click();
+  await question.waitFor({ state: "detached" });
+  assert.equal((await server.api("GET", "/datasources/doomed")).name, "doomed");
+  await page.getByRole("button", { name: "Delete …" }).click();
+  await question.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByRole("link", { name: /shop/ }).waitFor();
+  assert(!(await server.api("GET", "/datasources")).some((one) => one.name === "doomed"));
+  watch.check();
+  await context.close();
+});
+
+test("what the server refuses is asked for once, and what may pass again", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await page.clock.install();
+  let asked = 0;
+  page.on("request", (request) => { if (request.url().endsWith("/datasources/typo/catalog")) asked++; });
+  await signIn(page, server, server.key, "/console/data/typo");
+  await page.getByRole("alert").first().getByText(/Request/).waitFor();
+  await page.clock.runFor(60_000);
+  assert.equal(asked, 1);
+  // A server that is overloaded is asked again by itself.
+  let busy = true;
+  await page.route(/\/datasources\/shop\/catalog$/, (route) => (busy ? route.fulfill({ status: 503, json: { error: { message: "Too busy.", code: "overloaded" } } }) : route.continue()));
+  await visit(page, "/console/data/shop");
+  await page.getByText("Too busy.").first().waitFor();
+  busy = false;
+  const again = page.waitForResponse((one) => one.url().endsWith("/datasources/shop/catalog") && one.ok());
+  await page.clock.runFor(2_000);
+  await again;
+  await page.getByRole("link", { name: "orders", exact: true }).waitFor();
   watch.check();
   await context.close();
 });

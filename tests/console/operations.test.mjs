@@ -22,6 +22,28 @@ test("key is made for one Mind, shown once, and revoked", async () => {
   await context.close();
 });
 
+test("key gets a new text only when that is confirmed", async () => {
+  const made = await server.api("POST", "/keys", { name: "rotated", role: "user" });
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, "/console/operations/keys");
+  const button = page.getByRole("button", { name: "New text for rotated" });
+  await button.click();
+  const question = page.getByRole("dialog", { name: "Give rotated a new text?" });
+  await question.getByRole("button", { name: "Cancel" }).click();
+  await question.waitFor({ state: "detached" });
+  assert.equal((await server.api("GET", "/keys/current", undefined, made.key)).name, "rotated", "it was rotated unasked");
+  // The focus is where it was before the dialog.
+  assert(await button.evaluate((one) => one === document.activeElement));
+  await button.click();
+  await question.getByRole("button", { name: "Make a new text" }).click();
+  const text = await page.getByRole("dialog", { name: "The new key" }).locator("code").textContent();
+  assert.notEqual(text, made.key);
+  assert.equal((await server.api("GET", "/keys/current", undefined, text)).name, "rotated");
+  await assert.rejects(server.api("GET", "/keys/current", undefined, made.key), /401/);
+  watch.check();
+  await context.close();
+});
+
 test("workspace is made and deleted", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server, server.key, "/console/operations/workspaces");

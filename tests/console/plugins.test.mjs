@@ -205,6 +205,44 @@ test("rights of a version are listed", async () => {
   await context.close();
 });
 
+test("file that is dropped while another is looked at is the one that is shown and installed", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, "/console/plugins");
+  const [slow, quick] = [versionOf("0.1.5"), versionOf("0.1.6")].map((path) => ({ name: path.split("/").at(-1), mimeType: "application/wasm", buffer: readFileSync(path) }));
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  let count = 0;
+  await page.route(/dry_run=true/, async (route) => {
+    if (count++ === 0) await held;
+    // The page may have given up on it.
+    await route.continue().catch(() => undefined);
+  });
+  const asked = page.waitForRequest(/dry_run=true/);
+  await page.locator("input[type=file]").setInputFiles(slow);
+  await asked;
+  await page.locator("input[type=file]").setInputFiles(quick);
+  await page.getByRole("heading", { name: "0.1.6" }).waitFor();
+  release();
+  const installed = page.waitForResponse((one) => one.request().method() === "POST" && one.url().endsWith("/api/v1/plugins"));
+  await page.getByRole("button", { name: "Install", exact: true }).click();
+  await installed;
+  await page.getByRole("link", { name: "Activate it" }).waitFor();
+  const { versions } = await server.api("GET", `/plugins/${MODEL}`);
+  assert(versions.some((one) => one.version === "0.1.6") && !versions.some((one) => one.version === "0.1.5"));
+
+  // And it is removed only when that is confirmed.
+  await page.getByRole("link", { name: "Activate it" }).click();
+  await cardOf(page, "0.1.6").getByRole("button", { name: "Remove …" }).click();
+  const question = page.getByRole("dialog", { name: `Remove ${MODEL} 0.1.6?` });
+  await question.getByRole("button", { name: "Cancel" }).click();
+  await question.waitFor({ state: "detached" });
+  await cardOf(page, "0.1.6").getByRole("button", { name: "Remove …" }).click();
+  await question.getByRole("button", { name: "Remove", exact: true }).click();
+  await cardOf(page, "0.1.6").waitFor({ state: "detached" });
+  watch.check();
+  await context.close();
+});
+
 test("file that is no plugin is refused in the server's words", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server, server.key, "/console/plugins");

@@ -12,6 +12,7 @@ const document = await (await fetch(new URL("/api/v1/openapi.json", address))).j
 const methods = ["get", "post", "put", "patch", "delete"];
 const operations = Object.values(document.paths).flatMap((item) => methods.flatMap((method) => item[method] ?? []));
 const roles = operations.map((one) => `  ${one.operationId}: "${one["x-mindhost-role"] ?? "none"}",`);
+const beyond = operations.filter((one) => one["x-mindhost-all-minds"]).map((one) => `  "${one.operationId}",`);
 
 /** Descriptions are for people, who have /docs; the types stay small without them, and without failures and examples. */
 function slim(node) {
@@ -32,7 +33,17 @@ const head = "// Written by `npm run generate` from the server's document. Not b
 const types = astToString(await openapi(slim(document)));
 const files = {
   "web/api/schema.d.ts": `${head}\n${types}`,
-  "web/api/roles.ts": `${head}\n/** The least role of a key that may call an operation. */\nexport const ROLES = {\n${roles.join("\n")}\n} as const;\n`,
+  "web/api/roles.ts": `${head}
+/** The least role of a key that may call an operation. */
+export const ROLES = {
+${roles.join("\n")}
+} as const;
+
+/** Operations that refuse keys which are limited to some Minds. */
+export const BEYOND_MINDS: ReadonlySet<string> = new Set([
+${beyond.join("\n")}
+]);
+`,
 };
 for (const [name, text] of Object.entries(files)) {
   const path = new URL(`../${name}`, import.meta.url);

@@ -1,8 +1,9 @@
 // The frame of every page, and which page an address shows.
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { AskPage } from "./ask/page";
 import { DataPage } from "./data/page";
 import { may } from "./lib/api";
+import { titleOf } from "./lib/heading";
 import { Link, go, href, route } from "./lib/router";
 import { ended, isKept, keepInTab, key, me } from "./lib/session";
 import { MindsPage } from "./minds/page";
@@ -25,9 +26,11 @@ export function App() {
   const signedIn = key.value !== null && me.value !== null;
   const sections = signedIn ? SECTIONS.filter((one) => one.shown()) : [];
   const section = sections.find((one) => one.path === route.value[0]);
+  const title = signedIn ? titleOf(section?.title ?? null, route.value) : titleOf(null, []);
   useEffect(() => {
-    document.title = section ? `${section.title} · Mindhost` : "Mindhost";
-  }, [section]);
+    document.title = title;
+  }, [title]);
+  useFocus(signedIn, route.value);
   useEffect(() => {
     if (signedIn && route.value.length === 0) go(href("ask"), true);
   });
@@ -40,18 +43,33 @@ export function App() {
         <Link to={href("ask")} class="brand">Mindhost</Link>
         <nav aria-label="Sections">
           {sections.map(({ path, title }) => (
-            <Link to={href(path)} aria-current={section?.path === path ? "page" : undefined}>{title}</Link>
+            <Link key={path} to={href(path)} aria-current={section?.path === path ? "page" : undefined}>{title}</Link>
           ))}
         </nav>
         <Account />
       </header>
       <main id="main" tabIndex={-1}>
-        <Boundary key={route.value[0]}>
+        <Boundary key={route.value[0]} at={route.value.join("/")}>
           {Page ? <Page path={route.value.slice(1)} /> : route.value.length > 0 && <NotFound />}
         </Boundary>
       </main>
     </div>
   );
+}
+
+/** Moves the focus to the content of a new page, where a reader goes on. A page that takes the focus itself has it after
+ * that. In a conversation the focus stays in the field: its first question gives it an address. */
+function useFocus(signedIn: boolean, path: string[]): void {
+  const before = useRef<string | null>(null);
+  const now = signedIn ? path.join("/") : null;
+  useLayoutEffect(() => {
+    const isFirst = before.current === null || before.current === "";
+    before.current = now;
+    const main = document.getElementById("main");
+    if (isFirst || !main) return;
+    if (path[0] === "ask" && main.contains(document.activeElement)) return;
+    main.focus({ preventScroll: true });
+  }, [now]);
 }
 
 /** Whose key it is, and the way out. */
@@ -61,7 +79,7 @@ function Account() {
     <details class="account">
       <summary>
         <span class="hidden">Signed in as </span>
-        <span class="account-name">{who.name}</span>
+        <span class="account-name"><Untrusted text={who.name} max={60} /></span>
         <span class="muted">{who.role} · <Untrusted text={who.workspace} /></span>
       </summary>
       <div class="account-menu">

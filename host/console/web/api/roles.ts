@@ -100,3 +100,32 @@ export const ROLES = {
   list_running: "user",
   stop_running: "user",
 } as const;
+
+/** Operations that refuse keys which are limited to some Minds. */
+export const BEYOND_MINDS: ReadonlySet<string> = new Set([
+  "get_metrics",
+  "create_datasource",
+  "update_datasource",
+  "patch_datasource",
+  "delete_datasource",
+  "upload_file",
+  "delete_file",
+  "create_provider",
+  "update_provider",
+  "patch_provider",
+  "delete_provider",
+  "create_mind",
+  "list_workspaces",
+  "create_workspace",
+  "get_workspace",
+  "delete_workspace",
+  "create_workspace_key",
+  "install_plugin",
+  "activate_plugin",
+  "roll_back_plugin",
+  "get_rollout",
+  "remove_plugin_version",
+  "get_plugin_usage",
+  "release_plugin",
+  "list_audit",
+]);

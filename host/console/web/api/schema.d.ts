@@ -1109,6 +1109,7 @@ export interface components {
         AnswerRating: {
             rating: components["schemas"]["Rating"];
             comment: string | null;
+            corrected_sql: string | null;
         };
         AnswerText: {
             format?: components["schemas"]["AnswerFormat"] | null;

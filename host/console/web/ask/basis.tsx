@@ -1,6 +1,6 @@
 // What stands below an answer's text: how it ended if not by itself, what it assumed, and what can be asked next.
 import { Untrusted } from "../ui/text";
-import type { Turn } from "./conversation";
+import type { Turn } from "./turns";
 
 const ENDINGS: Record<string, string> = {
   max_output_tokens: "Cut: the answer reached the limit of its length.",

@@ -1,11 +1,14 @@
 // The field for the next question, in words or in SQL.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Schemas } from "../lib/api";
+import { visible } from "../lib/format";
 import { query } from "../lib/router";
 import { SqlEditor } from "../ui/sql";
 import { datasourceName } from "./suggestions";
 
 interface Props {
+  /** Whether something can be asked. If not, it is hidden and keeps what is written in it. */
+  isReady: boolean;
   minds: Schemas["Mind"][];
   mind: string | null;
   /** Whether the conversation has its Mind already: another one begins a new conversation. */
@@ -17,7 +20,7 @@ interface Props {
   stop: () => void;
 }
 
-export function Composer({ minds, mind, fixed, choose, busy, ask, run, stop }: Props) {
+export function Composer({ isReady, minds, mind, fixed, choose, busy, ask, run, stop }: Props) {
   // A link may bring a question. It is not asked before somebody sends it.
   const [text, setText] = useState(query.value.get("question") ?? "");
   const [sql, setSql] = useState("");
@@ -25,23 +28,29 @@ export function Composer({ minds, mind, fixed, choose, busy, ask, run, stop }: P
   const field = useRef<HTMLTextAreaElement>(null);
   const chosen = minds.find((one) => one.name === mind);
   const maySql = chosen?.parameters.allow_direct_queries === true;
-  useEffect(() => field.current?.focus(), []);
+  // Of a Mind that takes no SQL, the tick stays for the next one that does.
+  const asSql = inSql && maySql;
+  const written = (asSql ? sql : text).trim();
+  useEffect(() => {
+    if (isReady) field.current?.focus({ preventScroll: true });
+  }, [isReady]);
   const submit = () => {
-    const written = (inSql ? sql : text).trim();
-    if (busy || written === "") return;
-    if (inSql) run(written);
-    else ask(written);
-    setText("");
+    if (!isReady || busy || written === "") return;
+    if (asSql) run(written);
+    else {
+      ask(written);
+      setText("");
+    }
   };
   return (
     <form
-      class="composer"
+      class="composer" hidden={!isReady}
       onSubmit={(event) => {
         event.preventDefault();
         submit();
       }}
     >
-      {inSql && maySql ? (
+      {asSql ? (
         <SqlEditor
           label="SQL" value={sql} change={setSql} submit={submit}
           catalog={{ mind: mind!, datasources: chosen.datasources.map(datasourceName) }}
@@ -61,7 +70,7 @@ export function Composer({ minds, mind, fixed, choose, busy, ask, run, stop }: P
         <label class="row mind-choice">
           <span class="muted">Mind</span>
           <select value={mind ?? ""} title={fixed ? "Another Mind begins a new conversation" : undefined} onChange={(event) => choose(event.currentTarget.value)}>
-            {minds.map((one) => <option key={one.name} value={one.name}>{one.name}</option>)}
+            {minds.map((one) => <option key={one.name} value={one.name}>{visible(one.name)}</option>)}
           </select>
         </label>
         {maySql && (
@@ -75,7 +84,7 @@ export function Composer({ minds, mind, fixed, choose, busy, ask, run, stop }: P
         {busy ? (
           <button key="stop" type="button" onClick={stop}>Stop</button>
         ) : (
-          <button key="submit" type="submit" class="primary" disabled={(inSql ? sql : text).trim() === ""}>{inSql && maySql ? "Run" : "Ask"}</button>
+          <button key="submit" type="submit" class="primary" disabled={written === ""}>{asSql ? "Run" : "Ask"}</button>
         )}
       </div>
     </form>

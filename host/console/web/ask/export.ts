@@ -1,5 +1,6 @@
 // The export of a result as CSV, with its progress.
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { mayLose } from "../lib/leaving";
 import { isAbort, send, toError, type ApiError } from "../lib/api";
 import { save } from "../lib/save";
 
@@ -15,6 +16,7 @@ export function useExport(conversation: string, message: string, total: number) 
   const [share, setShare] = useState<number | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   const abort = useRef<AbortController | null>(null);
+  useEffect(() => () => abort.current?.abort(), []);
 
   async function run(signal: AbortSignal): Promise<void> {
     const response = await send(`/api/v1/conversations/${conversation}/items/${message}/export`, { signal });
@@ -38,11 +40,15 @@ export function useExport(conversation: string, message: string, total: number) 
     setError(null);
     setReceived(0);
     setShare(null);
+    const done = mayLose();
     run(abort.current.signal)
       .catch((thrown: unknown) => {
         if (!isAbort(thrown)) setError(toError(thrown));
       })
-      .finally(() => setReceived(null));
+      .finally(() => {
+        done();
+        setReceived(null);
+      });
   };
   return { received, share, error, start, stop: () => abort.current?.abort() };
 }

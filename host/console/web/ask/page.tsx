@@ -1,7 +1,8 @@
 // Ask a Mind: the conversations, the one that is shown, and the field for the next question.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { api, may, take } from "../lib/api";
 import { useLoad } from "../lib/load";
+import { useHeading } from "../lib/heading";
 import { Link, href, query, go } from "../lib/router";
 import { Failure } from "../ui/failure";
 import { Empty, Load } from "../ui/page";
@@ -28,6 +29,14 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
   const talk = useConversation(id, began);
   const [chosen, setChosen] = useState<string | null>(query.value.get("mind"));
   const count = talk.turns.length;
+  const current = useRef<string | null>(null);
+  // The same functions each time, so that the turns are not drawn again for them.
+  const latest = useRef(talk.ask);
+  latest.current = talk.ask;
+  const ask = useCallback((text: string) => void latest.current({ mind: current.current!, text }), []);
+  const run = useCallback((sql: string) => void latest.current({ mind: current.current!, text: "", sql }), []);
+  const first = talk.turns[0];
+  useHeading(first ? first.text || first.sql : null);
   const view = useFollow(count, message === null);
   useEffect(() => {
     const named = message && document.getElementById(`message-${message}`);
@@ -39,7 +48,10 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
         const name = talk.mind ?? (all.some((one) => one.name === chosen) ? chosen : null) ?? all[0]?.name ?? null;
         const mind = all.find((one) => one.name === name) ?? null;
         if (all.length === 0) return <NoMinds />;
-        const ask = (text: string) => void talk.ask({ mind: name!, text });
+        // Its Mind was deleted, or the key does not see it any more.
+        const isGone = talk.mind !== null && mind === null && !talk.loading;
+        const mayAdd = talk.isOwn && !isGone && !talk.loading && !talk.error;
+        current.current = name;
         return (
           <section class="thread" aria-label="Conversation">
             <div class="thread-scroll" ref={view} tabIndex={0} role="region" aria-label="Messages">
@@ -64,18 +76,20 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
                     isOwn={talk.isOwn}
                     isUnanswered={turn.role === "user" && turn.id !== "" && talk.turns[index + 1]?.role !== "assistant"}
                     mind={mind}
-                    ask={talk.busy || !talk.isOwn ? null : ask}
-                    run={talk.busy || !talk.isOwn ? null : (sql) => void talk.ask({ mind: name!, text: "", sql })}
+                    ask={talk.busy || !mayAdd ? null : ask}
+                    run={talk.busy || !mayAdd ? null : run}
                   />
                 ))}
               </div>
             </div>
-            {!talk.isOwn && (
-              <p class="notice" role="note">
-                Another key owns this conversation, so you can read it and not add to it. <Link to={`${href("ask")}?mind=${encodeURIComponent(name ?? "")}`}>Begin your own</Link>
+            {(!talk.isOwn || isGone) && (
+              <p class="notice read-only" role="note">
+                {isGone ? <>The Mind <Untrusted text={talk.mind ?? ""} /> is gone, so this conversation can be read and not continued.</> : "Another key owns this conversation, so you can read it and not add to it."}{" "}
+                <Link to={isGone ? href("ask") : `${href("ask")}?mind=${encodeURIComponent(name ?? "")}`}>{isGone ? "Begin a new one" : "Begin your own"}</Link>
               </p>
             )}
-            {talk.isOwn && <Composer
+            <Composer
+              isReady={mayAdd}
               minds={all}
               mind={name}
               fixed={talk.mind !== null}
@@ -85,9 +99,9 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
               }}
               busy={talk.busy}
               ask={ask}
-              run={(sql) => void talk.ask({ mind: name!, text: "", sql })}
+              run={run}
               stop={() => void talk.stop()}
-            />}
+            />
           </section>
         );
       }}

@@ -1,9 +1,11 @@
-// Whether an answer was right, as the one who asked says it.
-import { useState } from "preact/hooks";
+// Whether an answer was right, as the one who asked says it; and what would have been right.
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { api, take, type Schemas } from "../lib/api";
 import { useAction } from "../lib/load";
 import { Failure } from "../ui/failure";
-import type { Given } from "./conversation";
+import { SqlEditor, type CatalogOf } from "../ui/sql";
+import { datasourceName } from "./suggestions";
+import type { Given } from "./turns";
 
 const MAX_COMMENT = 2000;
 const LABELS: [Schemas["Rating"], string][] = [["up", "This is right"], ["down", "This is wrong"]];
@@ -17,49 +19,91 @@ function Thumb({ rating }: { rating: Schemas["Rating"] }) {
   );
 }
 
-export function Rating({ response, before }: { response: string; before: Given | null }) {
+interface Props {
+  response: string;
+  before: Given | null;
+  /** The statement of the answer, which a right one is made of. */
+  sql: string | null;
+  /** Null if it is gone. */
+  mind: Schemas["Mind"] | null;
+}
+
+export function Rating({ response, before, sql, mind }: Props) {
   const [given, setGiven] = useState<Given | null>(before);
   const [isNew, setNew] = useState(false);
-  const [comment, setComment] = useState<string | null>(null);
+  const [open, setOpen] = useState<"comment" | "sql" | null>(null);
   const { busy, error, run } = useAction();
-  const send = (rating: Schemas["Rating"], comment: string | null) => run(async () => {
-    const body = { rating, comment };
+  // The API replaces all of a rating, so what it has already is sent back.
+  const send = (changes: Partial<Given> & { rating: Schemas["Rating"] }) => run(async () => {
+    const body = { comment: given?.comment ?? null, corrected_sql: given?.corrected_sql ?? null, ...changes };
     setGiven(await take(api.POST("/api/v1/responses/{id}/feedback", { params: { path: { id: response } }, body })));
     setNew(true);
+    setOpen(null);
   });
+  const catalog = mind && { mind: mind.name, datasources: mind.datasources.map(datasourceName) };
+  const mayCorrect = given?.rating === "down" && catalog !== null;
   return (
     <>
       {LABELS.map(([rating, label]) => (
         <button
           key={rating} type="button" class="small" aria-label={label} title={label} disabled={busy}
-          aria-pressed={given?.rating === rating} onClick={() => void send(rating, given?.comment ?? null)}
+          aria-pressed={given?.rating === rating} onClick={() => void send({ rating })}
         >
           <Thumb rating={rating} />
         </button>
       ))}
-      {given && comment === null && (
-        <button type="button" class="small" onClick={() => setComment(given.comment ?? "")}>
-          {given.comment ? "Change the comment" : "Add a comment"}
-        </button>
+      {given && open === null && (
+        <>
+          <button type="button" class="small" onClick={() => setOpen("comment")}>{given.comment ? "Change the comment" : "Add a comment"}</button>
+          {mayCorrect && <button type="button" class="small" onClick={() => setOpen("sql")}>{given.corrected_sql ? "Change the right SQL" : "Give the right SQL"}</button>}
+        </>
       )}
-      {given && comment !== null && (
-        <form
-          class="comment"
-          onSubmit={(event) => {
-            event.preventDefault();
-            void send(given.rating, comment.trim() || null).then(() => setComment(null));
-          }}
-        >
-          <input
-            aria-label="Comment" maxLength={MAX_COMMENT} value={comment} placeholder="What is wrong, or what was meant"
-            ref={(field) => field?.focus()} onInput={(event) => setComment(event.currentTarget.value)}
-          />
-          <button type="submit" class="small primary" disabled={busy}>Send</button>
-          <button type="button" class="small" onClick={() => setComment(null)}>Cancel</button>
-        </form>
+      {given && open === "comment" && <Comment text={given.comment ?? ""} busy={busy} close={() => setOpen(null)} send={(comment) => void send({ rating: given.rating, comment })} />}
+      {mayCorrect && open === "sql" && (
+        <Correction text={given.corrected_sql ?? sql ?? ""} catalog={catalog} busy={busy} close={() => setOpen(null)} send={(corrected_sql) => void send({ rating: given.rating, corrected_sql })} />
       )}
       <span class="hidden" role="status">{isNew ? "Thank you. Editors of the Mind can see it." : ""}</span>
       {error && <Failure error={error} />}
     </>
+  );
+}
+
+interface FormProps {
+  text: string;
+  busy: boolean;
+  close: () => void;
+  /** Null if it was emptied. */
+  send: (text: string | null) => void;
+}
+
+function Comment({ text: before, busy, close, send }: FormProps) {
+  const [text, setText] = useState(before);
+  const field = useRef<HTMLInputElement>(null);
+  // At once, so that no letter is lost that is typed next.
+  useLayoutEffect(() => field.current?.focus(), []);
+  return (
+    <form class="comment" onSubmit={(event) => { event.preventDefault(); send(text.trim() || null); }}>
+      <input
+        ref={field} aria-label="Comment" maxLength={MAX_COMMENT} value={text} placeholder="What is wrong, or what was meant"
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      <button type="submit" class="small primary" disabled={busy}>Send</button>
+      <button type="button" class="small" onClick={close}>Cancel</button>
+    </form>
+  );
+}
+
+/** The statement that would have been right. It is not run here: who makes it a verified question checks it. */
+function Correction({ text: before, catalog, busy, close, send }: FormProps & { catalog: CatalogOf }) {
+  const [text, setText] = useState(before);
+  const submit = () => send(text.trim() || null);
+  return (
+    <form class="correction stack tight" onSubmit={(event) => { event.preventDefault(); submit(); }}>
+      <SqlEditor label="The right SQL" value={text} change={setText} submit={submit} catalog={catalog} hint="The SQL that would have been right   (Ctrl+Enter sends it)" />
+      <div class="row">
+        <button type="submit" class="small primary" disabled={busy}>Send</button>
+        <button type="button" class="small" onClick={close}>Cancel</button>
+      </div>
+    </form>
   );
 }

@@ -3,7 +3,7 @@ import { Component } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ChartView } from "../chart/chart";
 import type { Chart } from "../chart/spec";
-import { bytes, number, plural } from "../lib/format";
+import { bytes, number, plural, visible } from "../lib/format";
 import { Dialog } from "../ui/dialog";
 import { Failure } from "../ui/failure";
 import { Untrusted } from "../ui/text";
@@ -133,7 +133,7 @@ function Table({ rows, conversation, message }: { rows: Rows; version: number; c
 
 function ColumnHead({ column, first }: { column: Column; first: unknown }) {
   return (
-    <span role="columnheader" class={isNumeric(column, first) ? "right" : undefined} title={column.native_type || column.type}>
+    <span role="columnheader" class={isNumeric(column, first) ? "right" : undefined} title={visible(column.native_type || column.type)}>
       <Untrusted text={column.name} max={60} /> {column.type !== "any" && <small class="muted"><Untrusted text={column.native_type ? column.native_type.toLowerCase() : column.type} max={40} /></small>}
     </span>
   );
@@ -170,15 +170,16 @@ class Row extends Component<RowProps> {
 
 /** Long values are cut in the table; here they are whole, up to what a page can hold. */
 function RowInFull({ columns, values }: { columns: Column[]; values: unknown[] | null }) {
+  if (values === null) return <p class="muted" role="status">Loading the row …</p>;
   const most = 200_000;
   return (
     <dl class="row-in-full">
       {columns.map((column, place) => {
-        const value = values?.[place];
+        const value = values[place];
         const size = value === null || value === undefined ? 0 : asText(value).length;
         return (
           <div key={place}>
-            <dt><Untrusted text={column.name} /> <small class="muted">{column.native_type || column.type}</small></dt>
+            <dt><Untrusted text={column.name} /> <small class="muted"><Untrusted text={column.native_type || column.type} max={60} /></small></dt>
             <dd><Cell value={value ?? null} max={most} />{size > most && <p class="muted">The first {number(most)} of {number(size)} characters. The export has all.</p>}</dd>
           </div>
         );

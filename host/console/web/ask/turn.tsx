@@ -1,4 +1,5 @@
 // One message: a question, or an answer with its steps, its SQL and its rows.
+import { Component } from "preact";
 import { useState } from "preact/hooks";
 import type { Schemas } from "../lib/api";
 import { milliseconds, plural, visible } from "../lib/format";
@@ -10,7 +11,7 @@ import { Copy } from "../ui/copy";
 import { Time } from "../ui/time";
 import { Untrusted } from "../ui/text";
 import { Basis, FollowUps } from "./basis";
-import type { Step, Turn } from "./conversation";
+import type { Step, Turn } from "./turns";
 import { Rating } from "./rating";
 import { Result } from "./result";
 import { datasourceName } from "./suggestions";
@@ -31,15 +32,22 @@ interface Props {
   isUnanswered: boolean;
 }
 
-export function TurnView(props: Props) {
-  const { turn, marked, isUnanswered } = props;
-  return (
-    <article id={turn.id ? `message-${turn.id}` : undefined} class={`turn ${turn.role}${marked ? " marked" : ""}`}>
-      <h2 class="hidden">{turn.role === "user" ? "You" : "Answer"}</h2>
-      {turn.role === "user" ? <p class="said">{visible(turn.text || turn.sql || "")}</p> : <Answer {...props} />}
-      {isUnanswered && <p class="muted" role="note">No answer is stored for this question.</p>}
-    </article>
-  );
+/** Drawn again only if something of it changes: each word of a new answer would draw all others. */
+export class TurnView extends Component<Props> {
+  override shouldComponentUpdate(next: Props) {
+    return (Object.keys(next) as (keyof Props)[]).some((name) => next[name] !== this.props[name]);
+  }
+
+  override render(props: Props) {
+    const { turn, marked, isUnanswered } = props;
+    return (
+      <article id={turn.id ? `message-${turn.id}` : undefined} class={`turn ${turn.role}${marked ? " marked" : ""}`}>
+        <h2 class="hidden">{turn.role === "user" ? "You" : "Answer"}</h2>
+        {turn.role === "user" ? <p class="said">{visible(turn.text || turn.sql || "")}</p> : <Answer {...props} />}
+        {isUnanswered && <p class="muted" role="note">No answer is stored for this question.</p>}
+      </article>
+    );
+  }
 }
 
 function Answer({ turn, conversation, newest, mind, run, ask, isOwn }: Props) {
@@ -47,14 +55,14 @@ function Answer({ turn, conversation, newest, mind, run, ask, isOwn }: Props) {
   return (
     <>
       {turn.steps.length > 0 && <Steps steps={turn.steps} running={running && turn.text === ""} />}
-      {running && turn.text === "" && turn.steps.length === 0 && <p class="muted pulse" role="status">Thinking …</p>}
+      {running && turn.text === "" && turn.steps.length === 0 && <p class="muted pulse" role="status">{turn.isElsewhere ? "Still answering …" : "Thinking …"}</p>}
       <div aria-live={newest ? "polite" : undefined} aria-busy={running}>
         {turn.text !== "" && <Markdown text={turn.text} />}
       </div>
       {turn.state === "stopped" && <p class="muted">Stopped.</p>}
       {turn.error && <Failure error={turn.error} />}
       <Basis turn={turn} />
-      {turn.sql !== null && <Sql sql={turn.sql} mind={mind} run={run} />}
+      {turn.sql !== null && <Sql sql={turn.sql} mind={isOwn ? mind : null} run={run} />}
       {turn.sql !== null && turn.state === "done" && conversation && turn.id && (
         <Result conversation={conversation} message={turn.id} chart={turn.chart} open={newest && (!!turn.chart || !/^\s*\|/m.test(turn.text))} />
       )}
@@ -63,7 +71,7 @@ function Answer({ turn, conversation, newest, mind, run, ask, isOwn }: Props) {
           <Link to={href("ask", conversation, turn.id)}>{turn.at ? <Time at={turn.at} /> : "Link"}</Link>
           {turn.text !== "" && <Copy text={turn.text} label="Copy the answer" />}
           <Copy text={location.origin + href("ask", conversation, turn.id)} label="Copy the link" />
-          {isOwn && turn.response && <Rating response={turn.response} before={turn.given} />}
+          {isOwn && turn.response && <Rating response={turn.response} before={turn.given} sql={turn.sql} mind={mind} />}
         </div>
       )}
       {newest && ask && <FollowUps turn={turn} ask={ask} />}
@@ -100,7 +108,8 @@ function Steps({ steps, running }: { steps: Step[]; running: boolean }) {
   );
 }
 
-/** The SQL behind an answer; where the Mind takes SQL, it can be changed and run as the next message. */
+/** The SQL behind an answer; where the Mind takes SQL, it can be changed and run as the next message. `mind` is null for
+ * those who read only. */
 function Sql({ sql, mind, run }: { sql: string; mind: Schemas["Mind"] | null; run: ((sql: string) => void) | null }) {
   const [edited, setEdited] = useState<string | null>(null);
   const maySql = mind?.parameters.allow_direct_queries === true;

@@ -32,7 +32,7 @@ export function Diagram({ name, tables }: { name: string; tables: Table[] }) {
         foreign key to the table that it refers to. Drag to move, Ctrl and the wheel to zoom.
       </p>
       <div class="row">
-        <Finder name={name} layout={layout} reveal={reveal} />
+        <Finder name={name} layout={layout} beyond={known.slice(MOST)} reveal={reveal} />
         <span class="row">
           <button type="button" class="small" aria-label="Smaller" onClick={() => view.zoom(1 / STEP)}>−</button>
           <button type="button" class="small" aria-label="Larger" onClick={() => view.zoom(STEP)}>+</button>
@@ -46,8 +46,16 @@ export function Diagram({ name, tables }: { name: string; tables: Table[] }) {
   );
 }
 
+interface FinderProps {
+  name: string;
+  layout: Layout;
+  /** Tables that are not drawn. */
+  beyond: Table[];
+  reveal: (box: Box | null) => void;
+}
+
 /** Finds tables by name. Enter goes to the next one. */
-function Finder({ name, layout, reveal }: { name: string; layout: Layout; reveal: (box: Box | null) => void }) {
+function Finder({ name, layout, beyond, reveal }: FinderProps) {
   const [text, setText] = useState("");
   const [turn, setTurn] = useState(0);
   const find = (text: string): Box[] => {
@@ -59,6 +67,7 @@ function Finder({ name, layout, reveal }: { name: string; layout: Layout; reveal
   };
   const matches = useMemo(() => find(text), [text, layout]);
   const current = matches[turn % Math.max(matches.length, 1)] ?? null;
+  const hidden = current || text.trim() === "" ? null : (beyond.find((one) => tableName(one).toLowerCase().includes(text.trim().toLowerCase())) ?? null);
   const write = (text: string) => {
     setText(text);
     setTurn(0);
@@ -76,8 +85,10 @@ function Finder({ name, layout, reveal }: { name: string; layout: Layout; reveal
       <input type="search" class="finder" aria-label="Find a table" placeholder="Find a table" value={text} onInput={(event) => write(event.currentTarget.value)} />
       {matches.length > 1 && <button type="submit" class="small">Next</button>}
       <span class="muted" role="status">
-        {text.trim() !== "" && (current ? <>{number(turn + 1)} of {plural(matches.length, "match", "matches")}</> : "No table has such a name")}
+        {text.trim() !== "" && (current ? <>{number(turn + 1)} of {plural(matches.length, "match", "matches")}</> : !hidden && "No table has such a name")}
+        {hidden && "Not among the tables that are drawn:"}
       </span>
+      {hidden && <Link to={href("data", name, "tables", tableName(hidden))}><Untrusted text={hidden.name} max={40} /></Link>}
       {current && <Link to={href("data", name, "tables", current.id)}><Untrusted text={current.table.name} max={40} /></Link>}
     </form>
   );

@@ -1,6 +1,6 @@
 // The boxes and lines of a diagram. Each is drawn again only if it changes, for there may be hundreds.
 import { Component } from "preact";
-import { visible } from "../lib/format";
+import { number, visible } from "../lib/format";
 import { BOX, type Box } from "./box";
 
 export type Emphasis = "none" | "marked" | "dim";
@@ -66,7 +66,7 @@ export class BoxView extends Component<BoxProps> {
               {cut(visible(column.name), 26)}
             </text>
           ))}
-          {box.more > 0 && <text class="muted" x="12" y={BOX.head + 17 + box.columns.length * BOX.row}>and {box.more} more</text>}
+          {box.more > 0 && <text class="muted" x="12" y={BOX.head + 17 + box.columns.length * BOX.row}>and {number(box.more)} more</text>}
         </g>
       </g>
     );

@@ -1,6 +1,7 @@
 // Uploads into datasources. They are kept here, not in a page, so that they go on while one looks at another page.
 import { effect, signal } from "@preact/signals";
 import { isAbort, toError, type ApiError, type Schemas } from "../lib/api";
+import { mayLose } from "../lib/leaving";
 import { key } from "../lib/session";
 import { upload } from "../lib/upload";
 
@@ -65,9 +66,10 @@ function set(id: number, changes: Partial<Transfer>): void {
 /** Sends what waits, one file after the other. */
 async function work(): Promise<void> {
   if (current) return;
+  const done = mayLose();
   for (;;) {
     const next = transfers.value.find((one) => one.state === "waiting");
-    if (!next) return;
+    if (!next) return done();
     const abort = new AbortController();
     current = { id: next.id, abort };
     set(next.id, { state: "sending" });

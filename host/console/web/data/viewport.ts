@@ -58,19 +58,22 @@ export function useViewport(drawing: Size, first: number): Viewport {
   /** What is under the pointer while the wheel zooms: at the edges of a small drawing it cannot stay there at once. */
   const held = useRef<{ left: number; top: number; x: number; y: number } | null>(null);
 
-  useLayoutEffect(() => {
+  const scroll = () => {
     const [box, point] = [frame.current, anchor.current];
     anchor.current = null;
     if (!box || !point) return;
     box.scrollLeft = (point.x + MARGIN) * scale - point.left;
     box.scrollTop = (point.y + MARGIN) * scale - point.top;
-  });
+  };
+  useLayoutEffect(scroll);
 
   const change = (next: number, point: NonNullable<typeof anchor.current>) => {
     held.current = null;
     wanted.current = Math.min(Math.max(next, LEAST), MOST);
     anchor.current = point;
     setScale(wanted.current);
+    // Nothing is drawn again then, so nothing would scroll before the next change of something else.
+    if (wanted.current === scale) scroll();
   };
   /** What is drawn at a place of the frame. */
   const at = (left: number, top: number) => {

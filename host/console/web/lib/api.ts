@@ -1,8 +1,8 @@
 // The client of the API: typed by the server's own document.
 import createClient from "openapi-fetch";
 import type { components, paths } from "../api/schema";
-import { ROLES } from "../api/roles";
-import { ended, key, me } from "./session";
+import { BEYOND_MINDS, ROLES } from "../api/roles";
+import { ended, key, me, sessionSignal } from "./session";
 
 export type Schemas = components["schemas"];
 export type Operation = keyof typeof ROLES;
@@ -27,13 +27,16 @@ const RANKS: Record<string, number> = { none: 0, user: 1, editor: 2, admin: 3, o
 /** Whether the signed-in key may call all of these. */
 export function may(...operations: Operation[]): boolean {
   const own = RANKS[me.value?.role ?? "none"] ?? 0;
-  return operations.every((operation) => own >= (RANKS[ROLES[operation]] ?? 9));
+  const isLimited = (me.value?.minds ?? null) !== null;
+  return operations.every((operation) => own >= (RANKS[ROLES[operation]] ?? 9) && !(isLimited && BEYOND_MINDS.has(operation)));
 }
 
 /** As `fetch`, with the key, and with failures as `ApiError`. */
 export async function send(input: string | Request, init: RequestInit = {}): Promise<Response> {
   const as = key.value;
-  const request = new Request(input, init);
+  const own = init.signal ?? (input instanceof Request ? input.signal : null);
+  const signal = AbortSignal.any(own ? [own, sessionSignal()] : [sessionSignal()]);
+  const request = new Request(input, { ...init, signal });
   if (as) request.headers.set("Authorization", `Bearer ${as}`);
   const response = await fetch(request).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
@@ -75,6 +78,11 @@ export async function take<T>(answer: Promise<{ data?: T }>): Promise<T> {
 export function toError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   return new ApiError(thrown instanceof Error ? thrown.message : String(thrown), "console", 0, null);
+}
+
+/** Whether a failure may pass by itself: no answer, a timeout, too many requests, or a failure of the server. */
+export function mayPass({ status }: ApiError): boolean {
+  return status === 0 || status === 408 || status === 429 || status >= 500;
 }
 
 export function isAbort(thrown: unknown): boolean {

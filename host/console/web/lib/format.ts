@@ -46,9 +46,20 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${number(count)} ${count === 1 ? one : many}`;
 }
 
+/** What is not seen, or changes how other text is seen: controls, format characters, line separators, fillers and blanks.
+ * Joiners are needed in many scripts, and the Arabic and Kaithi signs of numbers are seen. */
+export const INVISIBLE = new RegExp(
+  "(?![\\t\\n\\u200C\\u200D\\u0600-\\u0605\\u06DD\\u070F\\u0890\\u0891\\u08E2\\u{110BD}\\u{110CD}])" +
+    "[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\u034F\\u115F\\u1160\\u17B4\\u17B5\\u2065\\u2800\\u3164\\uFFA0\\uFFF0-\\uFFF8\\u{E0000}-\\u{E007F}]",
+  "gu",
+);
+/** A character as text that can be seen. */
+export const codeOf = (code: number): string => `␛U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+/** Most text has none, and is looked at quickly. */
+const PLAIN = /^[\t\n\x20-\x7E]*$/;
+
 /** Bidirectional controls and other invisible characters as visible codes, so that no text shows as another. */
 export function visible(text: string): string {
-  return text.replace(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB]/g, (character) =>
-    `␛U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`,
-  );
+  if (PLAIN.test(text)) return text;
+  return text.replace(INVISIBLE, (character) => codeOf(character.codePointAt(0)!));
 }

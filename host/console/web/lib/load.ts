@@ -1,6 +1,7 @@
 // Data of a page: loaded when it is shown, again on request or while something is under way.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, isAbort, toError } from "./api";
+import { isAbort, mayPass, toError, type ApiError } from "./api";
+import { later } from "./later";
 
 /** Milliseconds until what is watched is asked for again after a failure. */
 const RETRY = 2000;
@@ -25,24 +26,27 @@ export function useLoad<T>(
   useEffect(() => setState({ data: null, error: null }), inputs);
   useEffect(() => {
     const abort = new AbortController();
-    let timer = 0;
+    let callOff = () => {};
+    const again = (ms: number) => {
+      callOff = later(ms, () => setTurn((turn) => turn + 1));
+    };
     load(abort.signal).then(
       (data) => {
         if (abort.signal.aborted) return;
         setState({ data, error: null });
         const wait = period.current?.(data) ?? null;
-        if (wait !== null) timer = window.setTimeout(() => setTurn((turn) => turn + 1), wait);
+        if (wait !== null) again(wait);
       },
       (thrown: unknown) => {
         if (abort.signal.aborted || isAbort(thrown)) return;
-        setState(({ data }) => ({ data, error: toError(thrown) }));
-        // What is watched is watched on: one failure may pass.
-        if (period.current) timer = window.setTimeout(() => setTurn((turn) => turn + 1), RETRY);
+        const error = toError(thrown);
+        setState(({ data }) => ({ data, error }));
+        if (period.current && mayPass(error)) again(RETRY);
       },
     );
     return () => {
       abort.abort();
-      clearTimeout(timer);
+      callOff();
     };
   }, [...inputs, turn]);
   const reload = useCallback(() => setTurn((turn) => turn + 1), []);
@@ -50,11 +54,14 @@ export function useLoad<T>(
   return { ...state, reload, set };
 }
 
-/** One action at a time: whether it runs, and how it failed. */
+/** One action at a time: whether it runs, and how it failed. What is asked for while one runs is not done. */
 export function useAction(): { busy: boolean; error: ApiError | null; run: (act: () => Promise<void>) => Promise<void>; clear: () => void } {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
+  const running = useRef(false);
   const run = async (act: () => Promise<void>) => {
+    if (running.current) return;
+    running.current = true;
     setBusy(true);
     setError(null);
     try {
@@ -62,6 +69,7 @@ export function useAction(): { busy: boolean; error: ApiError | null; run: (act:
     } catch (thrown) {
       if (!isAbort(thrown)) setError(toError(thrown));
     } finally {
+      running.current = false;
       setBusy(false);
     }
   };

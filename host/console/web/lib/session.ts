@@ -10,6 +10,11 @@ export const me = signal<Schemas["CurrentKey"] | null>(null);
 export const endReason = signal<ApiError | null>(null);
 export const isKept = signal(key.value !== null);
 
+let requests = new AbortController();
+
+/** Ends with the session: what was asked with its key is not waited for any more. */
+export const sessionSignal = (): AbortSignal => requests.signal;
+
 export function begin(text: string, who: Schemas["CurrentKey"], keep: boolean): void {
   endReason.value = null;
   key.value = text;
@@ -24,6 +29,8 @@ export function keepInTab(keep: boolean): void {
 }
 
 export function ended(reason: ApiError | null): void {
+  requests.abort();
+  requests = new AbortController();
   sessionStorage.removeItem(KEPT);
   isKept.value = false;
   key.value = null;

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { api, may, take, type Schemas } from "../lib/api";
+import { visible } from "../lib/format";
 import { useAction, useLoad } from "../lib/load";
 import { me } from "../lib/session";
 import { Copy } from "../ui/copy";
@@ -46,8 +47,9 @@ export function Shown({ text, close }: { text: string; close: () => void }) {
 
 function List({ keys, changed, made }: { keys: Key[]; changed: () => void; made: (text: string) => void }) {
   const [doomed, setDoomed] = useState<Key | null>(null);
+  const [rotated, setRotated] = useState<Key | null>(null);
   const { busy, error, run, clear } = useAction();
-  const close = () => { setDoomed(null); clear(); };
+  const close = () => { setDoomed(null); setRotated(null); clear(); };
   const revoke = (key: Key) =>
     void run(async () => {
       await take(api.DELETE("/api/v1/keys/{id}", { params: { path: { id: key.id } } }));
@@ -57,12 +59,12 @@ function List({ keys, changed, made }: { keys: Key[]; changed: () => void; made:
   const rotate = (key: Key) =>
     void run(async () => {
       const answer = await take(api.POST("/api/v1/keys/{id}/rotate", { params: { path: { id: key.id } } }));
+      close();
       made(answer.key);
       changed();
     });
   return (
     <>
-      {error && !doomed && <Failure error={error} />}
       <div class="card flush scroll" tabIndex={0} role="region" aria-label="Keys">
         <table>
           <thead><tr><th scope="col">Name</th><th scope="col">Role</th><th scope="col">Minds</th><th scope="col">Last used</th><th scope="col">State</th><th scope="col"><span class="hidden">What can be done</span></th></tr></thead>
@@ -81,8 +83,8 @@ function List({ keys, changed, made }: { keys: Key[]; changed: () => void; made:
                 <td class="right">
                   {key.revoked_at === null && key.id !== me.value?.id && (
                     <span class="row end">
-                      {may("rotate_key") && <button type="button" class="small" disabled={busy} onClick={() => rotate(key)}>New text</button>}
-                      {may("revoke_key") && <button type="button" class="small danger" onClick={() => setDoomed(key)}>Revoke</button>}
+                      {may("rotate_key") && <button type="button" class="small" aria-label={`New text for ${visible(key.name)}`} onClick={() => setRotated(key)}>New text …</button>}
+                      {may("revoke_key") && <button type="button" class="small danger" aria-label={`Revoke ${visible(key.name)}`} onClick={() => setDoomed(key)}>Revoke …</button>}
                     </span>
                   )}
                   {key.id === me.value?.id && <span class="muted">yours</span>}
@@ -92,6 +94,12 @@ function List({ keys, changed, made }: { keys: Key[]; changed: () => void; made:
           </tbody>
         </table>
       </div>
+      {rotated && (
+        <Confirm title={`Give ${rotated.name} a new text?`} action="Make a new text" busy={busy} close={close} confirm={() => rotate(rotated)}>
+          <p>Its old text stops working at once: programs that use it are refused until they have the new one.</p>
+          {error && <Failure error={error} />}
+        </Confirm>
+      )}
       {doomed && (
         <Confirm title={`Revoke ${doomed.name}?`} action="Revoke" busy={busy} close={close} confirm={() => revoke(doomed)}>
           <p>Its requests are refused at once, and its answers end. This cannot be undone.</p>

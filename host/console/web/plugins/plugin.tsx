@@ -4,6 +4,7 @@ import { api, may, take, type Schemas } from "../lib/api";
 import { bytes } from "../lib/format";
 import { useAction, useLoad } from "../lib/load";
 import { Link, href } from "../lib/router";
+import { Confirm } from "../ui/dialog";
 import { Failure } from "../ui/failure";
 import { Badge, Head, Load } from "../ui/page";
 import { Untrusted } from "../ui/text";
@@ -77,12 +78,15 @@ function GoBack({ name, running, changed }: { name: string; running: boolean; ch
 
 function VersionView({ plugin, version, blocked, changed }: { plugin: Plugin; version: Version; blocked: boolean; changed: () => void }) {
   const [opened, setOpened] = useState(false);
-  const { busy, error, run } = useAction();
+  const [doomed, setDoomed] = useState(false);
+  const { busy, error, run, clear } = useAction();
+  const close = () => { setDoomed(false); clear(); };
   const isActive = version.status === "active";
   const path = { name: plugin.name, version: version.digest! };
   const remove = () =>
     void run(async () => {
       await take(api.DELETE("/api/v1/plugins/{name}/versions/{version}", { params: { path } }));
+      close();
       changed();
     });
   return (
@@ -96,7 +100,7 @@ function VersionView({ plugin, version, blocked, changed }: { plugin: Plugin; ve
         {!isActive && version.status !== "refused" && version.digest && may("activate_plugin") && (
           <button type="button" class="small primary" disabled={blocked} onClick={() => setOpened(true)}>Activate …</button>
         )}
-        {!isActive && version.digest && may("remove_plugin_version") && <button type="button" class="small danger" disabled={busy || blocked} onClick={remove}>Remove</button>}
+        {!isActive && version.digest && may("remove_plugin_version") && <button type="button" class="small danger" disabled={blocked} onClick={() => setDoomed(true)}>Remove …</button>}
       </div>
       <p class="muted">
         {version.size !== undefined && bytes(version.size)} · {version.world} · WIT {version.wit} · <code title={version.digest}>{version.digest?.slice(0, 16)}</code>
@@ -105,7 +109,12 @@ function VersionView({ plugin, version, blocked, changed }: { plugin: Plugin; ve
       {version.status !== "active" && <p class="muted"><Untrusted text={version.reason} max={1000} /></p>}
       {version.health && version.digest && <Trouble plugin={plugin.name} digest={version.digest} health={version.health} released={changed} />}
       {version.rights && <AllRights rights={version.rights} wider={version.wider_rights} />}
-      {error && <Failure error={error} />}
+      {doomed && (
+        <Confirm title={`Remove ${plugin.name} ${version.version ?? version.file ?? ""}?`} action="Remove" busy={busy} close={close} confirm={remove}>
+          <p>Its file is deleted from this server. To have it again, install the file.</p>
+          {error && <Failure error={error} />}
+        </Confirm>
+      )}
       {opened && <Activate name={plugin.name} version={version} close={() => setOpened(false)} changed={changed} />}
     </li>
   );

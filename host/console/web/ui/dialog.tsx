@@ -1,14 +1,25 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { visible } from "../lib/format";
 
-/** A modal dialog; Escape and its button close it. */
+/** A modal dialog; Escape and its button close it. The focus goes back to where it was, however the dialog ends. */
 export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => ref.current?.showModal(), []);
+  const isOver = useRef(false);
+  useEffect(() => {
+    const dialog = ref.current!;
+    dialog.showModal();
+    return () => {
+      isOver.current = true;
+      // Only a dialog that is closed gives the focus back, and lets what is outside of it have it.
+      dialog.close();
+      if (document.activeElement === document.body) document.getElementById("main")?.focus({ preventScroll: true });
+    };
+  }, []);
   return (
-    <dialog ref={ref} aria-label={title} onClose={close}>
+    <dialog ref={ref} aria-label={visible(title)} onClose={() => isOver.current || close()}>
       <div class="dialog-head">
-        <h2>{title}</h2>
+        <h2>{visible(title)}</h2>
         <button type="button" class="quiet" aria-label="Close" onClick={() => ref.current?.close()}>✕</button>
       </div>
       {children}

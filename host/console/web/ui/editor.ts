@@ -4,8 +4,9 @@ import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { sql, SQLite, PostgreSQL, MySQL, MSSQL, StandardSQL, type SQLNamespace } from "@codemirror/lang-sql";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { Compartment, EditorState } from "@codemirror/state";
-import { EditorView, keymap, placeholder } from "@codemirror/view";
+import { EditorView, highlightSpecialChars, keymap, placeholder } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
+import { INVISIBLE, codeOf } from "../lib/format";
 
 export type { SQLNamespace };
 export const DIALECTS = {
@@ -30,6 +31,7 @@ const look = EditorView.theme({
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground, ::selection": { backgroundColor: "var(--bar) !important" },
   ".cm-tooltip": { backgroundColor: "var(--card)", color: "var(--ink)", border: "1px solid var(--line)", borderRadius: "8px" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--tint)", color: "var(--ink)" },
+  ".cm-specialChar": { color: "var(--bad)" },
   ".cm-placeholder": { color: "var(--soft)" },
 });
 
@@ -48,6 +50,13 @@ interface Options {
   submit?: (() => void) | undefined;
   /** What an empty editor says. */
   hint?: string | undefined;
+}
+
+function special(code: number): HTMLElement {
+  const mark = document.createElement("span");
+  mark.className = "cm-specialChar";
+  mark.textContent = mark.title = codeOf(code);
+  return mark;
 }
 
 /** An editor in a shadow root: there CodeMirror adopts style sheets, where else it would write inline ones, which the
@@ -72,6 +81,8 @@ export class Editor {
     ];
     const extensions = [
       look,
+      // What cannot be seen is marked, so that no statement says other than it seems to.
+      highlightSpecialChars({ specialChars: INVISIBLE, render: special }),
       syntaxHighlighting(colours),
       this.#language.of(sql()),
       EditorView.lineWrapping,

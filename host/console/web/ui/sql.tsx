@@ -1,29 +1,15 @@
 // SQL, to read or to write.
-import { useEffect, useRef } from "preact/hooks";
-import { api, take } from "../lib/api";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "../lib/api";
 import { visible } from "../lib/format";
-import type { DialectName, Editor, SQLNamespace } from "./editor";
-import { namesOf, type Source } from "./sql_names";
+import type { Editor } from "./editor";
+import { Failure } from "./failure";
+import { completionOf, type CatalogOf } from "./sql_names";
 
-export interface CatalogOf {
-  mind: string;
-  datasources: string[];
-}
+export type { CatalogOf };
 
-/** Tables and columns that the Mind sees, as completion wants them, and how its first datasource writes SQL. */
-async function completionOf({ mind, datasources }: CatalogOf, signal: AbortSignal): Promise<[SQLNamespace, DialectName]> {
-  const sources: Source[] = [];
-  let dialect: DialectName = "generic";
-  for (const [index, name] of datasources.entries()) {
-    const catalog = await take(api.GET("/api/v1/datasources/{name}/catalog", { params: { path: { name }, query: { mind } }, signal }));
-    const tables = catalog.tables.map(({ schema, name, columns }) => ({ schema, name, columns: columns.map((column) => column.name) }));
-    sources.push({ datasource: name, tables });
-    if (index > 0) continue;
-    const engines = await take(api.GET("/api/v1/engines", { signal }));
-    dialect = engines.find((one) => one.engine === catalog.datasource.engine)?.dialect ?? "datafusion";
-  }
-  return [namesOf(sources), dialect];
-}
+/** The files of an older console are gone once the server has another. */
+const GONE = new ApiError("The editor could not be loaded. The server may have been upgraded since this page was opened: load the page again.", "console", 0, null);
 
 interface EditorProps {
   label: string;
@@ -44,9 +30,10 @@ export function SqlEditor({ label, value, change, submit, catalog, hint, focus =
   // What was written here and has not come back as `value` yet. Without it, a `value` that comes late would undo what was
   // written since, which is a change again, and so on without end.
   const written = useRef(new Set<string>());
+  const [isGone, setGone] = useState(false);
   useEffect(() => {
     const abort = new AbortController();
-    void import("./editor").then(({ Editor }) => {
+    const start = ({ Editor }: typeof import("./editor")) => {
       if (abort.signal.aborted || !box.current) return;
       const { value: text } = latest.current;
       editor.current = new Editor(box.current, {
@@ -59,8 +46,9 @@ export function SqlEditor({ label, value, change, submit, catalog, hint, focus =
       });
       if (focus) editor.current.focus();
       // Without names there is no completion; the statement can be written all the same.
-      completionOf(catalog, abort.signal).then((names) => editor.current?.completeFrom(...names), () => undefined);
-    });
+      completionOf(catalog).then((names) => abort.signal.aborted || editor.current?.completeFrom(...names), () => undefined);
+    };
+    import("./editor").then(start, () => setGone(!abort.signal.aborted));
     return () => {
       abort.abort();
       editor.current?.destroy();
@@ -71,6 +59,7 @@ export function SqlEditor({ label, value, change, submit, catalog, hint, focus =
     if (editor.current && editor.current.text !== value && !written.current.has(value)) editor.current.text = value;
     if (editor.current?.text === value) written.current.clear();
   }, [value]);
+  if (isGone) return <Failure error={GONE} retry={() => location.reload()} action="Load the page again" />;
   return <div class="editor" ref={box} />;
 }
 
@@ -79,9 +68,11 @@ export function SqlView({ sql, label = "SQL" }: { sql: string; label?: string })
   useEffect(() => {
     let editor: Editor | null = null;
     let gone = false;
-    void import("./editor").then(({ Editor }) => {
+    const start = ({ Editor }: typeof import("./editor")) => {
       if (!gone && box.current) editor = new Editor(box.current, { label, text: visible(sql) });
-    });
+    };
+    // Without the editor the statement stays as plain text.
+    import("./editor").then(start, () => undefined);
     return () => {
       gone = true;
       editor?.destroy();

@@ -1,5 +1,53 @@
-// The names of tables and columns, as the completion of SQL wants them.
-import type { SQLNamespace } from "./editor";
+// The names of tables and columns, as the completion of SQL wants them. They are loaded once for all editors of a Mind.
+import { effect } from "@preact/signals";
+import { api, take, type Schemas } from "../lib/api";
+import { key } from "../lib/session";
+import type { DialectName, SQLNamespace } from "./editor";
+
+export interface CatalogOf {
+  mind: string;
+  datasources: string[];
+}
+
+type Completion = [SQLNamespace, DialectName];
+
+/** Milliseconds for which the names of a Mind are kept: a page may have many editors, and catalogs change seldom. */
+const KEPT = 60_000;
+const known = new Map<string, { at: number; names: Promise<Completion> }>();
+let engines: Promise<Schemas["Engine"][]> | null = null;
+
+effect(() => {
+  if (key.value !== null) return;
+  known.clear();
+  engines = null;
+});
+
+/** Tables and columns that the Mind sees, as completion wants them, and how its first datasource writes SQL. */
+export function completionOf(of: CatalogOf): Promise<Completion> {
+  const id = JSON.stringify([of.mind, ...of.datasources]);
+  const found = known.get(id);
+  if (found && Date.now() - found.at < KEPT) return found.names;
+  const names = load(of);
+  known.set(id, { at: Date.now(), names });
+  // What failed is not kept.
+  names.catch(() => known.delete(id));
+  return names;
+}
+
+async function load({ mind, datasources }: CatalogOf): Promise<Completion> {
+  const sources: Source[] = [];
+  let dialect: DialectName = "generic";
+  for (const [index, name] of datasources.entries()) {
+    const catalog = await take(api.GET("/api/v1/datasources/{name}/catalog", { params: { path: { name }, query: { mind } } }));
+    const tables = catalog.tables.map(({ schema, name, columns }) => ({ schema, name, columns: columns.map((column) => column.name) }));
+    sources.push({ datasource: name, tables });
+    if (index > 0) continue;
+    engines ??= take(api.GET("/api/v1/engines"));
+    engines.catch(() => { engines = null; });
+    dialect = (await engines).find((one) => one.engine === catalog.datasource.engine)?.dialect ?? "datafusion";
+  }
+  return [namesOf(sources), dialect];
+}
 
 export interface Source {
   datasource: string;

@@ -1,0 +1,115 @@
+// The turns of a conversation: as they are stored, and as the events of an answer make them.
+import { chartOf, type Chart } from "../chart/spec";
+import { ApiError, api, take, type Schemas } from "../lib/api";
+import type { ServerEvent } from "../lib/events";
+
+export type Step = Schemas["Step"];
+export type Given = Schemas["AnswerRating"];
+
+export interface Turn {
+  /** Of the message; empty until the server has named it. */
+  id: string;
+  role: "user" | "assistant";
+  text: string;
+  sql: string | null;
+  at: number | null;
+  steps: Step[];
+  state: "running" | "done" | "stopped" | "failed";
+  error: ApiError | null;
+  /** Of the answer, to say whether it was right; null of what runs a statement. Of a question, the one that answers it. */
+  response: string | null;
+  assumptions: string[];
+  followUps: string[];
+  /** Whether the model got fewer rows than there are. */
+  truncated: boolean;
+  /** Why the answer ended; null if by itself. */
+  ending: string | null;
+  /** How it was rated before it was loaded. */
+  given: Given | null;
+  /** Whether it is made for another page, which gets its words. */
+  isElsewhere?: boolean;
+  /** Null if there is none; undefined of a stored answer, whose rows say it. */
+  chart?: Chart | null | undefined;
+}
+
+/** Nothing is known of what an answer is based on. */
+const UNKNOWN = { response: null, assumptions: [], followUps: [], truncated: false, ending: null, given: null };
+
+const PAGE = 100;
+
+function stored(item: Schemas["Item"]): Turn {
+  const known = item.answer;
+  const failed = known?.error && known.error.code !== "cancelled" ? new ApiError(known.error.message, known.error.code, 200, null) : null;
+  return {
+    id: item.id,
+    role: item.role === "user" ? "user" : "assistant",
+    text: item.content.map((part) => part.text).join(""),
+    sql: item.sql,
+    at: item.created_at,
+    steps: known?.steps ?? [],
+    state: failed ? "failed" : item.status === "completed" || known?.ending ? "done" : "stopped",
+    error: failed,
+    response: item.response_id ?? null,
+    assumptions: known?.assumptions ?? [],
+    followUps: known?.follow_up_questions ?? [],
+    truncated: known?.truncated ?? false,
+    ending: known?.ending ?? null,
+    given: known?.feedback ?? null,
+  };
+}
+
+export async function load(id: string, signal: AbortSignal): Promise<Turn[]> {
+  const turns: Turn[] = [];
+  let after: string | undefined;
+  for (;;) {
+    const query = { limit: PAGE, order: "asc" as const, include: "answer", ...(after ? { after } : {}) };
+    const page = await take(api.GET("/api/v1/conversations/{id}/items", { params: { path: { id }, query }, signal }));
+    turns.push(...page.data.map(stored));
+    if (!page.has_more || !page.last_id) return turns;
+    after = page.last_id;
+  }
+}
+
+export const fresh = (role: Turn["role"], text: string): Turn => ({
+  id: "", role, text, sql: null, at: null, steps: [], state: role === "user" ? "done" : "running", error: null, ...UNKNOWN,
+});
+
+/** What one event changes of the answer. */
+export function changed(turn: Turn, event: ServerEvent, requestId: string | null): Turn {
+  switch (event.type) {
+    case "error":
+      return { ...turn, state: "failed", error: new ApiError(String(event["message"]), String(event["code"]), 200, requestId) };
+    case "response.output_item.added": {
+      const item = event["item"] as { id: string };
+      return { ...turn, id: item.id };
+    }
+    case "response.mindhost.step":
+      return { ...turn, steps: [...turn.steps, event["step"] as Step] };
+    case "response.output_text.delta":
+      return { ...turn, text: turn.text + String(event["delta"]) };
+    case "response.completed":
+    case "response.incomplete":
+    case "response.failed":
+    case "response.cancelled":
+      return ended(turn, event["response"] as Schemas["Response"], requestId);
+    default:
+      return turn;
+  }
+}
+
+/** The answer as its response ended. */
+export function ended(turn: Turn, response: Schemas["Response"], requestId: string | null): Turn {
+  const item = response.output[0];
+  const at = response.completed_at;
+  if (response.status === "cancelled" || response.error?.code === "cancelled") return { ...turn, at, state: "stopped", error: null };
+  if (response.error) {
+    const { code, message } = response.error;
+    return { ...turn, at, state: "failed", error: turn.error ?? new ApiError(message, code, 200, requestId) };
+  }
+  if (!item) return { ...turn, at, state: "done" };
+  if ("query" in item) return { ...turn, id: item.id, sql: item.query, at, state: "done", chart: chartOf(item) };
+  const { assumptions, follow_up_questions: followUps, truncated, ending } = item;
+  const text = item.content.map((part) => part.text).join("");
+  const basis = { assumptions, followUps, truncated, ending, chart: chartOf(item) };
+  return { ...turn, id: item.id, text, sql: item.sql, at, state: "done", response: response.id, ...basis };
+}

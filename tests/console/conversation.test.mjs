@@ -1,0 +1,159 @@
+// Conversations while an answer is made: left and come back to, stopped, signed out of; and those that cannot go on.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { browser, server } from "./demo.mjs";
+import { PAYLOADS } from "./payloads.mjs";
+import { openPage, signIn, visit } from "./support.mjs";
+import { Vendor } from "./vendor.mjs";
+
+let vendor;
+before(async () => {
+  vendor = await Vendor.start();
+  await vendor.mind(server, "told");
+});
+after(() => vendor.stop());
+
+const answers = (page) => page.locator("article.assistant");
+
+/** Asks the Mind of the scripted vendor. */
+async function ask(page, question, mind = "told") {
+  await page.locator(".mind-choice select").selectOption(mind);
+  await page.getByLabel("Question", { exact: true }).fill(question);
+  await page.keyboard.press("Enter");
+  await page.locator(".said").getByText(question, { exact: true }).waitFor();
+}
+
+test("answer shows its assumptions while it is made and later, and hostile text stays text", async () => {
+  const assumptions = ["Cancelled orders count.", ...PAYLOADS.filter((one) => /onerror|\u202E/.test(one)).slice(0, 5)];
+  vendor.turns = [
+    { call: "run_sql", arguments: { sql: "SELECT count(*) AS orders FROM orders", assumptions } },
+    { words: ["There are ", "**45000**", " orders. ", ...PAYLOADS.map((one) => `${one}\n\n`)], hold: 3 },
+  ];
+  const { page, watch, context } = await openPage(browser, server);
+  await page.exposeFunction("pwned", () => page.evaluate(() => window.reportViolation("a text ran")));
+  await signIn(page, server);
+  await ask(page, "How many orders are there, as far as you know?");
+  await answers(page).locator(".prose strong").getByText("45000").waitFor();
+  await vendor.held();
+  vendor.release();
+  const assumed = page.getByRole("region", { name: "Assumed" });
+  await assumed.getByText("Cancelled orders count.").waitFor();
+  const texts = await assumed.getByRole("listitem").allTextContents();
+  assert(texts.length > 1, `${texts}`);
+  assert(!texts.some((text) => text.includes("\u202E")));
+  const path = new URL(page.url()).pathname;
+  await visit(page, "/console/data");
+  await answers(page).waitFor({ state: "detached" });
+  await visit(page, path);
+  await assumed.getByText("Cancelled orders count.").waitFor();
+  assert.deepEqual(await assumed.getByRole("listitem").allTextContents(), texts);
+  assert.equal(await page.locator("main").locator("img, script, iframe").count(), 0);
+  watch.check();
+  await context.close();
+});
+
+test("answer in words is stopped, and says what it said until then", async () => {
+  vendor.turns = [{ words: ["First words. ", "Last words."], hold: 1 }];
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  await ask(page, "Say something that takes long");
+  await answers(page).getByText("First words.").waitFor();
+  await page.getByRole("button", { name: "Stop", exact: true }).click();
+  await answers(page).getByText("Stopped.").waitFor();
+  await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
+  vendor.release();
+  assert.equal(await answers(page).getByText("Last words.").count(), 0);
+  watch.check();
+  await context.close();
+});
+
+test("answer that is made while another page is shown is waited for, and can be stopped there", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  for (const end of ["waits", "stops"]) {
+    vendor.turns = [{ words: ["Late ", "words."], hold: 0 }];
+    await visit(page, "/console/ask");
+    await ask(page, `What takes long and then ${end === "stops" ? "ends" : end}?`);
+    await vendor.held();
+    await page.waitForFunction(() => /\/ask\/./.test(location.pathname));
+    const path = new URL(page.url()).pathname;
+    await visit(page, "/console/data");
+    await page.getByRole("heading", { name: "Data", exact: true }).waitFor();
+    await visit(page, path);
+    await page.getByText("Still answering …").waitFor();
+    assert.equal(await page.getByText("No answer is stored for this question.").count(), 0);
+    if (end === "stops") await page.getByRole("button", { name: "Stop", exact: true }).click();
+    else vendor.release();
+    await answers(page).getByText(end === "stops" ? "Stopped." : "Late words.").waitFor();
+    await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
+    vendor.release();
+  }
+  watch.check();
+  await context.close();
+});
+
+test("question that is on its way leads nobody back who went to another page", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  await page.route(/\/api\/v1\/conversations$/, async (route) => {
+    if (route.request().method() === "POST") await held;
+    await route.continue();
+  });
+  const begun = page.waitForRequest((one) => one.method() === "POST" && one.url().endsWith("/conversations"));
+  await ask(page, "How many suppliers are there?", "analyst");
+  await begun;
+  await page.getByRole("link", { name: "Data", exact: true }).click();
+  await page.getByRole("heading", { name: "Data", exact: true }).waitFor();
+  const asked = page.waitForRequest((one) => one.url().endsWith("/api/v1/responses"));
+  release();
+  // It is asked all the same, and found in the list of conversations.
+  await asked;
+  assert.equal(new URL(page.url()).pathname, "/console/data");
+  await page.getByRole("link", { name: "Ask", exact: true }).click();
+  await page.getByRole("navigation", { name: "Conversations" }).getByRole("link", { name: /How many suppliers/ }).first().click();
+  await answers(page).locator(".prose").waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("answer ends with the session", async () => {
+  vendor.turns = [{ words: ["Some ", "words."], hold: 1 }];
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  await ask(page, "Say something to nobody");
+  await answers(page).getByText("Some").waitFor();
+  const ended = page.waitForEvent("requestfailed", (one) => one.url().endsWith("/api/v1/responses"));
+  await page.getByText(/Signed in as/).locator("..").click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await ended;
+  await page.getByLabel("API key").waitFor();
+  vendor.release();
+  watch.check();
+  await context.close();
+});
+
+test("conversation of a Mind that is gone is read and not continued", async () => {
+  await server.api("POST", "/minds", { name: "brief", datasources: ["shop"], parameters: { allow_direct_queries: true } });
+  const made = await server.api("POST", "/responses", { model: "brief", input: "How many orders are there?" });
+  await server.api("DELETE", "/minds/brief");
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, `/console/ask/${made.conversation.id}`);
+  await answers(page).locator(".prose").waitFor();
+  await page.getByText(/The Mind brief is gone/).waitFor();
+  assert.equal(await page.getByLabel("Question", { exact: true }).isVisible(), false);
+  await page.getByRole("link", { name: "Begin a new one" }).click();
+  await page.getByLabel("Question", { exact: true }).waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("conversation that does not exist has no field for a question", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, "/console/ask/01a21084-c515-75cd-9849-4589a899d7d5");
+  await page.getByRole("alert").getByText(/Request/).waitFor();
+  assert.equal(await page.getByLabel("Question", { exact: true }).isVisible(), false);
+  watch.check();
+  await context.close();
+});
