@@ -184,6 +184,43 @@ test("key that is limited to some Minds is shown nothing that it is always refus
   await operator.context.close();
 });
 
+test("address that does not exist, or that a role may not open, is a page that does not exist", async () => {
+  const check = async (key, paths) => {
+    const { page, watch, context } = await openPage(browser, server);
+    await signIn(page, server, key, "/console/data");
+    for (const path of paths) {
+      await visit(page, "/console/data");
+      await page.getByRole("heading", { name: "Data", exact: true }).waitFor();
+      await visit(page, `/console${path}`);
+      await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+    }
+    watch.check();
+    await context.close();
+  };
+  await check(await server.keyOf("user"), [
+    "/plugins", "/minds/analyst/policies", "/minds/analyst/feedback", "/minds/analyst/evaluations/new", "/minds/analyst/knowledge/new",
+    "/minds/analyst/knowledge/import", "/operations/keys", "/operations/providers/offline", "/data/shop/files",
+  ]);
+  await check(server.key, ["/minds/analyst/nothing", "/minds/analyst/feedback/more", "/operations/keys/more", "/plugins/connector-sqlite/more", "/data/shop/tables/main.orders/more", "/data/shop/nothing"]);
+});
+
+test("numbers are as the reader's language writes them", async () => {
+  const made = await server.api("POST", "/responses", { model: "analyst", tools: [{ type: "sql_query", query: "SELECT id FROM orders ORDER BY id", max_inline_rows: 1 }] });
+  const { page, watch, context } = await openPage(browser, server, { locale: "de-DE" });
+  await signIn(page, server, server.key, `/console/ask/${made.conversation.id}`);
+  await page.getByText("45.000 rows").waitFor();
+  // Values stay as the server sent them.
+  const grid = page.getByRole("table", { name: "Rows of the result" });
+  await grid.evaluate((grid) => grid.scrollTo(0, grid.scrollHeight));
+  await grid.getByRole("cell", { name: "45000", exact: true }).waitFor();
+  await grid.getByRole("button", { name: "Row 45000 in full" }).getByText("45.000").waitFor();
+  await visit(page, "/console/data/shop/tables/main.orders");
+  await page.getByText(/45\.000 rows/).waitFor();
+  assert.match(await page.locator(".values").allTextContents().then((all) => all.join(" ")), /\d,\d\s%/);
+  watch.check();
+  await context.close();
+});
+
 test("page has a title of its own, and the focus once it is opened", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server, server.key, "/console/data");

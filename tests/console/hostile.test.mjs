@@ -39,7 +39,19 @@ async function checkDom(page, where) {
   const found = await page.evaluate(() => {
     const bad = "script:not([src^='/console/']), img, iframe, object, embed, video, audio, base, meta[http-equiv], link:not([href^='/console/']), form[action], marquee, math, b b, style, svg script, [onerror], [onload], [onclick], [onfocus]";
     const links = [...document.querySelectorAll("a")].map((link) => link.getAttribute("href")).filter((href) => !/^(\/console(\/|$)|\/docs$|#main$)/.test(href));
-    return [...document.querySelectorAll(bad)].map((one) => one.outerHTML.slice(0, 200)).concat(links);
+    // Editors are in shadow roots, which no selector of the document reaches.
+    const roots = [document];
+    for (const root of roots) for (const one of root.querySelectorAll("*")) if (one.shadowRoot) roots.push(one.shadowRoot);
+    // What cannot be seen, or turns the text around it. Joiners belong to many scripts.
+    const unseen = /[\u0000-\u0008\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\u034F\u115F\u1160\u17B4\u17B5\u2800\u3164\uFEFF\uFFA0\u{E0000}-\u{E007F}]/u;
+    const isOwn = (one) => one.closest(".cm-widgetBuffer, textarea, script") !== null;
+    const texts = roots.flatMap((root) => [...root.querySelectorAll("*")].filter((one) => !isOwn(one)).flatMap((one) => [
+      ...[...one.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data),
+      ...["title", "aria-label", "placeholder", "alt"].map((name) => one.getAttribute(name) ?? ""),
+    ])).concat(document.title).filter((text) => unseen.test(text)).map((text) => `cannot be seen: ${JSON.stringify(text.slice(0, 200))}`);
+    // CodeMirror marks the end of a line that has no text with an image of its own, without an address.
+    const marked = roots.flatMap((root) => [...root.querySelectorAll(bad)]).filter((one) => !one.matches("img.cm-widgetBuffer:not([src])"));
+    return marked.map((one) => one.outerHTML.slice(0, 200)).concat(links, texts);
   });
   assert.deepEqual(found, [], where);
 }
@@ -122,6 +134,36 @@ test("every payload as a question, an answer, and a title", async () => {
     const made = await server.api("POST", "/conversations", { items, metadata: { title: PAYLOADS[from].slice(0, 200) } });
     await look(`/console/ask/${made.id}`, (page) => page.locator("article").nth(items.length - 1).waitFor());
   }
+});
+
+test("statement with invisible characters shows them, in an editor and in the answer", async () => {
+  const sql = "SELECT 1 AS a -- \u202Ebackwards \u{E0041} \u3164";
+  await look("/console/ask", (page) => page.getByLabel("In SQL").waitFor(), async (page) => {
+    await page.locator(".mind-choice select").selectOption("hostile");
+    await page.getByLabel("In SQL").check();
+    const editor = page.locator(".composer .cm-content");
+    await editor.click();
+    await page.keyboard.insertText(sql);
+    await editor.getByText("␛U+202E").waitFor();
+    await editor.getByText("␛U+E0041").waitFor();
+    await checkDom(page, "editor");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.locator("article.assistant").last().getByText(/Result|Request/).first().waitFor();
+  });
+});
+
+test("names in dialogs and titles", async () => {
+  const title = "safe\u202Etxt\u2066.exe";
+  const { id } = await server.api("POST", "/conversations", { metadata: { title }, items: [{ type: "message", role: "user", content: title }] });
+  // The list of conversations is loaded with the page.
+  await look("/console/data", (page) => page.getByRole("heading", { name: "Data" }).waitFor());
+  await look(`/console/ask/${id}`, (page) => page.locator(".said").getByText("safe␛U+202E").waitFor(), async (page) => {
+    await page.waitForFunction(() => document.title.startsWith("safe␛U+202E"));
+    await page.getByRole("button", { name: /^Delete the conversation “safe␛U\+202E/ }).first().click();
+    await page.getByRole("dialog").getByText(/safe␛U\+202E/).waitFor();
+    await checkDom(page, "dialog");
+    await page.keyboard.press("Escape");
+  });
 });
 
 test("a Mind's instructions, keys, usage and audit", async () => {

@@ -48,7 +48,8 @@ const markup = [
 ];
 const invisible = [
   "safe\u202Etxt.exe", "\u202Eevil", "\u2066left\u2069", "\u2067right\u2069", "zero\u200Bwidth", "\u200Emark", "\u200Fmark", "\u061Cmark", "so\u00ADft", "bom\uFEFF", "\u0007bell", "\u001B[31mred", "line\u2028break",
-  "del\u007F", "\u0085next", "e\u0301\u0301\u0301\u0301", "ａｄｍｉｎ", "\uD83D\uDE00", "\uFFFE", "अनुच्छेद", "مرحبا", "שלום",
+  "del\u007F", "\u0085next", "e\u0301\u0301\u0301\u0301", "ａｄｍｉｎ", "\uD83D\uDE00", "\uFFFE",
+  "tags\u{E0041}\u{E0042}\u{E007F}", "shape\u206Aswap", "join\u034Fer", "filler\u115F\u1160\u3164\uFFA0", "blank\u2800", "khmer\u17B4\u17B5", "अनुच्छेद", "مرحبا", "שלום",
 ];
 
 export const PAYLOADS = [...scripts, ...handlers, ...links, ...markup, ...invisible];

@@ -52,7 +52,7 @@ test("version is looked at, installed, serves a share, and is rolled back", asyn
   await cardOf(page, "0.1.9").getByRole("button", { name: "Activate …" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("slider").fill("50");
-  await dialog.getByText("50 %").waitFor();
+  await dialog.getByText("50%", { exact: true }).waitFor();
   await dialog.getByLabel("For how many seconds").fill("600");
   await dialog.getByRole("button", { name: "Activate", exact: true }).click();
   await page.getByText("Serves a share of 50").waitFor({ timeout: 60_000 });
@@ -85,6 +85,7 @@ test("version is looked at, installed, serves a share, and is rolled back", asyn
   assert(values[0] === "0 ms" && values.every((one) => /^[\d.,]+ m?s$/.test(one)), `${values}`);
   const times = await figure.locator(".plot-times span").allTextContents();
   assert(times.length === 3 && times.every((one) => /^\d\d:\d\d:\d\d$/.test(one)), `${times}`);
+  assert.match(await figure.locator(".plot-times span").first().getAttribute("title"), /UTC$/);
   assert.deepEqual(await inspect(page, "rollout"), []);
   // What was seen is still there after another page.
   const before = await parts();

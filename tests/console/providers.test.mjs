@@ -61,6 +61,16 @@ test("provider is added with its plugin's form and a secret, changed without it,
   const { connection_data } = await server.api("GET", "/providers/vendor");
   assert.deepEqual(connection_data, { api_key: "********", base_url: address, temperature: 0.5 });
 
+  // A stored secret that the form does not need is removed on request.
+  await page.getByRole("link", { name: "vendor" }).click();
+  await page.getByRole("checkbox", { name: /^Remove the stored one of Api key/ }).check();
+  assert.equal(await secret.isDisabled(), true);
+  assert.deepEqual(await inspect(page, "removal of a secret"), []);
+  await page.getByRole("button", { name: "Test and save" }).click();
+  // This vendor knows nobody without it, so the server stores nothing.
+  await page.getByRole("alert").getByText(/not known to the vendor/).waitFor();
+  assert.equal(asked.at(-1), "/v1/models undefined");
+  await page.getByRole("link", { name: "All providers" }).click();
   await page.getByRole("button", { name: "Delete vendor" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByRole("link", { name: "vendor" }).waitFor({ state: "detached" });

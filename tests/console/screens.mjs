@@ -1,6 +1,7 @@
 // Takes a picture of every page in light, dark and at phone width: `node screens.mjs FOLDER`, or of some:
 // `node screens.mjs FOLDER ask keys`. For eyes, not for a test.
-import { mkdirSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openPage, signIn, startBrowser, startDemo, visit } from "./support.mjs";
 
@@ -9,6 +10,78 @@ const MODES = {
   light: { colorScheme: "light" },
   dark: { colorScheme: "dark" },
   phone: { colorScheme: "light", viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true },
+};
+
+/** The offline model with another version in the manifest that its code says. */
+function newerModel(version) {
+  const built = readFileSync(join(process.env.TEST_PLUGINS, "model-offline.wasm"), "latin1");
+  const old = readFileSync(new URL("../../plugins/model-offline/manifest.json", import.meta.url), "latin1");
+  const next = JSON.stringify({ ...JSON.parse(old), version }).padEnd(old.length);
+  const [described, code, file] = [".json", ".code.wasm", ".wasm"].map((end) => join(server.dir, version + end));
+  writeFileSync(described, next, "latin1");
+  writeFileSync(code, built.replaceAll(old, next), "latin1");
+  execFileSync(process.env.TEST_PROGRAM, ["plugin", "pack", code, "--manifest", described, "--output", file]);
+  return file;
+}
+
+/** The plugin with a version that is not called. */
+async function inQuarantine(route) {
+  const answer = await route.fetch();
+  const plugin = await answer.json();
+  const health = {
+    status: "quarantined", until: null, since: new Date().toISOString(), reason: "it ran out of memory 3 times in 60 s", targets: [],
+    workspaces: [{ workspace: "team", status: "backing_off", until: new Date(Date.now() + 60_000).toISOString(), since: null, reason: "it did not answer in time" }],
+  };
+  await route.fulfill({ response: answer, json: { ...plugin, versions: plugin.versions.map((one) => ({ ...one, health })) } });
+}
+
+/** The plugin with another version, which may do more. */
+async function another(route) {
+  const answer = await route.fetch();
+  const plugin = await answer.json();
+  const wider_rights = [{ name: "network:db.example:5432", description: "Connects to db.example, port 5432." }, { name: "secret:password", description: "Sends the secret `password` to it." }];
+  const newer = { ...plugin.versions[0], version: "0.2.0", digest: "f".repeat(64), status: "installed", reason: "It was not activated yet.", wider_rights };
+  await route.fulfill({ response: answer, json: { ...plugin, versions: [newer, ...plugin.versions] } });
+}
+
+/** What is done on a page before its picture is made. */
+const states = {
+  correction: async (page) => {
+    await page.getByRole("button", { name: "Give the right SQL" }).click();
+    await page.locator(".correction .cm-content").waitFor();
+    await page.locator(".correction").scrollIntoViewIfNeeded();
+  },
+  row: async (page) => {
+    await page.locator("details.result > summary").click();
+    await page.getByRole("radio", { name: "Table" }).check();
+    await page.getByRole("button", { name: "Row 1 in full" }).click();
+  },
+  forget: async (page) => {
+    if (await page.locator(".conversations > summary").isVisible()) await page.locator(".conversations > summary").click();
+    await page.getByRole("button", { name: /^Delete the conversation/ }).first().click();
+  },
+  upload: (page) => page.locator("input[type=file]").setInputFiles([
+    { name: "orders of the first quarter.csv", mimeType: "text/csv", buffer: Buffer.alloc(3_000_000, "1,2\n") },
+    { name: "stores.csv", mimeType: "text/csv", buffer: Buffer.from("id\n") },
+  ]),
+  install: async (page) => {
+    await page.locator("input[type=file]").setInputFiles(join(server.dir, "0.1.9.wasm"));
+    await page.getByRole("button", { name: "Install", exact: true }).scrollIntoViewIfNeeded();
+  },
+  rollout: async (page) => {
+    const ask = () => server.api("POST", "/responses", { model: "analyst", input: "How many orders are there?", store: false });
+    for (let asked = 0; asked < 4; asked++) {
+      await ask();
+      await page.waitForResponse(/\/usage/);
+    }
+    await page.locator(".curve").first().waitFor();
+  },
+  activate: async (page) => {
+    await page.getByRole("button", { name: "Activate …" }).click();
+  },
+  rotate: async (page) => {
+    await page.getByRole("button", { name: /^New text for/ }).first().click();
+  },
 };
 
 const server = await startDemo();
@@ -41,11 +114,26 @@ try {
   const cancelled = { question: "How many orders were cancelled?" };
   const baseline = await evaluate({ ...cancelled, sql: "SELECT count(*) FROM orders WHERE status = 'cancelled'" });
   const evaluation = await evaluate({ ...cancelled, rows: [[0]] }, { question: "How many reviews are there?", sql: "SELECT count(*) FROM reviews" });
+  await server.keyOf("user");
   await server.api("POST", "/datasources", { name: "drawer", engine: "files", connection_data: { path: "drawer" } });
+  await server.api("POST", "/responses/" + asked.id + "/feedback", { rating: "down", comment: "Without cancelled ones." });
+  await server.api("POST", "/minds", { name: "gone", datasources: ["shop"] });
+  const gone = (await server.api("POST", "/responses", { model: "gone", input: "How many orders are there?" })).conversation.id;
+  await server.api("DELETE", "/minds/gone");
+  const plugin = newerModel("0.1.9");
+  // A version that serves half of the calls, until the pictures are made.
+  await fetch(`${server.url}/api/v1/plugins`, { method: "POST", headers: { Authorization: `Bearer ${server.key}`, "Content-Type": "application/wasm" }, body: readFileSync(plugin) });
+  const { versions } = await server.api("GET", "/plugins/model-offline");
+  await server.api("POST", "/plugins/model-offline/activate", { version: versions.find((one) => one.version === "0.1.9").digest, canary: { percent: 50, seconds: 3600 } });
   const pages = {
     ask: "/ask",
     conversation: `/ask/${conversation}`,
     ...Object.fromEntries(Object.entries(charts).map(([name, id]) => [name, `/ask/${id}`])),
+    correction: `/ask/${conversation}`,
+    row: `/ask/${conversation}`,
+    forget: "/ask",
+    gone: `/ask/${gone}`,
+    missing: "/ask/01a21084-c515-75cd-9849-4589a899d7d5",
     data: "/data",
     search: "/data/search?q=order",
     connect: "/data/new",
@@ -54,6 +142,8 @@ try {
     diagram: "/data/shop/diagram",
     connection: "/data/shop/change",
     files: "/data/drawer/files",
+    upload: "/data/drawer/files",
+    typo: "/data/typo",
     minds: "/minds",
     mind: "/minds/manager",
     knowledge: "/minds/analyst/knowledge",
@@ -68,18 +158,24 @@ try {
     evaluation: `/minds/analyst/evaluations/${evaluation}?baseline=${baseline}`,
     question: `/minds/analyst/evaluations/${evaluation}?baseline=${baseline}`,
     plugins: "/plugins",
+    install: "/plugins",
     plugin: "/plugins/connector-sqlite",
+    rollout: "/plugins/model-offline",
+    activate: "/plugins/connector-sqlite",
+    quarantine: "/plugins/connector-sqlite",
     usage: "/operations/usage",
     usage_by_plugin: "/operations/usage?by=plugin&days=90",
     running: "/operations/running",
     keys: "/operations/keys",
     attributes: "/operations/keys",
+    rotate: "/operations/keys",
     providers: "/operations/providers",
     provider: "/operations/providers/new",
     audit: "/operations/audit",
     audit_failed: "/operations/audit?failed=1",
     workspaces: "/operations/workspaces",
     health: "/operations/health",
+    nowhere: "/nowhere",
   };
   for (const [mode, options] of Object.entries(MODES)) {
     mkdirSync(join(folder, mode), { recursive: true });
@@ -89,6 +185,8 @@ try {
     await signIn(page, server);
     for (const [name, path] of Object.entries(pages)) {
       if (names.length > 0 && !names.includes(name)) continue;
+      if (name === "quarantine" || name === "activate") await page.route(/\/plugins\/connector-sqlite$/, name === "activate" ? another : inQuarantine);
+      if (name === "upload") await page.route(/\/files\?name=/, () => undefined);
       await visit(page, `/console${path}`);
       await page.waitForFunction(() => !document.querySelector(".loading") && document.querySelector("main h1"));
       if (name === "connect") await page.getByText("SQLite", { exact: true }).click();
@@ -119,8 +217,12 @@ try {
         await page.getByRole("button", { name: "Add an attribute" }).click();
         await page.getByLabel("Kind of attribute 2").selectOption("texts");
       }
-      await page.waitForLoadState("networkidle");
+      await states[name]?.(page);
+      // What follows something, such as a rollout, is never idle.
+      await page.waitForLoadState("networkidle", { timeout: 3000 }).catch(() => undefined);
       await page.screenshot({ path: join(folder, mode, `${name}.png`) });
+      await page.keyboard.press("Escape");
+      await page.unrouteAll({ behavior: "ignoreErrors" });
     }
     await context.close();
   }

@@ -100,9 +100,22 @@ test("a hundred thousand rows scroll without a long frame", async (t) => {
   await context.close();
 });
 
-test("delta of a long answer is soon on the screen", async (t) => {
+for (const [where, stored] of [["", 0], [" below a hundred stored ones", 100]]) test(`delta of a long answer${where} is soon on the screen`, async (t) => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server);
+  if (stored > 0) {
+    const text = Array.from({ length: 12 }, (_, index) => `- **Point ${index}** of the \`answer\`, with some words behind it.`).join("\n");
+    const { id } = await server.api("POST", "/conversations", { metadata: { title: "Long" } });
+    for (let from = 0; from < stored; from += 10) {
+      const items = Array.from({ length: 10 }, (_, index) => [
+        { type: "message", role: "user", content: `Question ${from + index}` },
+        { type: "message", role: "assistant", content: text },
+      ]);
+      await server.api("POST", `/conversations/${id}/items`, { items: items.flat() });
+    }
+    await visit(page, `/console/ask/${id}`);
+    await page.locator("article.assistant").nth(stored - 1).waitFor();
+  }
   // The stream is made in the page, so that the moment of each arrival is known exactly.
   await page.evaluate(() => {
     const real = window.fetch;

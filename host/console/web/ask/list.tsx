@@ -1,6 +1,7 @@
 // The conversations, newest first, with a search over their questions, answers and statements.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api, isAbort, may, take, type Schemas } from "../lib/api";
+import { api, isAbort, may, take, toError, type ApiError, type Schemas } from "../lib/api";
+import { visible } from "../lib/format";
 import { useAction } from "../lib/load";
 import { Link, go, href } from "../lib/router";
 import { me } from "../lib/session";
@@ -19,7 +20,9 @@ export function Conversations({ current, turn }: { current: string | null; turn:
   const [more, setMore] = useState(true);
   const [text, setText] = useState("");
   const [doomed, setDoomed] = useState<Conversation | null>(null);
-  const action = useAction();
+  const removal = useAction();
+  const [loading, setLoading] = useState(true);
+  const [error, setError] = useState<ApiError | null>(null);
   const titles = useTitles(all);
 
   const [wanted, setWanted] = useState("");
@@ -28,13 +31,20 @@ export function Conversations({ current, turn }: { current: string | null; turn:
   const load = async (after: string | null) => {
     const asked = ++newest.current;
     const query = { limit: PAGE, ...(after && { after }), ...(wanted && { search: wanted }) };
-    const page = await take(api.GET("/api/v1/conversations", { params: { query } }));
-    // What came in the meantime is newer.
-    if (asked !== newest.current) return;
-    setAll((known) => (after ? [...known, ...page.data] : page.data));
-    setMore(page.has_more);
+    setLoading(true);
+    setError(null);
+    try {
+      const page = await take(api.GET("/api/v1/conversations", { params: { query } }));
+      // What came in the meantime is newer.
+      if (asked !== newest.current) return;
+      setAll((known) => (after ? [...known, ...page.data] : page.data));
+      setMore(page.has_more);
+    } catch (thrown) {
+      if (asked === newest.current && !isAbort(thrown)) setError(toError(thrown));
+    }
+    if (asked === newest.current) setLoading(false);
   };
-  useEffect(() => void action.run(() => load(null)), [turn, wanted]);
+  useEffect(() => void load(null), [turn, wanted]);
   useEffect(() => {
     const timer = setTimeout(() => setWanted(text.trim()), PAUSE);
     return () => clearTimeout(timer);
@@ -42,7 +52,7 @@ export function Conversations({ current, turn }: { current: string | null; turn:
 
   const title = (one: Conversation) => one.metadata["title"] ?? titles.get(one.id) ?? "";
   const remove = (one: Conversation) =>
-    action.run(async () => {
+    removal.run(async () => {
       await take(api.DELETE("/api/v1/conversations/{id}", { params: { path: { id: one.id } } }));
       setAll((known) => known.filter((other) => other.id !== one.id));
       setDoomed(null);
@@ -58,7 +68,7 @@ export function Conversations({ current, turn }: { current: string | null; turn:
           type="search" aria-label="Search the conversations" placeholder="Search" maxLength={200} value={text}
           onInput={(event) => setText(event.currentTarget.value)}
         />
-        {action.error && <Failure error={action.error} />}
+        {error && <Failure error={error} retry={() => void load(null)} />}
         <nav aria-label="Conversations">
           <ul>
             {all.map((one) => (
@@ -68,21 +78,22 @@ export function Conversations({ current, turn }: { current: string | null; turn:
                   <span class="muted"><Untrusted text={one.model ?? "no Mind yet"} /> · <Time at={one.created_at} /></span>
                 </Link>
                 {may("delete_conversation") && one.key_id === me.value?.id && (
-                  <button type="button" class="quiet small" aria-label={`Delete the conversation “${title(one)}”`} onClick={() => setDoomed(one)}>✕</button>
+                  <button type="button" class="quiet small" aria-label={`Delete the conversation “${visible(title(one))}”`} onClick={() => setDoomed(one)}>✕</button>
                 )}
               </li>
             ))}
           </ul>
-          {all.length === 0 && !action.busy && <p class="muted">{wanted ? "Nothing found." : "None yet."}</p>}
+          {all.length === 0 && !loading && !error && <p class="muted">{wanted ? "Nothing found." : "None yet."}</p>}
           {more && all.length > 0 && (
-            <button type="button" class="small" disabled={action.busy} onClick={() => void action.run(() => load(all[all.length - 1]!.id))}>Older ones</button>
+            <button type="button" class="small" disabled={loading} onClick={() => void load(all[all.length - 1]!.id)}>Older ones</button>
           )}
         </nav>
       </div>
       {doomed && (
-        <Confirm title="Delete this conversation?" action="Delete" busy={action.busy} close={() => setDoomed(null)} confirm={() => void remove(doomed)}>
+        <Confirm title="Delete this conversation?" action="Delete" busy={removal.busy} close={() => { setDoomed(null); removal.clear(); }} confirm={() => void remove(doomed)}>
           <p><Untrusted text={title(doomed)} /></p>
           <p class="muted">Its messages are deleted with it. This cannot be undone.</p>
+          {removal.error && <Failure error={removal.error} />}
         </Confirm>
       )}
     </details>

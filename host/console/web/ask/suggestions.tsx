@@ -1,6 +1,7 @@
 // Questions to begin with, made of the Mind's own tables.
 import { api, take, type Schemas } from "../lib/api";
 import { useLoad } from "../lib/load";
+import { Untrusted } from "../ui/text";
 
 type Mind = Schemas["Mind"];
 
@@ -34,7 +35,7 @@ export function Suggestions({ mind, ask }: { mind: Mind; ask: (text: string) => 
   return (
     <ul class="suggestions" aria-label="Suggestions">
       {loaded.data?.map((text) => (
-        <li key={text}><button type="button" onClick={() => ask(text)}><bdi>{text}</bdi></button></li>
+        <li key={text}><button type="button" onClick={() => ask(text)}><Untrusted text={text} /></button></li>
       ))}
     </ul>
   );

@@ -50,6 +50,15 @@ function Privacy({ values, change }: { values: { send_values: boolean; send_rows
   );
 }
 
+/** Reads the catalog of a new datasource, and gives the page that it begins with. */
+async function begin(name: string): Promise<string> {
+  // A directory may be connected before there is a file in it.
+  const files = may("list_files") ? await filesOf(name) : false;
+  if (files !== false && files.length === 0) return href("data", name, "files");
+  await take(api.POST("/api/v1/datasources/{name}/catalog/refresh", { params: { path: { name } }, body: {} }));
+  return datasourceAddress(name);
+}
+
 export function NewDatasource() {
   const engines = useLoad((signal) => take(api.GET("/api/v1/engines", { signal })), []);
   const [engine, setEngine] = useState<string | null>(null);
@@ -63,11 +72,8 @@ export function NewDatasource() {
     void run(async () => {
       const body = { name, engine: engine!, description, connection_data: values as Body["connection_data"], ...privacy };
       await take(api.POST("/api/v1/datasources", { body }));
-      // A directory may be connected before there is a file in it.
-      const files = may("list_files") ? await filesOf(name) : false;
-      if (files !== false && files.length === 0) return go(href("data", name, "files"));
-      await take(api.POST("/api/v1/datasources/{name}/catalog/refresh", { params: { path: { name } }, body: {} }));
-      go(datasourceAddress(name));
+      // It is connected: if the rest fails, its page says what is missing, and sending the form again would only fail.
+      go(await begin(name).catch(() => datasourceAddress(name)));
     });
   };
   return (

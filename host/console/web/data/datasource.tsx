@@ -60,6 +60,7 @@ export function DatasourcePage({ name, view, table }: { name: string; view: stri
         {(catalog) => (
           <>
             <Run catalog={catalog} />
+            {files.error && view !== "files" && <Failure error={files.error} retry={files.reload} />}
             <nav class="tabs" aria-label="Views">
               <Link to={datasourceAddress(name)} aria-current={current("tables")}>Tables</Link>
               <Link to={href("data", name, "diagram")} aria-current={current("diagram")}>Diagram</Link>

@@ -35,7 +35,7 @@ export function Editable({ label, text, may, save }: Props) {
   return (
     <form class="stack tight" onSubmit={submit} onKeyDown={(event) => event.key === "Escape" && setDraft(null)}>
       <textarea
-        aria-label={label} rows={2} value={draft} ref={field}
+        aria-label={visible(label)} rows={2} value={draft} ref={field}
         onInput={(event) => setDraft(event.currentTarget.value)}
       />
       {error && <Failure error={error} />}

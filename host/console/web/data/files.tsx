@@ -1,7 +1,7 @@
 // The files of a datasource that reads a directory: what is there, more of them, fewer of them.
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, api, may, take, type Schemas } from "../lib/api";
-import { bytes, plural } from "../lib/format";
+import { bytes, plural, visible } from "../lib/format";
 import { useAction, type Loaded } from "../lib/load";
 import { Confirm } from "../ui/dialog";
 import { Drop } from "../ui/drop";
@@ -80,9 +80,9 @@ function Upload({ transfer: { id, file, state, sent, error } }: { transfer: Tran
         {!isOver && <button type="button" class="small" onClick={() => stop(id)}>Stop<span class="hidden"> <Untrusted text={file.name} /></span></button>}
         {state === "failed" && error?.code === "name_taken" && <button type="button" class="small" onClick={() => again(id, true)}>Replace the file that is there</button>}
         {(state === "stopped" || (state === "failed" && error?.code !== "name_taken")) && <button type="button" class="small" onClick={() => again(id, false)}>Try again</button>}
-        {isOver && <button type="button" class="small quiet" aria-label={`Take ${file.name} off the list`} onClick={() => dismiss(id)}>✕</button>}
+        {isOver && <button type="button" class="small quiet" aria-label={`Take ${visible(file.name)} off the list`} onClick={() => dismiss(id)}>✕</button>}
       </div>
-      {state === "sending" && <Progress label={`Upload of ${file.name}`} value={isSent ? undefined : sent / file.size} />}
+      {state === "sending" && <Progress label={`Upload of ${visible(file.name)}`} value={isSent ? undefined : sent / file.size} />}
       {error && <Failure error={error} />}
     </li>
   );
@@ -112,7 +112,7 @@ function List({ name, files, deleted }: { name: string; files: StoredFile[]; del
                 <th scope="row"><Untrusted text={one.name} /></th>
                 <td class="right">{bytes(one.bytes)}</td>
                 <td><Time at={one.modified_at} /></td>
-                <td class="right">{may("delete_file") && <button type="button" class="small danger" aria-label={`Delete ${one.name}`} onClick={() => setDoomed(one.name)}>Delete</button>}</td>
+                <td class="right">{may("delete_file") && <button type="button" class="small danger" aria-label={`Delete ${visible(one.name)}`} onClick={() => setDoomed(one.name)}>Delete</button>}</td>
               </tr>
             ))}
           </tbody>

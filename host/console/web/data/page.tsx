@@ -12,5 +12,6 @@ export function DataPage({ path }: { path: string[] }) {
   if (name === "new" && path.length === 1) return may("create_datasource") ? <NewDatasource /> : <NotFound />;
   if (name === "search" && path.length === 1) return <SearchPage />;
   if (view === "change") return may("patch_datasource") ? <ChangeDatasource key={name} name={name} /> : <NotFound />;
+  if (path.length > (view === "tables" ? 3 : 2)) return <NotFound />;
   return <DatasourcePage key={name} name={name} view={view} table={table ?? null} />;
 }

@@ -61,8 +61,9 @@ export function SearchPage() {
           <Progress label="Loading the catalogs" value={reading.of === null ? undefined : reading.done / reading.of} />
         </div>
       )}
+      {minds.error && <Failure error={minds.error} retry={minds.reload} />}
       {reading.errors.map((error, index) => <Failure key={index} error={error} />)}
-      {text !== "" && <Hits text={text} minds={(minds.data ?? []).map((one) => one.name)} isOver={isOver && minds.data !== null} />}
+      {text !== "" && <Hits text={text} minds={(minds.data ?? []).map((one) => one.name)} isOver={isOver && (minds.data !== null || minds.error !== null)} />}
       {isOver && <p class="muted">{plural(catalogs.value.size, "catalog")} searched, as they were when this page loaded them. <button type="button" class="link" onClick={again}>Load them again</button></p>}
     </div>
   );
@@ -78,7 +79,7 @@ function Hits({ text, minds, isOver }: { text: string; minds: string[]; isOver: 
     <>
       <p role="status">
         {plural(all.length, "match", "matches")}{!isOver && " so far"}
-        {all.length > SHOWN && <span class="muted">; the best {SHOWN} are shown, {number(all.length - SHOWN)} more are not</span>}
+        {all.length > SHOWN && <span class="muted">; the best {number(SHOWN)} are shown, {number(all.length - SHOWN)} more are not</span>}
       </p>
       {(Object.keys(TITLES) as Kind[]).filter((kind) => groups.has(kind)).map((kind) => (
         <section key={kind} class="stack tight" aria-label={TITLES[kind]}>

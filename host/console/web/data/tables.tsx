@@ -45,7 +45,7 @@ export function Tables({ name, catalog }: { name: string; catalog: Catalog }) {
                 <td>
                   <Link to={href("data", name, "tables", tableName(table))}><Untrusted text={table.name} /></Link>{" "}
                   {table.type !== "TABLE" && <Badge>{table.type.toLowerCase()}</Badge>} <State table={table} />
-                  {where && <div class="muted">{where}</div>}
+                  {where && <div class="muted"><Untrusted text={where} /></div>}
                 </td>
                 <td>{table.description ? <Untrusted text={table.description} /> : <span class="muted">—</span>}</td>
                 <td class="right" title={number(table.row_count)}>{table.row_count_known ? brief(table.row_count) : <span class="muted">?</span>}</td>
@@ -55,7 +55,7 @@ export function Tables({ name, catalog }: { name: string; catalog: Catalog }) {
           </tbody>
         </table>
       </div>
-      {hits.length > SHOWN && <p class="muted">The first {SHOWN} are shown. Search for the others.</p>}
+      {hits.length > SHOWN && <p class="muted">The first {number(SHOWN)} are shown. Search for the others.</p>}
     </>
   );
 }

@@ -1,6 +1,7 @@
 // Knowledge from a YAML document: dropped, chosen or pasted. If one entry is wrong, nothing is stored.
 import { useState } from "preact/hooks";
 import { send, type Schemas } from "../lib/api";
+import { number } from "../lib/format";
 import { useAction } from "../lib/load";
 import { Link, href } from "../lib/router";
 import { Confirm } from "../ui/dialog";
@@ -50,7 +51,7 @@ export function Import({ name }: { name: string }) {
         <input type="checkbox" checked={replaces} onChange={(event) => setReplaces(event.currentTarget.checked)} />
         <span>Also delete what the document does not have</span>
       </label>
-      {done && <p class="notice" role="status">Done: {done.created} created, {done.updated} updated, {done.unchanged} unchanged, {done.deleted} deleted.</p>}
+      {done && <p class="notice" role="status">Done: {number(done.created)} created, {number(done.updated)} updated, {number(done.unchanged)} unchanged, {number(done.deleted)} deleted.</p>}
       <div class="actions"><button type="submit" class="primary" disabled={busy || text.trim() === ""}>{busy ? "Checking …" : "Import"}</button></div>
       {asked && (
         <Confirm title="Delete the rest?" action="Import and delete" busy={busy} close={() => setAsked(false)} confirm={start}>

@@ -1,7 +1,7 @@
 // What a Mind was taught, by kind.
 import { useState } from "preact/hooks";
 import { api, may, send, take, type Schemas } from "../lib/api";
-import { plural } from "../lib/format";
+import { number, plural } from "../lib/format";
 import { useAction, useLoad } from "../lib/load";
 import { Link, go, href, query } from "../lib/router";
 import { save } from "../lib/save";
@@ -84,8 +84,8 @@ function List({ name, all }: { name: string; all: Entry[] }) {
         </select>
       </div>
       <p class="muted" role="status">
-        {found.length === all.length ? plural(all.length, "entry", "entries") : `${found.length} of ${plural(all.length, "entry", "entries")}`}
-        {stale > 0 && ` · ${stale} stale, which no model is told`}
+        {found.length === all.length ? plural(all.length, "entry", "entries") : `${number(found.length)} of ${plural(all.length, "entry", "entries")}`}
+        {stale > 0 && ` · ${number(stale)} stale, which no model is told`}
       </p>
       {(Object.keys(KINDS) as Kind[]).map((kind) => {
         const some = found.slice(0, most).filter((one) => one.kind === kind);

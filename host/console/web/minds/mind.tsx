@@ -1,6 +1,7 @@
 // Makes a Mind, shows one, and changes it.
 import { useState } from "preact/hooks";
 import { api, may, take, type Schemas } from "../lib/api";
+import { visible } from "../lib/format";
 import { useAction, useLoad } from "../lib/load";
 import { Link, go, href } from "../lib/router";
 import { Confirm } from "../ui/dialog";
@@ -100,7 +101,7 @@ function MindForm({ mind, datasources, providers }: FormProps) {
         <Field label="Provider">
           {(id) => (
             <select id={id} value={provider} onChange={(event) => setProvider(event.currentTarget.value)}>
-              {providers.map((one) => <option key={one.name} value={one.name}>{one.name}</option>)}
+              {providers.map((one) => <option key={one.name} value={one.name}>{visible(one.name)}</option>)}
             </select>
           )}
         </Field>

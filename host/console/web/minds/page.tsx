@@ -32,7 +32,8 @@ export function MindsPage({ path: [name, view = "", ...rest] }: { path: string[]
   if (name === undefined) return <Minds />;
   if (name === "new" && view === "") return may("create_mind") ? <NewMind /> : <NotFound />;
   const views = VIEWS.filter((one) => one.shown());
-  const current = views.find((one) => one.path === view) ?? views[0]!;
+  const current = views.find((one) => one.path === view);
+  if (!current || !mayOpen(view, rest)) return <NotFound />;
   return (
     <div class="page narrow" key={name}>
       <Head title={<Untrusted text={name} />} up={<Link to={href("minds")}>Minds</Link>}>
@@ -48,6 +49,15 @@ export function MindsPage({ path: [name, view = "", ...rest] }: { path: string[]
   );
 }
 
+/** Whether there is such a page of a view, and the key may open it. */
+function mayOpen(view: string, rest: string[]): boolean {
+  if (view === "knowledge" && rest[0] === "new") return may("create_knowledge");
+  if (view === "knowledge" && rest[0] === "import") return may("import_knowledge");
+  if (view === "evaluations" && rest[0] === "new") return may("start_evaluation");
+  const parts = view === "" || view === "feedback" ? 0 : view === "policies" ? 2 : 1;
+  return rest.length === 0 || rest.length === parts;
+}
+
 function View({ name, view, rest: [first, second] }: { name: string; view: string; rest: string[] }) {
   if (view === "policies") {
     return first === undefined ? <Policies name={name} /> : <PolicyPage key={`${first}/${second}`} name={name} datasource={first} table={second ?? ""} />;
@@ -55,11 +65,11 @@ function View({ name, view, rest: [first, second] }: { name: string; view: strin
   if (view === "feedback") return <FeedbackList name={name} />;
   if (view === "evaluations") {
     if (first === undefined) return <Evaluations name={name} />;
-    if (first === "new" && may("start_evaluation")) return <StartEvaluation name={name} />;
+    if (first === "new") return <StartEvaluation name={name} />;
     return <EvaluationPage key={first} name={name} id={first} />;
   }
   if (view !== "knowledge") return <Settings name={name} />;
   if (first === undefined) return <Knowledge name={name} />;
-  if (first === "import" && may("import_knowledge")) return <Import name={name} />;
+  if (first === "import") return <Import name={name} />;
   return <EntryPage key={first} name={name} id={first === "new" ? null : first} />;
 }

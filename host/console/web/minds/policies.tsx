@@ -1,6 +1,7 @@
 // What the callers of a Mind see of each table.
 import { useState } from "preact/hooks";
 import { api, may, take } from "../lib/api";
+import { visible } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { Link, go, href } from "../lib/router";
 import { tableName } from "../data/addresses";
@@ -50,7 +51,7 @@ function Choose({ name, tables }: { name: string; tables: [string, string][] }) 
       <Field label="Table without a policy">
         {(id) => (
           <select id={id} value={index} onChange={(event) => setIndex(Number(event.currentTarget.value))}>
-            {tables.map(([source, table], index) => <option key={`${source}/${table}`} value={index}>{source} · {table}</option>)}
+            {tables.map(([source, table], index) => <option key={`${source}/${table}`} value={index}>{visible(`${source} · ${table}`)}</option>)}
           </select>
         )}
       </Field>

@@ -1,7 +1,7 @@
 // What a caller sees of a table, with the policies as they would be: before they are saved.
 import { useState } from "preact/hooks";
 import { api, may, take, type Schemas } from "../lib/api";
-import { plural } from "../lib/format";
+import { number, plural, visible } from "../lib/format";
 import { useAction, useLoad } from "../lib/load";
 import { AttributeFields, ofKey, toAttributes, type Attribute } from "../operations/attributes";
 import { Cell } from "../ask/cell";
@@ -27,8 +27,11 @@ export function attributesText(of: Schemas["BTreeMap"]): string {
 
 export function Preview({ name, datasource, table, draft }: Props) {
   const [fields, setFields] = useState<Attribute[]>([]);
-  const [shown, setShown] = useState<[string, Seen] | null>(null);
+  const [shown, setShown] = useState<{ by: string; attributes: string; seen: Seen } | null>(null);
   const { busy, error, run } = useAction();
+  // What the rows depend on: of another policy, or other attributes, they would say what is not so.
+  const by = JSON.stringify([draft, fields]);
+  const isStale = shown !== null && shown.by !== by;
   const show = (event: Event) => {
     event.preventDefault();
     setShown(null);
@@ -38,7 +41,7 @@ export function Preview({ name, datasource, table, draft }: Props) {
       const policies = isEmpty(draft) ? others : [draft, ...others];
       const body = { datasource, table, attributes, policies };
       const seen = await take(api.POST("/api/v1/minds/{name}/policies/preview", { params: { path: { name } }, body }));
-      setShown([attributesText(attributes), seen]);
+      setShown({ by, attributes: attributesText(attributes), seen });
     });
   };
   return (
@@ -51,7 +54,8 @@ export function Preview({ name, datasource, table, draft }: Props) {
         <div><button type="submit" disabled={busy}>{busy ? "Asking …" : "Show"}</button></div>
       </form>
       {error && <Failure error={error} />}
-      {shown && <Rows attributes={shown[0]} seen={shown[1]} />}
+      {isStale && <p class="muted" role="status">The policy or the attributes changed since the rows were shown. Show them again.</p>}
+      {shown && !isStale && <Rows attributes={shown.attributes} seen={shown.seen} />}
     </section>
   );
 }
@@ -59,6 +63,7 @@ export function Preview({ name, datasource, table, draft }: Props) {
 /** Takes the attributes of a key that exists. */
 function FromKey({ choose }: { choose: (fields: Attribute[]) => void }) {
   const keys = useLoad((signal) => take(api.GET("/api/v1/keys", { signal })), []);
+  if (keys.error) return <Failure error={keys.error} retry={keys.reload} />;
   const some = (keys.data ?? []).filter((one) => Object.keys(one.attributes).length > 0 && one.revoked_at === null);
   if (some.length === 0) return null;
   return (
@@ -66,7 +71,7 @@ function FromKey({ choose }: { choose: (fields: Attribute[]) => void }) {
       {(id) => (
         <select id={id} onChange={(event) => choose(ofKey(some.find((one) => one.id === event.currentTarget.value)?.attributes ?? {}))}>
           <option value="">—</option>
-          {some.map((one) => <option key={one.id} value={one.id}>{one.name} ({one.role})</option>)}
+          {some.map((one) => <option key={one.id} value={one.id}>{visible(one.name)} ({one.role})</option>)}
         </select>
       )}
     </Field>
@@ -78,7 +83,7 @@ function Rows({ attributes, seen }: { attributes: string; seen: Seen }) {
   return (
     <div class="stack tight">
       <p role="status">
-        With <Untrusted text={attributes} max={400} />: {plural(seen.total, "row")}{more && `, the first ${seen.data.length} of them here`}, {plural(seen.column_names.length, "column")}.
+        With <Untrusted text={attributes} max={400} />: {plural(seen.total, "row")}{more && `, the first ${number(seen.data.length)} of them here`}, {plural(seen.column_names.length, "column")}.
       </p>
       <div class="scroll preview" tabIndex={0} role="region" aria-label="Rows that the caller sees">
         <table>

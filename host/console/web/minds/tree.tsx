@@ -69,7 +69,7 @@ function Tables({ name, chosen, set }: { name: string; chosen: string[] | null |
   const schemas = Map.groupBy(shown, (table: Table) => table.schema);
   return (
     <div class="tree-tables">
-      {all.length > 12 && <input type="search" aria-label={`Search tables of ${name}`} placeholder="Search" value={text} onInput={(event) => setText(event.currentTarget.value)} />}
+      {all.length > 12 && <input type="search" aria-label={`Search tables of ${visible(name)}`} placeholder="Search" value={text} onInput={(event) => setText(event.currentTarget.value)} />}
       {[...schemas].map(([schema, tables]) => {
         const ids = tables.map(tableName);
         const on = ids.filter(isOn).length;

@@ -1,6 +1,6 @@
 // Who did what, newest first. The address holds the filters, so a link shows another admin the same.
 import { api, may, take, type Schemas } from "../lib/api";
-import { plural, visible } from "../lib/format";
+import { number, plural, visible } from "../lib/format";
 import { useAction, useLoad } from "../lib/load";
 import { chosen, go, query } from "../lib/router";
 import { Failure } from "../ui/failure";
@@ -83,18 +83,19 @@ function Table({ all }: { all: Entry[] }) {
   const isFiltered = onlyFailed || word !== "";
   return (
     <>
-      <p class="muted" role="status">{isFiltered ? `${plural(found.length, "entry", "entries")} of ${all.length} that are loaded` : plural(all.length, "entry", "entries")}</p>
+      <p class="muted" role="status">{isFiltered ? `${plural(found.length, "entry", "entries")} of ${number(all.length)} that are loaded` : plural(all.length, "entry", "entries")}</p>
       <div class="card flush scroll" tabIndex={0} role="region" aria-label="Audit trail">
         <table>
-          <thead><tr><th scope="col">When</th><th scope="col">Key</th><th scope="col">What</th><th scope="col">On</th><th scope="col">Answer</th></tr></thead>
+          <thead><tr><th scope="col">When</th><th scope="col">Key</th><th scope="col">What</th><th scope="col">On</th><th scope="col">Answer</th><th scope="col">Request</th></tr></thead>
           <tbody>
             {found.map((one) => (
-              <tr key={one.id} title={one.request_id ? `Request ${one.request_id}` : undefined}>
+              <tr key={one.id}>
                 <td><Time at={one.created_at} /></td>
                 <td><Untrusted text={nameOf(one)} /></td>
                 <td><code><Untrusted text={one.action} /></code></td>
                 <td><Untrusted text={objectOf(one)} /></td>
                 <td>{one.status !== null && <Badge tone={isFailed(one) ? "bad" : "good"}>{one.status}</Badge>}</td>
+                <td>{one.request_id !== null && <code class="request"><Untrusted text={one.request_id} /></code>}</td>
               </tr>
             ))}
           </tbody>

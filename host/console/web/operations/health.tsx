@@ -1,4 +1,5 @@
 import { api, may, take } from "../lib/api";
+import { number } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { usageOf } from "../lib/plugin_usage";
 import { Link, href } from "../lib/router";
@@ -44,7 +45,7 @@ function Plugins() {
                   <td><Link to={href("plugins", usage.plugin)}><Untrusted text={usage.plugin} /></Link></td>
                   <td><Untrusted text={one.version} /></td>
                   <td><HealthBadge health={one.health} /> {one.health.reason && <span class="muted"><Untrusted text={one.health.reason} /></span>}</td>
-                  <td class="right">{one.instances}</td>
+                  <td class="right">{number(one.instances)}</td>
                 </tr>
               )))}
             </tbody>

@@ -148,9 +148,10 @@ function NewKey({ close, made }: { close: () => void; made: (text: string) => vo
             </select>
           )}
         </Field>
+        {all.error && <Failure error={all.error} retry={all.reload} />}
         {all.data && all.data.length > 0 && (
           <fieldset class="stack tight">
-            <legend>Only these Minds <span class="muted">none chosen: all</span></legend>
+            <legend>Only these Minds <span class="muted">none chosen: all{me.value?.minds && ", which your key cannot give"}</span></legend>
             {all.data.map((one) => (
               <label key={one.name} class="check">
                 <input type="checkbox" checked={minds.includes(one.name)} onChange={(event) => flip(one.name, event.currentTarget.checked)} />

@@ -29,7 +29,8 @@ const VIEWS: { path: string; title: string; view: View; shown: () => boolean }[]
 export function OperationsPage({ path: [name, ...rest] }: { path: string[] }) {
   const views = VIEWS.filter((one) => one.shown());
   const current = name === undefined ? views[0] : views.find((one) => one.path === name);
-  if (!current) return <NotFound />;
+  // Only providers have pages of their own below.
+  if (!current || rest.length > (current.path === "providers" ? 2 : 0)) return <NotFound />;
   const View = current.view;
   return (
     <div class="page">

@@ -1,9 +1,11 @@
 import { useState } from "preact/hooks";
 import { api, may, take, type Schemas } from "../lib/api";
+import { visible } from "../lib/format";
 import { useAction, useLoad } from "../lib/load";
 import { Link, href } from "../lib/router";
 import { Confirm } from "../ui/dialog";
 import { Failure } from "../ui/failure";
+import { NotFound } from "../ui/not_found";
 import { Badge, Load } from "../ui/page";
 import { Untrusted } from "../ui/text";
 import { ChangeProvider, NewProvider, providerAddress } from "./provider_form";
@@ -15,6 +17,7 @@ export function Providers({ path }: { path: string[] }) {
   const [name] = path;
   if (name === undefined) return <ProviderList />;
   if (name === "new" && path.length === 1) return <NewProvider />;
+  if (!may("patch_provider")) return <NotFound />;
   return <ChangeProvider key={name} name={name} />;
 }
 
@@ -50,8 +53,8 @@ function ProviderList() {
                   <h2>{may("patch_provider") ? <Link to={providerAddress(one.name)}><Untrusted text={one.name} /></Link> : <Untrusted text={one.name} />}</h2>
                   {one.default && <Badge tone="good">new Minds use it</Badge>}
                   <span class="grow" />
-                  {!one.default && may("patch_provider") && <button type="button" class="small" aria-label={`Use for new Minds: ${one.name}`} disabled={busy} onClick={() => choose(one.name)}>Use for new Minds</button>}
-                  {may("delete_provider") && <button type="button" class="small danger" aria-label={`Delete ${one.name}`} onClick={() => setDoomed(one)}>Delete</button>}
+                  {!one.default && may("patch_provider") && <button type="button" class="small" aria-label={`Use for new Minds: ${visible(one.name)}`} disabled={busy} onClick={() => choose(one.name)}>Use for new Minds</button>}
+                  {may("delete_provider") && <button type="button" class="small danger" aria-label={`Delete ${visible(one.name)}`} onClick={() => setDoomed(one)}>Delete</button>}
                 </div>
                 <p class="muted"><Untrusted text={one.plugin} /> · <Untrusted text={one.description || "No description."} /></p>
               </li>

@@ -31,12 +31,12 @@ export function Usage() {
         <span class="muted grow">Days are in UTC.</span>
         <label class="row"><span class="muted">Period</span>
           <select class="auto" value={period} onChange={(event) => go(chosen({ days: event.currentTarget.value }), true)}>
-            {PERIODS.map((one) => <option key={one} value={one}>{one} days</option>)}
+            {PERIODS.map((one) => <option key={one} value={one}>{number(one)} days</option>)}
           </select>
         </label>
       </div>
       <Load of={loaded}>
-        {(days) => days.data.length === 0 ? <Empty title={`Nothing was used in the last ${period} days`} /> : <><Total days={days} /><Grouped days={days} from={from} /></>}
+        {(days) => days.data.length === 0 ? <Empty title={`Nothing was used in the last ${number(period)} days`} /> : <><Total days={days} /><Grouped days={days} from={from} /></>}
       </Load>
     </>
   );

@@ -1,6 +1,7 @@
 // Activates a version: at once, or for a share of the calls first. What it may do beyond the old one is accepted by name.
 import { useId, useState } from "preact/hooks";
 import { api, take, type Schemas } from "../lib/api";
+import { percent as shareOf } from "../lib/format";
 import { useAction } from "../lib/load";
 import { Dialog } from "../ui/dialog";
 import { Failure } from "../ui/failure";
@@ -39,7 +40,7 @@ export function Activate({ name, version, close, changed }: { name: string; vers
           {(id, help) => (
             <div class="row">
               <input id={id} aria-describedby={help} type="range" class="grow" min={0} max={100} step={5} value={percent} onInput={(event) => setPercent(event.currentTarget.valueAsNumber)} />
-              <output id={shown} for={id} class="share">{percent} %</output>
+              <output id={shown} for={id} class="share">{shareOf(percent / 100)}</output>
             </div>
           )}
         </Field>

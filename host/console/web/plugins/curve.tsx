@@ -1,6 +1,6 @@
 // Two curves over the same time: the version that served until now, and the new one. While a version is not called its
 // curve has a gap.
-import { clock } from "../lib/format";
+import { clock, utc } from "../lib/format";
 import { PLOT_HEIGHT, PLOT_WIDTH, Plot, ticks } from "../ui/plot";
 import type { Mark, Point, Value } from "./samples";
 
@@ -53,18 +53,18 @@ export function Curve({ title, from, points, marks, of, show, least, nameOf }: C
       <Plot
         label={[`${title}: old ${newest("old")}, new ${newest("new")}, at most ${show(Math.max(0, ...all))}`, ...stages].join("; ")}
         values={values.map(show)}
-        times={[from, (from + until) / 2, until].map((one) => clock(new Date(one)))}
+        times={[from, (from + until) / 2, until].map((one) => ({ text: clock(new Date(one)), title: utc(new Date(one)) }))}
       >
         {marks.map((one) => (
           <g key={one.at}>
-            <title>{nameOf(one.stage)}</title>
+            <title>{`${nameOf(one.stage)} from ${utc(new Date(one.at))}`}</title>
             <line class="mark" x1={x(one.at)} x2={x(one.at)} y1={0} y2={PLOT_HEIGHT} />
           </g>
         ))}
         <path class="old" d={path("old")} />
         <path class="new" d={path("new")} />
       </Plot>
-      {stages.length > 0 && <p class="muted mark-of">{stages.join("; ")}</p>}
+      {stages.length > 0 && <p class="muted mark-of" title={marks.map((one) => utc(new Date(one.at))).join("; ")}>{stages.join("; ")}</p>}
     </figure>
   );
 }

@@ -1,4 +1,5 @@
 import { api, may, take, type Schemas } from "../lib/api";
+import { number } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { Link, href } from "../lib/router";
 import { Badge, Head, Load } from "../ui/page";
@@ -34,7 +35,7 @@ function Card({ plugin }: { plugin: Schemas["Plugin"] }) {
       <p>
         {serving ? <Badge tone="good">serves <Untrusted text={serving.version ?? ""} /></Badge> : <Badge tone="warn">does not serve</Badge>}{" "}
         {rollout && <Badge tone="busy">{rollout.stage}: <Untrusted text={rollout.version} /></Badge>}{" "}
-        {plugin.versions.length > 1 && <Badge>{plugin.versions.length} versions</Badge>}
+        {plugin.versions.length > 1 && <Badge>{number(plugin.versions.length)} versions</Badge>}
       </p>
     </Link>
   );

@@ -119,7 +119,7 @@ export function Rollouts({ rollouts }: { rollouts: Rollout[] }) {
                   <Badge tone={one.stage === "completed" ? "good" : "bad"}>{WORDS[one.stage]}</Badge>
                   {one.reason && <p class="muted"><Untrusted text={one.reason} max={600} /></p>}
                 </td>
-                <td>{one.checks.filter((check) => check.outcome === "passed").length} of {one.checks.length} passed</td>
+                <td>{number(one.checks.filter((check) => check.outcome === "passed").length)} of {number(one.checks.length)} passed</td>
                 <td><Served figures={one.candidate} /></td>
               </tr>
             ))}

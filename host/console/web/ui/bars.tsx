@@ -44,7 +44,7 @@ export function Bars({ title, bars, show, marks, hasTable = true }: BarsProps) {
         <strong>{title}</strong>
         {marks && <span class="swatch bad">{marks}</span>}
       </figcaption>
-      <Plot label={`${title} by day, from ${days[0]} to ${days[2]}; the most on ${said(most)}`} values={values.map(show)} times={days}>
+      <Plot label={`${title} by day, from ${days[0]} to ${days[2]}; the most on ${said(most)}`} values={values.map(show)} times={days.map((text) => ({ text }))}>
         {bars.map((one, index) => {
           const x = (index + (1 - FILLED) / 2) * room;
           const [all, marked] = [height(one.value), height(one.marked ?? 0)];

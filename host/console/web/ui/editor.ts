@@ -6,7 +6,6 @@ import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { Compartment, EditorState } from "@codemirror/state";
 import { EditorView, highlightSpecialChars, keymap, placeholder } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { INVISIBLE, codeOf } from "../lib/format";
 
 export type { SQLNamespace };
 export const DIALECTS = {
@@ -50,12 +49,14 @@ interface Options {
   submit?: (() => void) | undefined;
   /** What an empty editor says. */
   hint?: string | undefined;
+  /** Characters that are shown as text. Given, so that this file needs no other of the console. */
+  marks: { pattern: RegExp; show: (code: number) => string };
 }
 
-function special(code: number): HTMLElement {
+function markOf(text: string): HTMLElement {
   const mark = document.createElement("span");
   mark.className = "cm-specialChar";
-  mark.textContent = mark.title = codeOf(code);
+  mark.textContent = mark.title = text;
   return mark;
 }
 
@@ -65,7 +66,7 @@ export class Editor {
   readonly #view: EditorView;
   readonly #language = new Compartment();
 
-  constructor(parent: HTMLElement, { label, text, change, submit, hint = "SELECT …   (Ctrl+Enter runs it)" }: Options) {
+  constructor(parent: HTMLElement, { label, text, change, submit, marks, hint = "SELECT …   (Ctrl+Enter runs it)" }: Options) {
     const root = parent.shadowRoot ?? parent.attachShadow({ mode: "open" });
     root.replaceChildren();
     const run = { key: "Mod-Enter", run: () => (submit?.(), true) };
@@ -82,7 +83,7 @@ export class Editor {
     const extensions = [
       look,
       // What cannot be seen is marked, so that no statement says other than it seems to.
-      highlightSpecialChars({ specialChars: INVISIBLE, render: special }),
+      highlightSpecialChars({ specialChars: marks.pattern, render: (code) => markOf(marks.show(code)) }),
       syntaxHighlighting(colours),
       this.#language.of(sql()),
       EditorView.lineWrapping,

@@ -22,8 +22,8 @@ interface PlotProps {
   label: string;
   /** Labels from the lower edge to the upper one, evenly spaced. */
   values: string[];
-  /** Labels from left to right, evenly spaced. */
-  times: string[];
+  /** Labels from left to right, evenly spaced, each with what is said on hover. */
+  times: { text: string; title?: string }[];
   children: ComponentChildren;
 }
 
@@ -36,7 +36,7 @@ export function Plot({ label, values, times, children }: PlotProps) {
         {values.map((_, index) => <line key={index} class="grid-line" x1={0} x2={PLOT_WIDTH} y1={height(index)} y2={height(index)} />)}
         {children}
       </svg>
-      <div class="plot-times" aria-hidden="true">{times.map((one, index) => <span key={index}>{one}</span>)}</div>
+      <div class="plot-times" aria-hidden="true">{times.map((one, index) => <span key={index} title={one.title}>{one.text}</span>)}</div>
     </div>
   );
 }

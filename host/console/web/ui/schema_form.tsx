@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { visible } from "../lib/format";
 import { Inline } from "../lib/markdown";
 import { Field } from "./field";
 import { fields, takesFractions, title, toText, toValue, type Control, type ObjectSchema, type Property } from "./schema";
@@ -69,18 +70,25 @@ function SchemaField({ name, property, required, control, values, change, stored
     </>
   );
   const isStored = stored?.has(name) ?? false;
-  const hint = isStored ? "stored; leave empty to keep it" : toText(property.default);
-  return (
+  const isRemoved = isStored && values[name] === null;
+  const hint = isRemoved ? "removed when this is saved" : isStored ? "stored; leave empty to keep it" : toText(property.default);
+  const removal = isStored && !required && (
+    <label class="check">
+      <input type="checkbox" checked={isRemoved} onChange={(event) => set(event.currentTarget.checked ? null : undefined)} />
+      <span>Remove the stored one<span class="hidden"> of <Untrusted text={shown} /></span></span>
+    </label>
+  );
+  const field = (
     <Field label={<><Untrusted text={shown} />{!required && <span class="muted"> optional</span>}</>} help={help}>
       {(id, describedBy) => {
-        const common = { id, "aria-describedby": describedBy, required: required && !isStored };
+        const common = { id, "aria-describedby": describedBy, required: required && !isStored, disabled: isRemoved };
         const text = toText(values[name]);
         const onInput = (event: Event) => write((event.currentTarget as HTMLInputElement).value);
         if (control === "choice") {
           return (
             <select {...common} value={text} onChange={onInput}>
-              <option value="">{property.default === undefined ? "—" : `${toText(property.default)} (default)`}</option>
-              {property.enum!.filter((one) => one !== property.default).map((one) => <option key={toText(one)} value={toText(one)}>{toText(one)}</option>)}
+              <option value="">{property.default === undefined ? "—" : `${visible(toText(property.default))} (default)`}</option>
+              {property.enum!.filter((one) => one !== property.default).map((one) => <option key={toText(one)} value={toText(one)}>{visible(toText(one))}</option>)}
             </select>
           );
         }
@@ -97,10 +105,11 @@ function SchemaField({ name, property, required, control, values, change, stored
       }}
     </Field>
   );
+  return removal ? <div class="stack tight">{field}{removal}</div> : field;
 }
 
 /** Several lines, which can also be dropped as a file. */
-function Lines(props: { id: string; "aria-describedby": string | undefined; required: boolean; secret: boolean; text: string; hint: string; write: (text: string) => void }) {
+function Lines(props: { id: string; "aria-describedby": string | undefined; required: boolean; disabled: boolean; secret: boolean; text: string; hint: string; write: (text: string) => void }) {
   const { secret, text, hint, write, ...common } = props;
   const drop = (event: DragEvent) => {
     const file = event.dataTransfer?.files[0];

@@ -1,12 +1,14 @@
 // SQL, to read or to write.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../lib/api";
-import { visible } from "../lib/format";
+import { INVISIBLE, codeOf, visible } from "../lib/format";
 import type { Editor } from "./editor";
 import { Failure } from "./failure";
 import { completionOf, type CatalogOf } from "./sql_names";
 
 export type { CatalogOf };
+
+const MARKS = { pattern: INVISIBLE, show: codeOf };
 
 /** The files of an older console are gone once the server has another. */
 const GONE = new ApiError("The editor could not be loaded. The server may have been upgraded since this page was opened: load the page again.", "console", 0, null);
@@ -37,7 +39,7 @@ export function SqlEditor({ label, value, change, submit, catalog, hint, focus =
       if (abort.signal.aborted || !box.current) return;
       const { value: text } = latest.current;
       editor.current = new Editor(box.current, {
-        label, text, hint,
+        label, text, hint, marks: MARKS,
         change: (text) => {
           written.current.add(text);
           latest.current.change(text);
@@ -69,7 +71,7 @@ export function SqlView({ sql, label = "SQL" }: { sql: string; label?: string })
     let editor: Editor | null = null;
     let gone = false;
     const start = ({ Editor }: typeof import("./editor")) => {
-      if (!gone && box.current) editor = new Editor(box.current, { label, text: visible(sql) });
+      if (!gone && box.current) editor = new Editor(box.current, { label, text: visible(sql), marks: MARKS });
     };
     // Without the editor the statement stays as plain text.
     import("./editor").then(start, () => undefined);
