@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { browser, server } from "./demo.mjs";
-import { openPage, signIn, visit } from "./support.mjs";
+import { inspect, openPage, signIn, visit } from "./support.mjs";
 
 const QUESTION = "How many orders are there?";
 
@@ -65,6 +65,7 @@ test("right SQL is given for a wrong answer, and kept when the rating changes", 
   await answer.getByRole("button", { name: "Give the right SQL" }).click();
   const editor = answer.locator(".cm-content[aria-label='The right SQL']");
   await editor.click();
+  assert.deepEqual(await inspect(page, "right SQL"), []);
   await page.keyboard.press("ControlOrMeta+A");
   await page.keyboard.press("Backspace");
   const right = "SELECT count(*) FROM customers WHERE id > 0";

@@ -243,6 +243,9 @@ test("export shows how far it is, and is stopped", async () => {
       return new Response(body, { headers: { "Content-Type": "text/csv" } });
     };
   });
+  // Whether the browser asks before the page is left.
+  const asks = () => page.evaluate(() => !dispatchEvent(new Event("beforeunload", { cancelable: true })));
+  assert.equal(await asks(), false);
   await answer.getByRole("button", { name: "Export CSV" }).click();
   const progress = answer.getByRole("progressbar", { name: "Export" });
   await progress.waitFor();
@@ -250,11 +253,13 @@ test("export shows how far it is, and is stopped", async () => {
   await page.waitForFunction(() => window.give);
   await page.evaluate(() => window.give("id\n1\n2\n3\n4\n"));
   await answer.getByText("11 bytes").waitFor();
+  assert.equal(await asks(), true);
   assert.equal(await progress.evaluate((bar) => bar.value), 0.5);
   await answer.getByRole("button", { name: "Stop" }).click();
   await answer.getByRole("button", { name: "Export CSV" }).waitFor();
   assert.equal(await progress.count(), 0);
   assert.equal(await page.evaluate(() => window.isAborted), true, "the server goes on sending");
+  assert.equal(await asks(), false);
   watch.check();
   await context.close();
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { browser, server } from "./demo.mjs";
 import { PAYLOADS } from "./payloads.mjs";
-import { openPage, signIn, visit } from "./support.mjs";
+import { inspect, openPage, signIn, visit } from "./support.mjs";
 import { Vendor } from "./vendor.mjs";
 
 let vendor;
@@ -141,7 +141,8 @@ test("conversation of a Mind that is gone is read and not continued", async () =
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server, server.key, `/console/ask/${made.conversation.id}`);
   await answers(page).locator(".prose").waitFor();
-  await page.getByText(/The Mind brief is gone/).waitFor();
+  await page.getByText(/The Mind “brief” was deleted/).waitFor();
+  assert.deepEqual(await inspect(page, "conversation of a Mind that is gone"), []);
   assert.equal(await page.getByLabel("Question", { exact: true }).isVisible(), false);
   await page.getByRole("link", { name: "Begin a new one" }).click();
   await page.getByLabel("Question", { exact: true }).waitFor();
@@ -153,6 +154,7 @@ test("conversation that does not exist has no field for a question", async () =>
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server, server.key, "/console/ask/01a21084-c515-75cd-9849-4589a899d7d5");
   await page.getByRole("alert").getByText(/Request/).waitFor();
+  assert.deepEqual(await inspect(page, "conversation that does not exist"), []);
   assert.equal(await page.getByLabel("Question", { exact: true }).isVisible(), false);
   watch.check();
   await context.close();

@@ -38,7 +38,7 @@ test("run that reads a large catalog is stopped", async () => {
   await server.api("POST", "/datasources", { name: "large", engine: "sqlite", connection_data: { path: "large.db" } });
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server, server.key, "/console/data/large");
-  await page.getByRole("button", { name: "Read again" }).click();
+  await page.getByRole("button", { name: "Read the tables" }).click();
   await page.getByRole("progressbar", { name: "Reading the catalog" }).waitFor();
   await page.getByRole("button", { name: "Stop reading" }).click();
   await page.getByText("Stopped", { exact: true }).first().waitFor();

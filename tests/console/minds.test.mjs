@@ -174,6 +174,22 @@ test("policy is made, refused at its place, and seen as another caller sees it",
   await context.close();
 });
 
+test("rows of a preview are not shown for a policy that was changed since", async () => {
+  await makeMind("previewed");
+  const { page, watch, context } = await open("/minds/previewed/policies/shop/main.orders");
+  const preview = page.getByRole("region", { name: "As a caller sees it" });
+  await preview.getByRole("button", { name: "Show" }).click();
+  await preview.getByRole("cell").first().waitFor();
+  await page.getByLabel("total is", { exact: true }).selectOption("Hidden");
+  await preview.getByText(/changed since the rows were shown/).waitFor();
+  assert.equal(await preview.getByRole("cell").count(), 0);
+  await preview.getByRole("button", { name: "Show" }).click();
+  await preview.getByRole("cell").first().waitFor();
+  assert.equal(await preview.getByRole("columnheader", { name: "total", exact: true }).count(), 0);
+  watch.check();
+  await context.close();
+});
+
 test("changing one policy leaves the others as they are", async () => {
   await makeMind("several");
   const kept = { datasource: "shop", table: "main.customers", filter: "id > 3", hidden: [], masked: {} };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { browser, server } from "./demo.mjs";
-import { openPage, signIn, visit } from "./support.mjs";
+import { inspect, openPage, signIn, visit } from "./support.mjs";
 
 test("key is made for one Mind, shown once, and revoked", async () => {
   const { page, watch, context } = await openPage(browser, server);
@@ -29,6 +29,8 @@ test("key gets a new text only when that is confirmed", async () => {
   const button = page.getByRole("button", { name: "New text for rotated" });
   await button.click();
   const question = page.getByRole("dialog", { name: "Give rotated a new text?" });
+  await question.waitFor();
+  assert.deepEqual(await inspect(page, "question before a rotation"), []);
   await question.getByRole("button", { name: "Cancel" }).click();
   await question.waitFor({ state: "detached" });
   assert.equal((await server.api("GET", "/keys/current", undefined, made.key)).name, "rotated", "it was rotated unasked");

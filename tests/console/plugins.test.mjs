@@ -223,6 +223,7 @@ test("file that is dropped while another is looked at is the one that is shown a
   await asked;
   await page.locator("input[type=file]").setInputFiles(quick);
   await page.getByRole("heading", { name: "0.1.6" }).waitFor();
+  assert.deepEqual(await inspect(page, "plugin file"), []);
   release();
   const installed = page.waitForResponse((one) => one.request().method() === "POST" && one.url().endsWith("/api/v1/plugins"));
   await page.getByRole("button", { name: "Install", exact: true }).click();

@@ -187,6 +187,9 @@ try {
       if (names.length > 0 && !names.includes(name)) continue;
       if (name === "quarantine" || name === "activate") await page.route(/\/plugins\/connector-sqlite$/, name === "activate" ? another : inQuarantine);
       if (name === "upload") await page.route(/\/files\?name=/, () => undefined);
+      // So that nothing is left of the page before, which may have had the same address.
+      await visit(page, "/console/nowhere");
+      await page.getByRole("heading", { name: "There is no such page" }).waitFor();
       await visit(page, `/console${path}`);
       await page.waitForFunction(() => !document.querySelector(".loading") && document.querySelector("main h1"));
       if (name === "connect") await page.getByText("SQLite", { exact: true }).click();
@@ -218,6 +221,7 @@ try {
         await page.getByLabel("Kind of attribute 2").selectOption("texts");
       }
       await states[name]?.(page);
+      if (["row", "forget", "activate", "rotate", "attributes"].includes(name)) await page.getByRole("dialog").waitFor();
       // What follows something, such as a rollout, is never idle.
       await page.waitForLoadState("networkidle", { timeout: 3000 }).catch(() => undefined);
       await page.screenshot({ path: join(folder, mode, `${name}.png`) });

@@ -65,7 +65,7 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
                     {mind && <Suggestions mind={mind} ask={ask} />}
                   </div>
                 )}
-                {count > 0 && <h1 class="hidden">Conversation with <Untrusted text={name ?? ""} /></h1>}
+                {(count > 0 || talk.loading || talk.error) && <h1 class="hidden">{count > 0 ? <>Conversation with <Untrusted text={name ?? ""} /></> : "Conversation"}</h1>}
                 {talk.turns.map((turn, index) => (
                   <TurnView
                     key={index}
@@ -84,7 +84,7 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
             </div>
             {(!talk.isOwn || isGone) && (
               <p class="notice read-only" role="note">
-                {isGone ? <>The Mind <Untrusted text={talk.mind ?? ""} /> is gone, so this conversation can be read and not continued.</> : "Another key owns this conversation, so you can read it and not add to it."}{" "}
+                {isGone ? <>The Mind “<Untrusted text={talk.mind ?? ""} />” was deleted, so this conversation can be read and not continued.</> : "Another key owns this conversation, so you can read it and not add to it."}{" "}
                 <Link to={isGone ? href("ask") : `${href("ask")}?mind=${encodeURIComponent(name ?? "")}`}>{isGone ? "Begin a new one" : "Begin your own"}</Link>
               </p>
             )}

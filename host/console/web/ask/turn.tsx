@@ -63,7 +63,7 @@ function Answer({ turn, conversation, newest, mind, run, ask, isOwn }: Props) {
       {turn.error && <Failure error={turn.error} />}
       <Basis turn={turn} />
       {turn.sql !== null && <Sql sql={turn.sql} mind={isOwn ? mind : null} run={run} />}
-      {turn.sql !== null && turn.state === "done" && conversation && turn.id && (
+      {turn.sql !== null && turn.state === "done" && conversation && turn.id && mind && (
         <Result conversation={conversation} message={turn.id} chart={turn.chart} open={newest && (!!turn.chart || !/^\s*\|/m.test(turn.text))} />
       )}
       {!running && conversation && turn.id && (
@@ -71,7 +71,7 @@ function Answer({ turn, conversation, newest, mind, run, ask, isOwn }: Props) {
           <Link to={href("ask", conversation, turn.id)}>{turn.at ? <Time at={turn.at} /> : "Link"}</Link>
           {turn.text !== "" && <Copy text={turn.text} label="Copy the answer" />}
           <Copy text={location.origin + href("ask", conversation, turn.id)} label="Copy the link" />
-          {isOwn && turn.response && <Rating response={turn.response} before={turn.given} sql={turn.sql} mind={mind} />}
+          {isOwn && mind && turn.response && <Rating response={turn.response} before={turn.given} sql={turn.sql} mind={mind} />}
         </div>
       )}
       {newest && ask && <FollowUps turn={turn} ask={ask} />}

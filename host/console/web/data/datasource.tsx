@@ -23,6 +23,8 @@ const VIEWS = new Set(["tables", "diagram", "files"]);
 
 const isLoading = (catalog: Catalog) => catalog.status.active_flow_runs > 0 || ["PENDING", "LOADING"].includes(catalog.status.overall_status);
 
+const isUnread = (catalog: Catalog) => ["NOT_STARTED", "NOT_CATALOGED"].includes(catalog.status.overall_status);
+
 export function DatasourcePage({ name, view, table }: { name: string; view: string; table: string | null }) {
   const loaded = useLoad(
     (signal) => take(api.GET("/api/v1/datasources/{name}/catalog", { params: { path: { name } }, signal })),
@@ -54,7 +56,7 @@ export function DatasourcePage({ name, view, table }: { name: string; view: stri
         about={loaded.data && <>{loaded.data.datasource.description && <><Untrusted text={loaded.data.datasource.description} /> · </>}<Untrusted text={loaded.data.datasource.engine} /></>}
       >
         <RunButtons name={name} catalog={loaded} />
-        {may("patch_datasource") && <Link class="button" to={href("data", name, "change")}>Connection</Link>}
+        {may("patch_datasource") && loaded.data && <Link class="button" to={href("data", name, "change")}>Connection</Link>}
       </Head>
       <Load of={loaded}>
         {(catalog) => (
@@ -98,7 +100,8 @@ function Run({ catalog }: { catalog: Catalog }) {
     <div class="card run">
       <div class="row">
         <Badge tone={tone}>{WORDS[status.overall_status] ?? status.overall_status}</Badge>
-        <span><Untrusted text={status.message} max={1000} /></span>
+        {/* The server's words name the operation that loads it. */}
+        <span>{isUnread(catalog) ? "Tables and columns are known once the catalog is read." : <Untrusted text={status.message} max={1000} />}</span>
       </div>
       {failed.length > 0 && <p class="muted">{plural(failed.length, "table")} could not be read.</p>}
     </div>
@@ -130,11 +133,13 @@ function RunButtons({ name, catalog }: { name: string; catalog: Loaded<Catalog> 
         <button type="button" disabled={busy} onClick={cancel}>Stop reading</button>
       ) : (
         <>
-          <select class="auto" aria-label="Which tables are read" value={mode} onChange={(event) => setMode(event.currentTarget.value as typeof mode)}>
-            <option value="all">All tables</option>
-            <option value="missing_only">Only new tables</option>
-          </select>
-          <button type="button" disabled={busy} onClick={refresh}>Read again</button>
+          {!isUnread(catalog.data) && (
+            <select class="auto" aria-label="Which tables are read" value={mode} onChange={(event) => setMode(event.currentTarget.value as typeof mode)}>
+              <option value="all">All tables</option>
+              <option value="missing_only">Only new tables</option>
+            </select>
+          )}
+          <button type="button" disabled={busy} onClick={refresh}>{isUnread(catalog.data) ? "Read the tables" : "Read again"}</button>
         </>
       )}
     </>

@@ -91,9 +91,9 @@ function Table({ all }: { all: Entry[] }) {
             {found.map((one) => (
               <tr key={one.id}>
                 <td><Time at={one.created_at} /></td>
-                <td><Untrusted text={nameOf(one)} /></td>
+                <td class="who"><Untrusted text={nameOf(one)} /></td>
                 <td><code><Untrusted text={one.action} /></code></td>
-                <td><Untrusted text={objectOf(one)} /></td>
+                <td class="object"><Untrusted text={objectOf(one)} /></td>
                 <td>{one.status !== null && <Badge tone={isFailed(one) ? "bad" : "good"}>{one.status}</Badge>}</td>
                 <td>{one.request_id !== null && <code class="request"><Untrusted text={one.request_id} /></code>}</td>
               </tr>

@@ -33,7 +33,7 @@ export function Activate({ name, version, close, changed }: { name: string; vers
         {wider.length > 0 && (
           <label class="check">
             <input type="checkbox" required checked={accepted} onChange={(event) => setAccepted(event.currentTarget.checked)} />
-            I accept these rights of <Untrusted text={name} />
+            <span>I accept these rights of <Untrusted text={name} /></span>
           </label>
         )}
         <Field label="Share of the calls at first" help={percent === 0 ? "It serves all calls at once." : "The old version goes on with the others. Both are compared."}>

@@ -94,7 +94,7 @@ function Curves({ rollout }: { rollout: Rollout }) {
     <>
       <p class="muted">This console watches the rollout since <Time at={from / 1000} />. It counts each function of the plugin that is called.</p>
       <Sides title="Since then" columns={["Functions called", "Faults", "Mean time"]} rows={[rowOf("Old", seen.old), rowOf("New", seen.new)]} />
-      <div class="two">
+      <div class="two curves">
         <Curve title="Mean latency" of={(one) => one.latency} show={milliseconds} least={1} {...same} />
         <Curve title="Faults per call" of={(one) => one.faultRate} show={percent} least={0.1} {...same} />
       </div>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { ApiError } from "../lib/api";
+import { mayPass, type ApiError } from "../lib/api";
 import { Failure } from "./failure";
 
 /** The head of a page: where it is, its name, and what can be done. */
@@ -18,11 +18,13 @@ export function Head(props: { title: ComponentChildren; up?: ComponentChildren; 
 
 /** What is loaded, or how far it is. */
 export function Load<T>({ of, children }: { of: { data: T | null; error: ApiError | null; reload: () => void }; children: (data: T) => ComponentChildren }) {
-  if (of.error && of.data === null) return <Failure error={of.error} retry={of.reload} />;
+  // What is refused stays refused, so there is nothing to try again.
+  const retry = of.error && mayPass(of.error) ? of.reload : undefined;
+  if (of.error && of.data === null) return <Failure error={of.error} retry={retry} />;
   if (of.data === null) return <p class="muted loading" role="status">Loading …</p>;
   return (
     <>
-      {of.error && <Failure error={of.error} retry={of.reload} />}
+      {of.error && <Failure error={of.error} retry={retry} />}
       {children(of.data)}
     </>
   );
