@@ -36,6 +36,8 @@ async function unanswered(turns: Turn[], signal: AbortSignal): Promise<Schemas["
 export function useConversation(id: string | null, began: () => void) {
   const [turns, setTurns] = useState<Turn[]>([]);
   const [error, setError] = useState<ApiError | null>(null);
+  /** Why an answer could not be stopped. */
+  const [unstopped, setUnstopped] = useState<ApiError | null>(null);
   const [loading, setLoading] = useState(id !== null);
   const [mind, setMind] = useState<string | null>(null);
   const [isOwn, setOwn] = useState(true);
@@ -51,6 +53,7 @@ export function useConversation(id: string | null, began: () => void) {
     own.current = id;
     setTurns([]);
     setError(null);
+    setUnstopped(null);
     setMind(null);
     setOwn(true);
     setLoading(id !== null);
@@ -140,8 +143,15 @@ export function useConversation(id: string | null, began: () => void) {
   async function stop(): Promise<void> {
     const id = response.current;
     if (id === null) return asking.current?.abort();
-    await take(api.POST("/api/v1/responses/{id}/cancel", { params: { path: { id } } })).catch(() => asking.current?.abort());
+    setUnstopped(null);
+    try {
+      await take(api.POST("/api/v1/responses/{id}/cancel", { params: { path: { id } } }));
+    } catch (thrown) {
+      // Without its reader the server stops it too. What is made elsewhere has none here.
+      if (asking.current) asking.current.abort();
+      else if (!isAbort(thrown)) setUnstopped(toError(thrown));
+    }
   }
 
-  return { turns, mind, isOwn, error, loading, ask, stop, busy: turns[turns.length - 1]?.state === "running" };
+  return { turns, mind, isOwn, error, unstopped, loading, ask, stop, busy: turns[turns.length - 1]?.state === "running" };
 }

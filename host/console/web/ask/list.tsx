@@ -1,10 +1,11 @@
 // The conversations, newest first, with a search over their questions, answers and statements.
+import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api, isAbort, may, take, toError, type ApiError, type Schemas } from "../lib/api";
+import { api, isAbort, may, mayPass, take, toError, type ApiError, type Schemas } from "../lib/api";
 import { visible } from "../lib/format";
 import { useAction } from "../lib/load";
 import { Link, go, href } from "../lib/router";
-import { me } from "../lib/session";
+import { key, me } from "../lib/session";
 import { Confirm } from "../ui/dialog";
 import { Failure } from "../ui/failure";
 import { Time } from "../ui/time";
@@ -100,26 +101,36 @@ export function Conversations({ current, turn }: { current: string | null; turn:
   );
 }
 
+/** First messages never change, so they are kept until the session ends. */
+const firsts = new Map<string, string>();
+
+effect(() => {
+  if (key.value === null) firsts.clear();
+});
+
 /** Titles of conversations that other clients began: their first messages, asked for one after the other. */
 function useTitles(all: Conversation[]): Map<string, string> {
-  const [titles, setTitles] = useState(new Map<string, string>());
-  const asked = useRef(new Set<string>());
+  const [, setCount] = useState(0);
   useEffect(() => {
     const abort = new AbortController();
-    const untitled = all.filter((one) => !one.metadata["title"] && !asked.current.has(one.id));
+    const untitled = all.filter((one) => !one.metadata["title"] && !firsts.has(one.id));
     const find = async () => {
       for (const { id } of untitled) {
         const query = { limit: 1, order: "asc" as const };
-        const page = await take(api.GET("/api/v1/conversations/{id}/items", { params: { path: { id }, query }, signal: abort.signal }));
-        asked.current.add(id);
-        const first = page.data[0]?.content[0]?.text || page.data[0]?.sql || "Empty conversation";
-        setTitles((known) => new Map(known).set(id, first.slice(0, 200)));
+        try {
+          const page = await take(api.GET("/api/v1/conversations/{id}/items", { params: { path: { id }, query }, signal: abort.signal }));
+          const first = page.data[0]?.content[0]?.text || page.data[0]?.sql || "Empty conversation";
+          firsts.set(id, first.slice(0, 200));
+        } catch (thrown) {
+          if (isAbort(thrown)) return;
+          // It may be deleted by now. The others have titles all the same.
+          if (!mayPass(toError(thrown))) firsts.set(id, "Conversation without a title");
+        }
+        setCount(firsts.size);
       }
     };
-    find().catch((thrown: unknown) => {
-      if (!isAbort(thrown)) console.warn("a title could not be had", thrown);
-    });
+    void find();
     return () => abort.abort();
   }, [all]);
-  return titles;
+  return firsts;
 }

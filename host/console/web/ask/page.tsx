@@ -57,6 +57,7 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
             <div class="thread-scroll" ref={view} tabIndex={0} role="region" aria-label="Messages">
               <div class="thread-inner">
                 {talk.error && <Failure error={talk.error} />}
+                {talk.unstopped && <Failure error={talk.unstopped} />}
                 {talk.loading && <p class="muted" role="status">Loading …</p>}
                 {count === 0 && !talk.loading && !talk.error && (
                   <div class="welcome">
@@ -88,7 +89,7 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
                 <Link to={isGone ? href("ask") : `${href("ask")}?mind=${encodeURIComponent(name ?? "")}`}>{isGone ? "Begin a new one" : "Begin your own"}</Link>
               </p>
             )}
-            <Composer
+            {talk.isOwn && !isGone && <Composer
               isReady={mayAdd}
               minds={all}
               mind={name}
@@ -101,7 +102,7 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
               ask={ask}
               run={run}
               stop={() => void talk.stop()}
-            />
+            />}
           </section>
         );
       }}

@@ -57,7 +57,7 @@ export function Curve({ title, from, points, marks, of, show, least, nameOf }: C
       >
         {marks.map((one) => (
           <g key={one.at}>
-            <title>{`${nameOf(one.stage)} from ${utc(new Date(one.at))}`}</title>
+            <title>{`${utc(new Date(one.at))}: ${nameOf(one.stage)}`}</title>
             <line class="mark" x1={x(one.at)} x2={x(one.at)} y1={0} y2={PLOT_HEIGHT} />
           </g>
         ))}
