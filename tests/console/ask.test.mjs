@@ -137,7 +137,7 @@ test("statement is changed and run, and its rows are told apart", async () => {
   await answer.locator(".cm-content").waitFor();
   await answer.getByRole("button", { name: "Edit" }).click();
   await write(page, answer.locator(".cm-content[aria-label='SQL to run']"), "SELECT count(*) AS many FROM orders");
-  await answer.getByRole("button", { name: "Run", exact: true }).click();
+  await page.keyboard.press("ControlOrMeta+Enter");
   await page.locator("article.assistant").last().getByRole("cell", { name: "45000" }).waitFor();
   watch.check();
   await context.close();
@@ -349,6 +349,24 @@ test("conversations are found by what was said in them, and deleted", async () =
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await list.getByText("Nothing found.").waitFor();
   await visit(page, "/console/ask");
+  watch.check();
+  await context.close();
+});
+
+test("conversation that cannot be deleted says so in the dialog", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  const own = await server.keyOf("user");
+  await server.api("POST", "/responses", { model: "analyst", input: "How many reviews are there?" }, own);
+  await page.route(/\/api\/v1\/conversations\/[^/?]+$/, (route) => (route.request().method() === "DELETE" ? route.fulfill({ status: 503, json: { error: { message: "Too busy to delete.", code: "overloaded" } } }) : route.continue()));
+  await signIn(page, server, own);
+  const found = page.getByRole("navigation", { name: "Conversations" }).getByRole("listitem");
+  await found.first().hover();
+  await found.first().getByRole("button", { name: /Delete the conversation/ }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await dialog.getByText("Too busy to delete.").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  assert.equal(await found.count(), 1);
   watch.check();
   await context.close();
 });

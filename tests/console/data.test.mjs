@@ -24,6 +24,24 @@ test("database is connected with a form of its connector, and tried first", asyn
   await context.close();
 });
 
+test("database that is connected leads to its page, also if its catalog is not read", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await page.route(/\/catalog\/refresh$/, (route) => route.fulfill({ status: 503, json: { error: { message: "Too busy.", code: "overloaded" } } }));
+  await signIn(page, server, server.key, "/console/data/new");
+  await page.getByRole("radio", { name: /SQLite/ }).check();
+  await page.getByLabel("Name").fill("unread");
+  await page.getByLabel("Path").fill("warehouse.db");
+  await page.getByRole("button", { name: "Test and connect" }).click();
+  await page.getByRole("heading", { name: "unread" }).waitFor();
+  await page.getByText("Not read yet").first().waitFor();
+  await page.unrouteAll();
+  await page.getByRole("button", { name: "Read the tables" }).click();
+  await page.getByRole("link", { name: "suppliers" }).waitFor();
+  await server.api("DELETE", "/datasources/unread");
+  watch.check();
+  await context.close();
+});
+
 test("run that reads a large catalog is stopped", async () => {
   const database = new DatabaseSync(join(server.dir, "files/default/large.db"));
   const columns = Array.from({ length: 8 }, (_, index) => `c${index}`);

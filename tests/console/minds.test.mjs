@@ -74,6 +74,33 @@ test("verified question is written in the SQL editor", async () => {
   await context.close();
 });
 
+test("entry that is being saved is sent once, however often that is asked for", async () => {
+  await makeMind("once");
+  const { page, watch, context } = await open("/minds/once/knowledge/new");
+  await page.getByLabel("Kind").selectOption("verified_query");
+  await page.getByLabel("Question").fill("How many orders are there?");
+  const statement = page.getByRole("textbox", { name: "Statement" });
+  await statement.fill("SELECT count(*) FROM orders");
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  let sent = 0;
+  await page.route(/\/minds\/once\/knowledge$/, async (route) => {
+    if (route.request().method() === "POST") {
+      sent++;
+      await held;
+    }
+    await route.continue();
+  });
+  await statement.press("Control+Enter");
+  await page.getByRole("button", { name: "Checking …" }).waitFor();
+  await statement.press("Control+Enter");
+  release();
+  await page.getByRole("region", { name: "Verified questions" }).getByText("How many orders are there?").waitFor();
+  assert.equal(sent, 1);
+  watch.check();
+  await context.close();
+});
+
 test("stale entry says why", async () => {
   await makeMind("stale");
   await server.api("POST", "/minds/stale/knowledge", { kind: "term", name: "bestseller", meaning: "Sold often.", table: "products" });

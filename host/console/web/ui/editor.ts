@@ -88,8 +88,9 @@ export class Editor {
       this.#language.of(sql()),
       EditorView.lineWrapping,
       EditorView.contentAttributes.of({ "aria-label": label, ...(change ? {} : { "aria-readonly": "true", tabindex: "0" }) }),
-      keymap.of(defaultKeymap),
       change ? writing : [EditorState.readOnly.of(true), EditorView.editable.of(false)],
+      // Last: its Ctrl+Enter would insert a line before the statement is sent.
+      keymap.of(defaultKeymap),
     ];
     this.#view = new EditorView({ state: EditorState.create({ doc: text, extensions }), parent: root, root });
   }
