@@ -140,3 +140,38 @@ test("diagram is shown as a whole, zoomed around the pointer, and moved by dragg
   watch.check();
   await context.close();
 });
+
+test("diagram stays where it was scrolled to after a zoom that changed nothing", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, "/console/data/many/diagram");
+  await page.getByText(`${TABLES} tables, `).waitFor();
+  const larger = page.getByRole("button", { name: "Larger" });
+  const width = () => page.locator(".diagram svg").evaluate((one) => one.getAttribute("width"));
+  for (let before = null, now = await width(); before !== now; [before, now] = [now, await width()]) await larger.click();
+  await larger.click();
+  const frame = page.locator(".diagram");
+  await frame.evaluate((one) => one.scrollTo(0, 0));
+  // A table that is pointed at draws the page again.
+  await frame.locator(".table-box").first().evaluate((one) => one.focus({ preventScroll: true }));
+  await page.locator(".diagram .box.marked").waitFor({ state: "attached" });
+  assert.deepEqual(await frame.evaluate((one) => [one.scrollLeft, one.scrollTop]), [0, 0]);
+  watch.check();
+  await context.close();
+});
+
+test("table that is not drawn among more than five hundred is found all the same", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await page.route(/\/datasources\/many\/catalog$/, async (route) => {
+    const answer = await route.fetch();
+    const catalog = await answer.json();
+    const tables = Array.from({ length: 600 }, (_, index) => ({ ...catalog.tables[0], name: `wide_${index}`, foreign_key_constraints: [] }));
+    await route.fulfill({ response: answer, json: { ...catalog, tables } });
+  });
+  await signIn(page, server, server.key, "/console/data/many/diagram");
+  await page.getByLabel("Find a table").fill("wide_599");
+  await page.getByText("Not among the tables that are drawn:").waitFor();
+  await page.getByRole("link", { name: "wide_599" }).click();
+  await page.getByRole("heading", { name: "wide_599" }).waitFor();
+  watch.check();
+  await context.close();
+});
