@@ -92,7 +92,7 @@ test("answer that is made while another page is shown is waited for, and can be 
   await context.close();
 });
 
-test("question that is on its way leads nobody back who went to another page", async () => {
+test("question that is on its way does not lead back from another page", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server);
   let release;
@@ -122,7 +122,7 @@ test("answer ends with the session", async () => {
   vendor.turns = [{ words: ["Some ", "words."], hold: 1 }];
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server);
-  await ask(page, "Say something to nobody");
+  await ask(page, "Say something before I leave");
   await answers(page).getByText("Some").waitFor();
   const ended = page.waitForEvent("requestfailed", (one) => one.url().endsWith("/api/v1/responses"));
   await page.getByText(/Signed in as/).locator("..").click();

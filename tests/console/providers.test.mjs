@@ -67,7 +67,7 @@ test("provider is added with its plugin's form and a secret, changed without it,
   assert.equal(await secret.isDisabled(), true);
   assert.deepEqual(await inspect(page, "removal of a secret"), []);
   await page.getByRole("button", { name: "Test and save" }).click();
-  // This vendor knows nobody without it, so the server stores nothing.
+  // This vendor answers no request without it, so the server stores nothing.
   await page.getByRole("alert").getByText(/not known to the vendor/).waitFor();
   assert.equal(asked.at(-1), "/v1/models undefined");
   await page.getByRole("link", { name: "All providers" }).click();

@@ -91,7 +91,7 @@ export function useConversation(id: string | null, began: () => void) {
       callOff();
     };
   }, [id]);
-  // An answer goes on while another page is shown, and leads nobody back.
+  // An answer goes on while another page is shown, and does not lead back to itself.
   useEffect(() => () => { asking.current = null; }, []);
 
   const last = (change: (turn: Turn) => Turn) => setTurns((turns) => [...turns.slice(0, -1), change(turns[turns.length - 1]!)]);
