@@ -284,8 +284,10 @@ test("session that ends says why, with the id of the request", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server, key);
   await server.api("DELETE", `/keys/${id}`);
-  await page.getByRole("link", { name: "Data" }).click();
-  await page.getByLabel("API key").waitFor();
+  // What the first page still loads may be refused before the click is.
+  const ended = page.getByLabel("API key").waitFor();
+  await Promise.any([page.getByRole("link", { name: "Data" }).click(), ended]);
+  await ended;
   await page.getByRole("alert").getByText(/^Request [0-9a-f-]{36}/).waitFor();
   watch.check();
   await context.close();
