@@ -14,6 +14,7 @@ mod cut;
 mod dialects;
 mod dynamic_filters;
 mod expressions;
+mod key_filters;
 mod literals;
 mod planner;
 mod receive;

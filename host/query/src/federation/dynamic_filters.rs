@@ -17,6 +17,7 @@ use datafusion::{
 
 use super::{
     expressions::{Scope, Value},
+    key_filters::key_filters,
     literals::literal,
     select::Select,
 };
@@ -73,9 +74,15 @@ fn collect(expr: &Arc<dyn PhysicalExpr>, select: &Select, found: &mut Vec<String
         if let (Some(left), Some(right)) = (left, right) {
             found.extend(scope.compared(&left, *binary.op(), &right));
         }
-    } else if let Some(list) = expr.downcast_ref::<InListExpr>()
-        && let Some(of) = value(list.expr(), select)
-    {
+    } else if let Some(list) = expr.downcast_ref::<InListExpr>() {
+        found.extend(listed(list, select, &scope));
+    }
+    false
+}
+
+/// A list of keys, of one column or of several.
+fn listed(list: &InListExpr, select: &Select, scope: &Scope<'_>) -> Vec<String> {
+    if let Some(of) = value(list.expr(), select) {
         let is_null = |value: &&Arc<dyn PhysicalExpr>| {
             value
                 .downcast_ref::<Literal>()
@@ -91,9 +98,14 @@ fn collect(expr: &Arc<dyn PhysicalExpr>, select: &Select, found: &mut Vec<String
                 .filter(|value| seen.insert(value.sql.clone()));
             new.collect::<Vec<_>>()
         });
-        found.extend(values.and_then(|values| scope.listed(&of, &values, list.negated())));
+        let condition = values.and_then(|values| scope.listed(&of, &values, list.negated()));
+        return condition.into_iter().collect();
     }
-    false
+    let column = |expr: &dyn PhysicalExpr| {
+        let column = expr.downcast_ref::<Column>()?;
+        select.columns.get(column.index()).cloned()
+    };
+    key_filters(list, column, scope).unwrap_or_default()
 }
 
 fn value(expr: &Arc<dyn PhysicalExpr>, select: &Select) -> Option<Value> {
