@@ -64,6 +64,10 @@ fuzz examples="160": setup (_binaries "--bins") _plugins
 test-trino *filter: setup _trino (_binaries "--bins") _plugins
     cargo test -p connector-trino --test real -- {{ filter }}
 
+# Test TPC-H with more data than `just test` has: `just test-tpch 0.1` has ten times as much. Prints the rows that moved.
+test-tpch scale="0.1" filter="federation::tpch": setup _console (_binaries "--all-targets") _plugins
+    TPCH_SCALE={{ scale }} cargo test --workspace --test e2e -- {{ filter }} --test-threads=1 --nocapture
+
 # Everything that this repository is held to: what continuous integration runs, and the tests against Trino.
 check: ci test-trino
 
