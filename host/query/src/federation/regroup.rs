@@ -1,7 +1,10 @@
 //! Puts the tables of one datasource next to each other in a chain of inner joins, so that the datasource can join
 //! them, and joins what is small first, so that it becomes a filter for what is large.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use datafusion::{
     catalog::default_table_source::source_as_provider,
@@ -28,6 +31,7 @@ const GROUPED: f64 = 0.1;
 
 /// Regroups every chain of a plan.
 pub fn regroup(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = sunk(plan)?;
     if matches!(&plan, LogicalPlan::Join(join) if is_plain(join))
         // A chain that cannot be put together in another order stays as it is.
         && let Ok(Some(plan)) = regrouped(&plan)
@@ -47,12 +51,83 @@ fn is_plain(join: &Join) -> bool {
         && !join.on.is_empty()
 }
 
+/// Whether it keeps rows of its left side by whether the right side has such rows.
+fn is_existence(join: &Join) -> bool {
+    matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti)
+        && join.null_equality == NullEquality::NullEqualsNothing
+        && !join.null_aware
+}
+
+/// A semi or anti join above a chain, moved down to the input that it asks about, if that is of its own datasource: an
+/// inner join keeps or drops such a row whatever else it is joined with.
+fn sunk(plan: LogicalPlan) -> Result<LogicalPlan> {
+    if let LogicalPlan::Join(join) = &plan
+        && is_existence(join)
+    {
+        let left = sunk((*join.left).clone())?;
+        let asked = join.on.iter().map(|(left, _)| left).chain(&join.filter);
+        let columns = asked.flat_map(Expr::column_refs);
+        let columns: Vec<&Column> = columns.filter(|column| has(&left, column)).collect();
+        if let Some(of) = source(&join.right)
+            && let Some(sunk) = sink(&left, join, &columns, of)?
+        {
+            return Ok(sunk);
+        }
+    }
+    Ok(plan)
+}
+
+fn has(plan: &LogicalPlan, column: &Column) -> bool {
+    plan.schema().maybe_index_of_column(column).is_some()
+}
+
+fn sink(
+    plan: &LogicalPlan,
+    existence: &Join,
+    columns: &[&Column],
+    of: usize,
+) -> Result<Option<LogicalPlan>> {
+    let has_all = |plan: &LogicalPlan| columns.iter().all(|column| has(plan, column));
+    let mut inputs: Vec<LogicalPlan> = match plan {
+        LogicalPlan::Join(join) if is_plain(join) => {
+            vec![(*join.left).clone(), (*join.right).clone()]
+        }
+        LogicalPlan::Projection(projection) if is_choice(projection) => {
+            vec![(*projection.input).clone()]
+        }
+        other if source(other) == Some(of) => {
+            let mut join = existence.clone();
+            join.schema = Arc::clone(other.schema());
+            join.left = Arc::new(other.clone());
+            return Ok(Some(LogicalPlan::Join(join)));
+        }
+        _ => return Ok(None),
+    };
+    let mut asked = inputs.iter_mut().filter(|input| has_all(input));
+    let (Some(input), None) = (asked.next(), asked.next()) else {
+        return Ok(None);
+    };
+    match sink(input, existence, columns, of)? {
+        Some(sunk) => *input = sunk,
+        None => return Ok(None),
+    }
+    plan.with_new_exprs(plan.expressions(), inputs).map(Some)
+}
+
+/// A choice of columns.
+fn is_choice(projection: &Projection) -> bool {
+    let is_column = |expr: &Expr| matches!(expr, Expr::Column(_));
+    projection.expr.iter().all(is_column)
+}
+
 /// A chain of inner joins: what is joined, and by what.
 #[derive(Default)]
 struct Chain {
     inputs: Vec<LogicalPlan>,
-    /// Pairs of equal values.
+    /// Pairs of equal values, as the text has them.
     equal: Vec<(Expr, Expr)>,
+    /// Values that are all equal to each other, as it follows from the pairs.
+    classes: Vec<Vec<Expr>>,
     filters: Vec<Expr>,
 }
 
@@ -68,15 +143,51 @@ impl Chain {
             }
             // A choice of columns between two joins.
             LogicalPlan::Projection(projection)
-                if projection
-                    .expr
-                    .iter()
-                    .all(|expr| matches!(expr, Expr::Column(_)))
+                if is_choice(projection)
                     && matches!(&*projection.input, LogicalPlan::Join(join) if is_plain(join)) =>
             {
                 self.collect(&projection.input);
             }
             other => self.inputs.push(other.clone()),
+        }
+    }
+
+    /// Makes classes of the pairs: of `a = b` and `b = c` follows `a = c`, by which the datasource of `a` and `c` may
+    /// join them alone. A value over two inputs is compared when both are joined.
+    fn classify(&mut self) {
+        for (left, right) in std::mem::take(&mut self.equal) {
+            let of_one = |value| self.inputs_of(value).is_some_and(|of| of.len() == 1);
+            if !of_one(&left) || !of_one(&right) {
+                self.filters.push(left.eq(right));
+                continue;
+            }
+            let (with, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.classes)
+                .into_iter()
+                .partition(|class| class.contains(&left) || class.contains(&right));
+            let mut class: Vec<Expr> = with.into_iter().flatten().collect();
+            for value in [left, right] {
+                if !class.contains(&value) {
+                    class.push(value);
+                }
+            }
+            self.classes = others;
+            self.classes.push(class);
+        }
+    }
+
+    /// Values of one class within one input are compared there: joins compare only one of them.
+    fn compare_within_inputs(&mut self) {
+        for class in &self.classes {
+            let mut first: BTreeMap<BTreeSet<usize>, &Expr> = BTreeMap::new();
+            for value in class {
+                let Some(of) = self.inputs_of(value) else {
+                    continue;
+                };
+                match first.get(&of) {
+                    Some(other) => self.filters.push((*other).clone().eq(value.clone())),
+                    None => drop(first.insert(of, value)),
+                }
+            }
         }
     }
 
@@ -121,6 +232,8 @@ fn regrouped(node: &LogicalPlan) -> Result<Option<LogicalPlan>> {
     {
         return Ok(None);
     }
+    chain.classify();
+    chain.compare_within_inputs();
     let inputs = chain.inputs.iter().cloned().map(regroup);
     chain.inputs = inputs.collect::<Result<_>>()?;
     let inputs = chain.inputs.iter().enumerate();
@@ -176,9 +289,9 @@ fn pair(
             if is_better
                 && fits(a, b)
                 && chain
-                    .equal
+                    .classes
                     .iter()
-                    .any(|equal| sides(equal, a, b, chain).is_some())
+                    .any(|class| sides(class, a, b, chain).is_some())
             {
                 best = Some((rows, index, other));
             }
@@ -187,33 +300,22 @@ fn pair(
     best.map(|(_, a, b)| (a, b))
 }
 
-/// A pair of equal values as one of `a` and one of `b`, if it is that.
-fn sides(
-    equal: &(Expr, Expr),
-    a: &JoinGroup,
-    b: &JoinGroup,
-    chain: &Chain,
-) -> Option<(Expr, Expr)> {
-    let (left, right) = (chain.inputs_of(&equal.0)?, chain.inputs_of(&equal.1)?);
-    if left.is_empty() || right.is_empty() {
-        return None;
-    }
-    if left.is_subset(&a.inputs) && right.is_subset(&b.inputs) {
-        return Some(equal.clone());
-    }
-    let crossed = left.is_subset(&b.inputs) && right.is_subset(&a.inputs);
-    crossed.then(|| (equal.1.clone(), equal.0.clone()))
+/// Two values of a class, one of `a` and one of `b`, if it has them.
+fn sides(class: &[Expr], a: &JoinGroup, b: &JoinGroup, chain: &Chain) -> Option<(Expr, Expr)> {
+    let of = |group: &JoinGroup| {
+        let mut values = class.iter();
+        values.find(|value| {
+            let inputs = chain.inputs_of(value);
+            inputs.is_some_and(|inputs| inputs.is_subset(&group.inputs))
+        })
+    };
+    Some((of(a)?.clone(), of(b)?.clone()))
 }
 
 fn join(a: JoinGroup, b: JoinGroup, chain: &mut Chain) -> Result<JoinGroup> {
-    let (mut on, mut others) = (Vec::new(), Vec::new());
-    for equal in std::mem::take(&mut chain.equal) {
-        match sides(&equal, &a, &b, chain) {
-            Some(sides) => on.push(sides),
-            None => others.push(equal),
-        }
-    }
-    chain.equal = others;
+    let classes = chain.classes.iter();
+    let on = classes.filter_map(|class| sides(class, &a, &b, chain));
+    let on: Vec<(Expr, Expr)> = on.collect();
     let inputs: BTreeSet<usize> = a.inputs.union(&b.inputs).copied().collect();
     let filters = std::mem::take(&mut chain.filters);
     let (now, later): (Vec<_>, Vec<_>) = filters.into_iter().partition(|filter| {
@@ -260,6 +362,7 @@ fn source(plan: &LogicalPlan) -> Option<usize> {
             }
             LogicalPlan::Projection(_) | LogicalPlan::Filter(_) | LogicalPlan::SubqueryAlias(_) => {
             }
+            LogicalPlan::Join(join) if is_existence(join) => {}
             // Of others it is not sure that the datasource can do them.
             _ => is_known = false,
         }

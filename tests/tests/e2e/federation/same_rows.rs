@@ -160,3 +160,12 @@ async fn numbers_are_computed_alike_in_the_engine_and_in_the_host() {
         ])
     );
 }
+
+/// The sum is over both datasources, so it is compared after the tables of one of them were joined.
+#[tokio::test]
+async fn equality_over_two_datasources_holds_in_any_order_of_joins() {
+    let shop = shop().await;
+    let sql = "SELECT c.id, o.id FROM crm.customers c JOIN sales.orders o ON o.customer_id = c.id
+        JOIN crm.visits v ON v.id = c.id AND c.id + o.id = v.seconds + 10 ORDER BY 2";
+    assert_eq!(shop.mind.query(sql).await["data"], json!([[1, 10]]));
+}
