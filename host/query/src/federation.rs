@@ -21,6 +21,7 @@ mod receive;
 mod regroup;
 mod remote;
 mod select;
+mod small_sides;
 mod sources;
 
 use std::sync::{Arc, Mutex, OnceLock};
@@ -29,6 +30,7 @@ use async_trait::async_trait;
 use serde::Serialize;
 
 pub(crate) use planner::{cut_plan, planner};
+pub(crate) use small_sides::SmallSidesFirst;
 pub use sources::Keys;
 pub(crate) use sources::{Catalogs, ColumnTypes, Sources};
 

@@ -203,9 +203,13 @@ fn session(text: &str, tables: &Tables, bounds: &Bounds) -> Result<SessionState>
             .with_catalog_list(Arc::new(federation::Catalogs(Arc::clone(sources))))
             .with_query_planner(federation::planner(sources)),
     };
-    let learns = match tables {
-        Tables::Several(sources) => sources.share_keys(),
-        Tables::Reader(_) => false,
+    let usual = PhysicalOptimizer::new().rules;
+    let (rules, learns) = match tables {
+        Tables::Several(sources) => (
+            federation::SmallSidesFirst::among(usual),
+            sources.share_keys(),
+        ),
+        Tables::Reader(_) => (usual, false),
     };
     let mut state = builder
         .with_expr_planners(functions.planners.clone())
@@ -215,11 +219,7 @@ fn session(text: &str, tables: &Tables, bounds: &Bounds) -> Result<SessionState>
         .with_table_function_list(functions.table.clone())
         .with_analyzer_rules(plan_rules::analyzer(Analyzer::new().rules))
         .with_optimizer_rules(plan_rules::logical(Optimizer::new().rules))
-        .with_physical_optimizer_rules(plan_rules::physical(
-            PhysicalOptimizer::new().rules,
-            &bounds.share,
-            learns,
-        ))
+        .with_physical_optimizer_rules(plan_rules::physical(rules, &bounds.share, learns))
         .build();
     state.register_function_rewrite(Arc::new(CheckedOperators))?;
     Ok(state)
@@ -227,8 +227,10 @@ fn session(text: &str, tables: &Tables, bounds: &Bounds) -> Result<SessionState>
 
 /// Settings of a statement over several datasources. One side of a join is read first and tells the other what it
 /// needs, which is one list only where the join is not divided.
-const FEDERATED: [(&str, &str); 5] = [
+const FEDERATED: [(&str, &str); 6] = [
     ("datafusion.execution.target_partitions", "1"),
+    // `SmallSidesFirst` does it.
+    ("datafusion.optimizer.join_reordering", "false"),
     (
         "datafusion.optimizer.enable_topk_dynamic_filter_pushdown",
         "false",

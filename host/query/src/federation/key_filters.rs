@@ -22,8 +22,8 @@ use super::{
 /// Values of the column before the `AND` at most; of more, a condition would be slow to plan.
 const MAX_GROUPS: usize = 64;
 
-/// Conditions that every row with one of the keys fulfils, perhaps others too; `None` if there are none, or if this is no
-/// list of such keys. `column` gives the value of a column of the statement.
+/// Conditions that every row with one of the keys fulfils, perhaps others too; `None` if there are none, or if this is
+/// no list of such keys. `column` gives the value of a column of the statement.
 pub fn key_filters(
     list: &InListExpr,
     column: impl Fn(&dyn PhysicalExpr) -> Option<Value>,

@@ -40,7 +40,8 @@ use mindhost_plugin_api::{Batch, Call, Column, Statement};
 const ROWS_AT_ONCE: u32 = 8_192;
 /// Batches that a datasource may be ahead of the statement.
 const BATCHES_AHEAD: usize = 2;
-/// A statement with fewer rows is sent at once, and not with what a join may become known as.
+/// A statement over tables with fewer rows is sent at once, and not with what a join may become known as. Conditions of
+/// its own do not count: what they leave is a guess, and keys leave less.
 const FEW_ROWS: f64 = 2_000.0;
 
 /// Reads the rows of one statement.
@@ -77,6 +78,11 @@ impl RemoteExec {
             filters: Vec::new(),
             properties: Arc::new(properties),
         }
+    }
+
+    /// Rows that it gives, roughly, and those of its largest table.
+    pub fn rows(&self) -> (f64, f64) {
+        (self.select.rows, self.select.largest)
     }
 
     fn job(&self) -> Result<Job> {
@@ -173,7 +179,7 @@ impl ExecutionPlan for RemoteExec {
         let unsure = vec![PushedDown::No; filters.len()];
         let taken = FilterPushdownPropagation::with_parent_pushdown_result(unsure);
         let is_useful = matches!(phase, FilterPushdownPhase::Post) && self.select.takes_filters();
-        if !is_useful || self.select.rows < FEW_ROWS {
+        if !is_useful || self.select.largest < FEW_ROWS {
             return Ok(taken);
         }
         let filters = filters

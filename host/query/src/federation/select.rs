@@ -20,9 +20,9 @@ use super::{
 use mindhost_plugin_api::{Column, Dialect, TableRef};
 
 /// What a condition leaves of the rows, roughly.
-const SELECTIVITY: f64 = 0.2;
+pub const SELECTIVITY: f64 = 0.2;
 /// What a group leaves of the rows, roughly.
-const GROUPED: f64 = 0.1;
+pub const GROUPED: f64 = 0.1;
 /// Rows of a table that the catalog does not know.
 const UNKNOWN_ROWS: f64 = 10_000.0;
 /// Digits behind the point of an average that MySQL computes: it has 30 digits there at most, 20 of them for the quotient.
@@ -41,6 +41,8 @@ pub struct Select {
     pub columns: Vec<Value>,
     /// Rows that it gives, roughly.
     pub rows: f64,
+    /// Rows that it gives at most, but for joins that multiply them: those of its largest table, or its limit.
+    pub largest: f64,
     from: Vec<String>,
     tables: usize,
     conditions: Vec<String>,
@@ -80,6 +82,7 @@ impl Select {
             dialect,
             columns: columns.iter().map(column).collect(),
             rows: rows.map_or(UNKNOWN_ROWS, |rows| rows as f64),
+            largest: rows.map_or(UNKNOWN_ROWS, |rows| rows as f64),
             from: vec![format!("{schema}.{bare} AS {name}")],
             tables: 1,
             conditions: Vec::new(),
@@ -210,6 +213,7 @@ impl Select {
         }
         self.limit = Some(self.limit.map_or(rows, |limit| limit.min(rows)));
         self.rows = self.rows.min(rows as f64);
+        self.largest = self.largest.min(rows as f64);
         Some(self)
     }
 
@@ -296,9 +300,9 @@ impl Select {
         for (expr, field) in aggregate.aggr_expr.iter().zip(fields) {
             columns.push(aggregated(expr, field.data_type(), &scope, rules)?);
         }
-        open.rows = match columns.len() == aggregate.aggr_expr.len() {
-            true => 1.0,
-            false => (open.rows * GROUPED).max(1.0),
+        (open.rows, open.largest) = match columns.len() == aggregate.aggr_expr.len() {
+            true => (1.0, 1.0),
+            false => ((open.rows * GROUPED).max(1.0), open.largest),
         };
         open.columns = columns;
         open.groups = Some(texts);
@@ -365,6 +369,7 @@ impl Select {
         self.columns.extend(other.columns);
         self.tables += other.tables;
         self.rows = self.rows.max(other.rows);
+        self.largest = self.largest.max(other.largest);
         self
     }
 
@@ -392,6 +397,7 @@ impl Select {
         self.columns.extend(other.columns);
         self.tables += other.tables;
         self.rows = self.rows.max(other.rows);
+        self.largest = self.largest.max(other.largest);
         self
     }
 }
