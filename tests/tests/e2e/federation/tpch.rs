@@ -1,4 +1,5 @@
-//! The 22 queries of TPC-H against the answers of DuckDB: in one datasource of each kind, and with the tables in several.
+//! The 22 queries of TPC-H against the answers of DuckDB: in one datasource of each kind, and with the tables in
+//! several.
 //!
 //! `TPCH_SCALE=0.1` makes ten times the data of the usual tests.
 

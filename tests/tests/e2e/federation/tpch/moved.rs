@@ -1,33 +1,109 @@
-//! The rows that a statement over several datasources moves into the host, against what the best plan moves.
+//! The rows that a statement over several datasources moves into the host, against those of the best plan, which
+//! `tests/tpch/best.sql` defines and counts.
 
 use serde_json::Value;
 
-use super::made::Query;
+use super::made::{Query, scale};
+
+/// Of the best plan: what a statement may move.
+const MARGIN: f64 = 1.2;
+/// The scale of [`MISSES`].
+const USUAL_SCALE: &str = "0.01";
 
 /// Where the tables are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
+    /// `crm` in PostgreSQL, `shop` in Parquet files.
     PostgresParquet,
+    /// `crm` in MariaDB, `shop` in PostgreSQL.
     MariadbPostgres,
+    /// `crm` in PostgreSQL, `stock` in SQLite, `world` in CSV files.
     PostgresSqliteCsv,
 }
 
+use Split::{MariadbPostgres, PostgresParquet, PostgresSqliteCsv};
+
+/// A query that moves more than it should: where, which, how many rows at the usual scale, and why. A change may lower
+/// a number or remove a line; it must not raise one.
+type Miss = (Split, u32, u64, &'static str);
+
+const MISSES: &[Miss] = &[
+    (PostgresParquet, 8, 146, SMALL_TABLES),
+    (PostgresParquet, 14, 2_722, NO_STATISTICS),
+    (PostgresParquet, 15, 201, SCALAR_SUBQUERY),
+    (PostgresParquet, 20, 5_622, NO_STATISTICS),
+    (MariadbPostgres, 8, 146, SMALL_TABLES),
+    (MariadbPostgres, 14, 2_722, NO_STATISTICS),
+    (MariadbPostgres, 15, 201, SCALAR_SUBQUERY),
+    (MariadbPostgres, 20, 5_622, NO_STATISTICS),
+    (PostgresSqliteCsv, 2, 1_672, WITHOUT_GROUPS),
+    (PostgresSqliteCsv, 8, 146, SMALL_TABLES),
+    (PostgresSqliteCsv, 9, 5_751, NO_LIKE),
+    (PostgresSqliteCsv, 14, 2_722, NO_STATISTICS),
+    (PostgresSqliteCsv, 15, 201, SCALAR_SUBQUERY),
+    (PostgresSqliteCsv, 20, 7_622, NO_STATISTICS),
+];
+
+const SMALL_TABLES: &str =
+    "tables with less than 2,000 rows do not wait for keys: all suppliers are read";
+const NO_STATISTICS: &str = "the planner knows the rows of tables, and not what a condition leaves: the side that it \
+                             reads first is the larger one";
+const SCALAR_SUBQUERY: &str =
+    "what an uncorrelated subquery finds is a condition of the host alone, and no key";
+const WITHOUT_GROUPS: &str =
+    "the host finds the least cost of every part before it knows which parts are asked for";
+const NO_LIKE: &str = "LIKE of SQLite ignores case, so it is not sent, and all parts are read";
+
+/// Prints what each query moved, and fails if one moved more than the best plan, or than it is known to.
 pub fn check(split: Split, ran: &[(&Query, Value)]) {
-    for (query, item) in ran {
-        let sources = item["explain"]["sources"].as_array().unwrap();
-        let rows = |one: &Value| one["rows"].as_u64().unwrap();
-        let moved: u64 = sources.iter().map(rows).sum();
-        println!(
-            "{split:?} Q{}: {moved} moved, best {}",
-            query.number, query.moved
-        );
-        for one in sources {
-            println!(
-                "    {} {} {}",
-                one["datasource"],
-                rows(one),
-                one["executed_query"]
-            );
-        }
+    let wrong: Vec<String> = ran
+        .iter()
+        .filter_map(|(query, item)| excess(split, query, item))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn excess(split: Split, query: &Query, item: &Value) -> Option<String> {
+    let sources = item["explain"]["sources"].as_array().unwrap();
+    let moved: u64 = sources.iter().map(rows).sum();
+    let of = match split {
+        PostgresParquet | MariadbPostgres => "two",
+        PostgresSqliteCsv => "three",
+    };
+    let best = query.moved[of].as_u64().unwrap();
+    let most = (best as f64 * MARGIN) as u64;
+    let miss = MISSES
+        .iter()
+        .find(|(at, number, ..)| (*at, *number) == (split, query.number));
+    let known = miss.map_or("", |(.., reason)| reason);
+    let line = format!(
+        "{split:?} Q{}: {moved} rows moved, {best} by the best plan; {known}",
+        query.number
+    );
+    println!("{line}");
+    let problem = match miss {
+        // Of more than 5,000 keys only the least and the greatest are sent, so other scales have other misses.
+        _ if scale() != USUAL_SCALE => return None,
+        None if moved > most => "moves too much",
+        Some((_, _, known, _)) if moved > *known => "moves more than it did",
+        Some(_) if moved <= most => "is no miss any more: remove its line from MISSES",
+        _ => return None,
+    };
+    Some(format!("{line}; it {problem}\n{}", plan(item, sources)))
+}
+
+fn rows(source: &Value) -> u64 {
+    source["rows"].as_u64().unwrap()
+}
+
+/// The statements and the plan of the host.
+fn plan(item: &Value, sources: &[Value]) -> String {
+    let mut text = String::new();
+    for one in sources {
+        let sql = one["executed_query"].as_str().unwrap();
+        // The lists of keys are long.
+        let start: String = sql.chars().take(700).collect();
+        text += &format!("    {} rows of {}: {start}\n", rows(one), one["datasource"]);
     }
+    text + item["explain"]["plan"].as_str().unwrap_or_default()
 }
