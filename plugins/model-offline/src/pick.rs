@@ -18,6 +18,8 @@ struct Choice<T> {
 const STEP: i32 = 8;
 /// What it costs that some rows have no such row: the country of every customer before that of some addresses.
 const GAP: i32 = 3;
+/// Meanings that are closer than this fit equally well.
+const MARGIN: i32 = 3;
 /// What it is worth that the question mentions the table.
 const MENTIONED: i32 = 20;
 
@@ -124,13 +126,14 @@ impl View<'_> {
                 self.catalog.table(self.reach.base).name.clone(),
             ));
         };
-        let mut best = choices.iter().filter(|c| c.weight == top);
+        let near = |c: &&Choice<T>| c.weight > top - MARGIN;
+        let mut best = choices.iter().filter(near);
         match (best.next(), best.next()) {
             (Some(only), None) => Ok(only.target.clone()),
             _ => {
                 let all = choices
                     .iter()
-                    .filter(|c| c.weight == top)
+                    .filter(near)
                     .map(|c| label(c.target.clone()))
                     .collect();
                 Err(Problem::Ambiguous(mention.text.clone(), all))

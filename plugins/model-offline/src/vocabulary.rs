@@ -312,7 +312,6 @@ pub fn canonical(stem: &str) -> &str {
         "zip" | "postcode" => "postal",
         "title" => "name",
         "inventory" => "stock",
-        "state" => "status",
         other => other,
     }
 }

@@ -105,7 +105,7 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
         if !items.is_empty() {
             items.push(plain(Kind::Op(Op::Break), "."));
         }
-        let tokens = tokenize(&sentence);
+        let tokens = names_in_full(tokenize(&sentence));
         let mut at = 0;
         while at < tokens.len() {
             let (used, item) = read_at(&tokens, at, index, today);
@@ -114,6 +114,19 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
         }
     }
     items
+}
+
+/// "first and last name" is "first name and last name".
+fn names_in_full(mut tokens: Vec<Token>) -> Vec<Token> {
+    let short = |w: &[Token]| {
+        let words = [&w[0].norm, &w[1].norm, &w[2].norm].map(String::as_str);
+        matches!(words, ["first", "and", "last"] | ["last", "and", "first"])
+            && w[3].norm.starts_with("name")
+    };
+    if let Some(at) = tokens.windows(4).position(short) {
+        tokens.insert(at + 1, tokens[at + 3].clone());
+    }
+    tokens
 }
 
 /// Sentences end where a capital or nothing follows the mark.
@@ -273,7 +286,8 @@ fn named(tokens: &[Token], at: usize, index: &Index) -> Option<(usize, Vec<Hit>)
         let short =
             token.norm.chars().count() < 2 && !token.text.starts_with(|c: char| c.is_uppercase());
         let number = token.kind != TokenKind::Word;
-        if short || number || STOPS.contains(&token.norm.as_str()) {
+        let asks = at == 0 && REQUESTS.contains(&token.norm.as_str());
+        if short || number || asks || STOPS.contains(&token.norm.as_str()) {
             return None;
         }
         // A single small word is a value only where nothing else claims it.
@@ -298,6 +312,11 @@ fn named(tokens: &[Token], at: usize, index: &Index) -> Option<(usize, Vec<Hit>)
     }
     (!hits.is_empty()).then_some((used, hits))
 }
+
+/// What a request starts with, whatever the catalog calls so.
+const REQUESTS: &[&str] = &[
+    "return", "report", "list", "display", "state", "present", "output",
+];
 
 const STOPS: &[&str] = &[
     "a", "an", "the", "what", "which", "who", "whom", "there", "we", "our", "us", "me", "my", "i",

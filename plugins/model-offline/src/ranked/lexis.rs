@@ -162,13 +162,13 @@ const PHRASES: &[(Op, &[&str])] = &[
     (Op::Top, &["top"]),
     (Op::Compare(Above, None), &["more than", "greater than", "higher than", "larger than", "bigger than", "over",
         "above",
-        "exceeding", "exceeds", "exceed", "larger", "greater", "no smaller", "after", ">"]),
-    (Op::Compare(AtLeast, None), &["at least", "no less than", "not less than", "a minimum of", "no fewer than",
+        "exceeding", "exceeds", "exceed", "larger", "greater", "after", ">"]),
+    (Op::Compare(AtLeast, None), &["at least", "no smaller", "no smaller than", "no less", "no less than", "not less than", "a minimum of", "no fewer than",
         "or more", ">=", "≥",
         "greater than or equal to", "more than or equal to", "larger than or equal to", "no lower than"]),
     (Op::Compare(Below, None), &["less than", "fewer than", "lower than", "smaller than", "under", "below",
-        "before", "<", "no more"]),
-    (Op::Compare(AtMost, None), &["at most", "no more than", "not more than", "up to", "<=", "≤", "a maximum of",
+        "before", "<"]),
+    (Op::Compare(AtMost, None), &["at most", "no more", "no more than", "not more than", "up to", "<=", "≤", "a maximum of",
         "less than or equal to", "smaller than or equal to", "no greater than", "no larger than"]),
     (Op::Compare(Equal, None), &["equal to", "exactly", "equals", "equal", "="]),
     (Op::Compare(Above, Some(Age)), &["older than", "aged over", "aged above"]),
@@ -266,6 +266,23 @@ pub fn op(tokens: &[Token], at: usize) -> Option<(usize, Op)> {
 /// Whether a word may stay without a role: it asks, points, or only says that a relation holds.
 pub fn is_soft(norm: &str) -> bool {
     SOFT.contains(&norm) || RELATIONS.contains(&norm)
+}
+
+/// Whether a word that may stay without a role names a property before "of".
+pub fn is_noun(norm: &str) -> bool {
+    matches!(
+        norm,
+        "year"
+            | "years"
+            | "value"
+            | "values"
+            | "place"
+            | "name"
+            | "letter"
+            | "state"
+            | "word"
+            | "result"
+    )
 }
 
 /// Whether a word only says that a relation holds: `located`, `enrolled`.

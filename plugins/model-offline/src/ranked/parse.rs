@@ -9,7 +9,7 @@ use super::frame::{At, Figure, Filter, Frame, Rank, Test};
 use super::items::{Item, Kind};
 use super::lexis::{self, Op, Quality};
 use super::link::Target;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, ColumnRef};
 use crate::vocabulary::{Aggregate, Comparison};
 
 /// Words of a question at most: longer ones are mostly several questions in one.
@@ -74,8 +74,13 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
             && items.get(at + 1).is_some_and(|o| o.is(Op::Of))
             && named.flatten().is_some_and(Item::is_name)
     });
-    if let Some((_, item)) = kinds {
-        // "the kind of ship": what tells kinds apart is not said.
+    // "the kind of ship": what tells kinds apart is not said. "The year of each song": nothing is called so.
+    let soft_of = |w: &[Item]| {
+        let noun = lexis::is_noun(&w[0].text.to_lowercase());
+        w[0].kind == Kind::Soft && noun && matches!(w[1].op(), Some(Op::Of | Op::Each))
+    };
+    let nouns = items.windows(2).find(|w| soft_of(w)).map(|w| &w[0]);
+    if let Some(item) = kinds.map(|(_, item)| item).or(nouns) {
         return Err(Stuck::Unclear(item.text.clone()));
     }
     if let Some(item) = items
@@ -94,7 +99,7 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
         frame: Frame::default(),
     };
     parser.order()?;
-    parser.groups();
+    parser.groups()?;
     parser.rank()?;
     parser.comparisons()?;
     parser.values()?;
@@ -179,10 +184,22 @@ impl Parser<'_> {
             Target::Column(c) => Some(c),
             _ => None,
         });
-        let numeric = |c: crate::catalog::ColumnRef| {
+        let numeric = |c: ColumnRef| {
             self.catalog.column(c).is_numeric() && !self.catalog.table(c.table).is_key(c.column)
         };
         top > 0.0 && columns.all(numeric)
+    }
+
+    /// Whether a name may be rows to count, or a column that says how many there are.
+    pub(super) fn holds_count(&self, at: At) -> bool {
+        let item = &self.items[at];
+        let figure = |c: ColumnRef| {
+            self.catalog.column(c).is_numeric() && !self.catalog.table(c.table).is_key(c.column)
+        };
+        let mut hits = item.hits.iter();
+        item.table() > 0.8
+            && item.column() > 0.85
+            && hits.any(|h| matches!(h.target, Target::Column(c) if figure(c)))
     }
 
     /// Whether a name may be a column of texts that are all numbers: what is compared or counted then is not clear.

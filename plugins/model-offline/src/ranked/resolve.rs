@@ -107,7 +107,9 @@ impl Resolver<'_> {
                 let numeric = source.is_numeric() || source.holds_numbers();
                 let ends = matches!(aggregate, Aggregate::Min | Aggregate::Max)
                     && self.catalog.column(column).kind == Type::Date;
-                if !numeric && !ends {
+                let adds = matches!(aggregate, Aggregate::Sum | Aggregate::Average);
+                let is_key = self.catalog.table(column.table).is_key(column.column);
+                if !numeric && !ends || adds && is_key {
                     return Err(Trouble::Weak(
                         self.items[*at].text.clone(),
                         "a number".to_owned(),
@@ -199,13 +201,8 @@ impl Resolver<'_> {
             || count_order
             || self.frame.having.is_some()
             || (figures && (plain || !self.frame.groups.is_empty()));
-        let average = self
-            .frame
-            .filters
-            .iter()
-            .find(|f| matches!(f.test, Test::Average(_)))
-            .map(|f| f.at);
-        if average.is_some_and(|a| self.frame.filters.iter().any(|f| f.at > a)) {
+        let average = |f: &Filter| matches!(f.test, Test::Average(_));
+        if self.frame.filters.len() > 1 && self.frame.filters.iter().any(average) {
             return Err(Trouble::Shape("an average of some rows only"));
         }
         let pair = self.mentioned.iter().any(|t| self.graph.is_paired(*t));

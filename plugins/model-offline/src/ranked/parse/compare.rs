@@ -27,7 +27,15 @@ impl Parser<'_> {
 
     /// The column right before a comparison.
     pub(super) fn left(&self, at: usize) -> Option<At> {
-        let before = self.back(at, &[Op::Is, Op::Have])?;
+        // "a distance of more than 1000"
+        let of = at
+            .checked_sub(2)
+            .filter(|b| self.op(b + 1) == Some(Op::Of) && self.items[b + 1].text == "of")
+            .filter(|b| {
+                self.name(*b)
+                    .is_some_and(|n| self.is_column(n) && self.is_numeric(n))
+            });
+        let before = of.or_else(|| self.back(at, &[Op::Is, Op::Have]))?;
         self.name(before)
             .filter(|n| !self.items[*n].optional)
             .filter(|n| {
@@ -222,7 +230,13 @@ impl Parser<'_> {
         if more {
             return Err(self.stuck(at));
         }
-        let counted = self.skip_ops(right + 1, &[Op::Distinct, Op::Of]);
+        // "more than 30000 in salary"
+        let inside = (self.op(right + 1) == Some(Op::In)).then(|| self.skip(right + 2));
+        let inside = inside.filter(|i| {
+            self.name(*i)
+                .is_some_and(|n| self.is_column(n) && self.is_numeric(n))
+        });
+        let counted = inside.unwrap_or_else(|| self.skip_ops(right + 1, &[Op::Distinct, Op::Of]));
         let distinct = (right + 1..counted).any(|i| self.op(i) == Some(Op::Distinct));
         if let Some(r) = self.name(counted) {
             if self.is_numeric(r) && self.items[r].column() >= self.items[r].table() && !distinct {

@@ -1,7 +1,6 @@
 //! Orders, groups and rankings of a question.
 
 use super::*;
-use crate::catalog::ColumnRef;
 
 impl Parser<'_> {
     /// "ordered by age descending", "in alphabetical order"
@@ -112,7 +111,7 @@ impl Parser<'_> {
     }
 
     /// "for each country", "per year"
-    pub(super) fn groups(&mut self) {
+    pub(super) fn groups(&mut self) -> Result<(), Stuck> {
         for at in 0..self.items.len() {
             let each = self.op(at) == Some(Op::Each) && !self.used[at];
             if !each {
@@ -120,6 +119,10 @@ impl Parser<'_> {
             }
             let mut next = self.skip_ops(at + 1, &[Op::Of, Op::Distinct]);
             self.used[at] = true;
+            if self.name(next).is_none() && next > at + 1 {
+                // "in each state", where nothing is called so.
+                return Err(self.stuck(next - 1));
+            }
             while let Some(name) = self.name(next) {
                 let inner = self.skip(next + 1);
                 let owner = self.is_table(name)
@@ -148,6 +151,7 @@ impl Parser<'_> {
                 next = after;
             }
         }
+        Ok(())
     }
 
     /// The number right before or after a place, as a limit.
@@ -245,6 +249,10 @@ impl Parser<'_> {
     /// "top 3 products sorted by price", "top 3 products by price"
     pub(super) fn rank_by_order(&mut self, limit: u64) -> Result<(), Stuck> {
         let by = (0..self.items.len()).find(|i| self.op(*i) == Some(Op::By) && !self.used[*i]);
+        let said = self.items.iter().find_map(|i| match i.op() {
+            Some(Op::Direction(down)) => Some(down),
+            _ => None,
+        });
         let found = match (by, self.frame.order.pop()) {
             (_, Some((figure, _))) => Some((figure, 0)),
             (Some(by), None) => {
@@ -265,7 +273,7 @@ impl Parser<'_> {
             return Err(Stuck::Unclear("top".to_owned()));
         };
         self.frame.rank = Some(Rank {
-            descending: true,
+            descending: said.unwrap_or(true),
             by: figure,
             limit,
             at,
@@ -291,16 +299,7 @@ impl Parser<'_> {
             return Ok((figure, end));
         }
         let name = self.name(next).ok_or_else(|| self.stuck(at))?;
-        let item = &self.items[name];
-        let figure = |c: ColumnRef| {
-            self.catalog.column(c).is_numeric() && !self.catalog.table(c.table).is_key(c.column)
-        };
-        let figures = item
-            .hits
-            .iter()
-            .any(|h| matches!(h.target, Target::Column(c) if figure(c)));
-        if item.table() > 0.8 && item.column() > 0.85 && figures {
-            // Rows to count, or a column that says how many there are.
+        if self.holds_count(name) {
             return Err(self.stuck(at));
         }
         if self.is_numeric(name) && self.items[name].column() >= self.items[name].table() {

@@ -46,6 +46,9 @@ impl Parser<'_> {
                         // "the number of different towns and streets": of each, or of both together.
                         return Err(self.stuck(other));
                     }
+                    if matches!(figure, Figure::Count(name, false) if self.holds_count(name)) {
+                        return Err(self.stuck(at));
+                    }
                     let total = self.items[at].text.to_lowercase().contains("total");
                     self.push_count(figure, total);
                     self.take(at..end);
@@ -228,6 +231,9 @@ impl Parser<'_> {
             } else if self.is_flag(at) && self.name(at + 1).is_some() {
                 // "official languages": a flag beside a name is a condition on it.
                 return Err(self.stuck(at));
+            } else if self.says_what_counted_are(at) {
+                // "how many users are logged in": a condition, not a column to show.
+                return Err(self.stuck(at));
             } else if !self.frame.select.contains(&Figure::Plain(at)) {
                 *running = None;
                 self.frame.select.push(Figure::Plain(at));
@@ -265,6 +271,13 @@ impl Parser<'_> {
         }
         self.used[at] = true;
         Ok(())
+    }
+
+    /// Whether a name stands behind the "are" of what is counted.
+    fn says_what_counted_are(&self, at: At) -> bool {
+        let before = self.back(at, &[]).and_then(|b| self.op(b));
+        let counts = |f: &Figure| matches!(f, Figure::Count(..));
+        before == Some(Op::Is) && self.frame.select.iter().any(counts)
     }
 
     /// Whether a name best means a column that says yes or no.

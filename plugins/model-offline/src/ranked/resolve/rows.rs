@@ -36,6 +36,10 @@ impl Resolver<'_> {
                 return Err(Trouble::Shape("an order of one figure"));
             }
         }
+        if self.frame.rank.is_some() && !self.frame.groups.is_empty() {
+            // "for each city, the highest latitude": the first of each group.
+            return Err(Trouble::Shape("the first row of each group"));
+        }
         for at in self.frame.groups.clone() {
             // "each owner's first name and the size of the dog": columns of each row, not groups.
             if self.item_table(at).is_none() {
@@ -88,7 +92,8 @@ impl Resolver<'_> {
         Ok(query)
     }
 
-    /// "Which towns have parks?" asks for each town once, where several rows share it.
+    /// "Which towns have parks?" asks for each town once, where several rows share it, and so does "the towns", where
+    /// nothing says whose.
     fn asks_which(&self, select: &[Expr]) -> bool {
         let which = self
             .items
@@ -105,7 +110,10 @@ impl Resolver<'_> {
             .distinct_count
             .zip(table.row_count)
             .is_some_and(|(values, rows)| values < rows);
-        which && shared && self.frame.rank.is_none() && self.frame.order.is_empty()
+        (which || self.frame.tables.is_empty())
+            && shared
+            && self.frame.rank.is_none()
+            && self.frame.order.is_empty()
     }
 
     pub(super) fn everything_of(&self, table: usize) -> Answer<Vec<Expr>> {
@@ -370,6 +378,9 @@ impl Resolver<'_> {
             && !second[0].negated;
         if !same || self.frame.without.is_some() {
             return Err(Trouble::Shape("both, with different columns"));
+        }
+        if !query.order.is_empty() || query.limit.is_some() || !self.frame.order.is_empty() {
+            return Err(Trouble::Shape("both, with an order"));
         }
         let counts = self
             .frame
