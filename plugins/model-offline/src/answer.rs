@@ -35,8 +35,8 @@ pub fn write(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
     )
 }
 
-/// Writes the answer to a question whose statement was verified.
-pub fn verified(rows: &Rows) -> String {
+/// Writes the answer to a question whose statement the Mind was taught; `origin` says what it is.
+pub fn taught(rows: &Rows, origin: &str) -> String {
     if rows.rows_withheld || (rows.rows.is_empty() && rows.row_count != RowCount::Exactly(0)) {
         return withheld(rows);
     }
@@ -48,10 +48,7 @@ pub fn verified(rows: &Rows) -> String {
         ),
         _ => format!("{}{}", table(rows), rows.more(false)),
     };
-    format!(
-        "{}\n\nThis is the result of the query that was verified for this question.",
-        body.trim_end()
-    )
+    format!("{}\n\nThis is the result of {origin}.", body.trim_end())
 }
 
 /// Without the rows there is nothing to say about them; an empty list must not be taken for an empty result.

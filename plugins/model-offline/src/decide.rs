@@ -1,6 +1,7 @@
 //! The next step of an answer, worked out anew each time from what was done so far.
 
-use crate::catalog::{Catalog, Kind};
+use crate::catalog::{Catalog, ColumnRef, Kind};
+use crate::dialect::Unit;
 use crate::meta::{self, Meta};
 use crate::names::Names;
 use crate::plan::{Condition, Expr, Plan, Shape};
@@ -10,8 +11,8 @@ use crate::tools::{self, DESCRIBE, Found, FoundTables, MOST_DESCRIBED, RUN, Rows
 use crate::turn::{Action, Step, Turn};
 use crate::understand::understand;
 use crate::vocabulary::{is_filler, operator};
-use crate::words::tokenize;
-use crate::{help, lookup, ranked, sql, verified};
+use crate::words::{name_stems, tokenize};
+use crate::{help, lookup, ranked, sql, taught};
 
 /// What to do next about the question of a turn.
 pub fn decide(turn: &Turn) -> Action {
@@ -31,25 +32,25 @@ fn next(turn: &Turn) -> Result<Action, String> {
             "The question is too long for me: I read at most {LONGEST} bytes."
         ));
     }
-    if let Some(action) = verified::next(turn) {
+    if let Some(action) = taught::next(turn) {
         return Ok(action);
     }
-    let (found, truncated) = match searched(turn)? {
+    let about = meta::about_tables(&turn.question);
+    let found = match searched(turn, about.is_none())? {
         Ok(found) => found,
         Err(call) => return Ok(call),
     };
-    if found.is_empty() {
+    if found.tables.is_empty() {
         return Err("The catalog holds no tables yet, so I have nothing to look at. Load the catalog, then ask again.".to_owned());
     }
-    let about = meta::about_tables(&turn.question);
     if about == Some(Meta::Tables) {
-        return Ok(Action::Say(meta::tables_text(&found, truncated)));
+        return Ok(Action::Say(meta::tables_text(&found)));
     }
     let Some(step) = turn.uses(DESCRIBE).last().copied() else {
         return offered(
             turn,
             DESCRIBE,
-            tools::describe(&candidates(&turn.question, &found)),
+            tools::describe(&candidates(&turn.question, &found.tables)),
         );
     };
     let content = succeeded(step, "The tables could not be described")?;
@@ -67,8 +68,9 @@ fn next(turn: &Turn) -> Result<Action, String> {
     query(turn, &catalog)
 }
 
-/// All tables where there are few, else those that the question's words find. The error is the call to make.
-fn searched(turn: &Turn) -> Result<Result<(Vec<Found>, bool), Action>, String> {
+/// All tables where the search gives them all, else those that the question's words find, if it is about data. The
+/// error is the call to make.
+fn searched(turn: &Turn, about_data: bool) -> Result<Result<FoundTables, Action>, String> {
     let uses = turn.uses(SEARCH);
     let Some(first) = uses.first() else {
         return offered(turn, SEARCH, tools::search("")).map(Err);
@@ -79,18 +81,12 @@ fn searched(turn: &Turn) -> Result<Result<(Vec<Found>, bool), Action>, String> {
             .map_err(|_| "The list of tables is not what I can read.".to_owned())
     };
     let all = parse(first)?;
-    if !all.truncated {
-        return Ok(Ok((all.tables, false)));
+    if !(about_data && all.are_some()) {
+        return Ok(Ok(all));
     }
     match uses.get(1) {
         None => offered(turn, SEARCH, tools::search(&content_words(&turn.question))).map(Err),
-        Some(second) => {
-            let found = parse(second)?.tables;
-            Ok(Ok((
-                if found.is_empty() { all.tables } else { found },
-                true,
-            )))
-        }
+        Some(second) => parse(second).map(Ok),
     }
 }
 
@@ -170,14 +166,22 @@ fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
     }
     let ranked = ranked::understand(&learned, &turn.question, turn.today);
     match (&strict, &ranked) {
-        (Ok(found), Ok(query)) if !trusted(&found.0, &found.1, &turn.question) => {
-            let strict = Reading::Strict(&found.0, &found.1);
-            answer_of_two(turn, &strict, &Reading::Ranked(&learned, query))
-        }
-        (Ok(found), Ok(_)) => answer(turn, &Reading::Strict(&found.0, &found.1)),
-        (Ok(found), Err(_))
-            if found.1.shape == Shape::Single || trusted(&found.0, &found.1, &turn.question) =>
+        (Ok(found), Ok(_))
+            if is_known_to_strict(&found.0, &found.1, &turn.question)
+                && stands(&found.0, &found.1, &turn.question) =>
         {
+            answer(turn, &Reading::Strict(&found.0, &found.1))
+        }
+        (Ok(found), Ok(query)) => {
+            let strict = Reading::Strict(&found.0, &found.1);
+            let ranked = Reading::Ranked(&learned, query);
+            // A strict list shows more columns than were asked for.
+            match found.1.shape == Shape::Rows || is_nameless(&found.0, &found.1) {
+                true => answer_of_two(turn, &ranked, &strict),
+                false => answer_of_two(turn, &strict, &ranked),
+            }
+        }
+        (Ok(found), Err(_)) if stands(&found.0, &found.1, &turn.question) => {
             answer(turn, &Reading::Strict(&found.0, &found.1))
         }
         (Err(_), Ok(query)) => answer(turn, &Reading::Ranked(&learned, query)),
@@ -194,10 +198,76 @@ fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
     }
 }
 
-/// Whether a strict reading counts without a ranked one beside it: it is about time, a flag or a measure, which only
-/// the strict rules know; it is the first few of a ranking, at which they hardly err; or the question is only a few
-/// words.
+/// Whether a strict reading is answered without a ranked one beside it.
+fn stands(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
+    let words = tokenize(question);
+    let says = |wanted: &[&str]| words.iter().any(|t| wanted.contains(&t.norm.as_str()));
+    // "the dates of the orders" asks for no count of each day.
+    let by_day = plan
+        .groups
+        .iter()
+        .any(|g| matches!(g, Expr::Bucket(Unit::Day, _)));
+    let is_grouped = says(&["per", "each", "every", "day", "daily", "days"])
+        || words
+            .windows(2)
+            .any(|w| w[0].norm == "by" && w[1].stem == "date");
+    // "how many king beds" may count rows, or sum a column that counts beds.
+    let of_numbers = plan.outputs.iter().any(|o| {
+        let Expr::CountDistinct(column) = &o.expr else {
+            return false;
+        };
+        let is_key = catalog.table(column.table).is_key(column.column);
+        catalog.column(*column).is_numeric()
+            && !is_key
+            && !says(&["different", "distinct", "unique"])
+    });
+    (plan.shape == Shape::Single || trusted(catalog, plan, question))
+        && !(is_nameless(catalog, plan) && !says(&["id", "ids", "key", "number"]))
+        && !(by_day && !is_grouped)
+        && !of_numbers
+}
+
+/// Whether a ranking shows keys and figures alone, though the rows have names.
+fn is_nameless(catalog: &Catalog, plan: &Plan) -> bool {
+    let named = |c: &ColumnRef| {
+        let table = catalog.table(c.table);
+        let mut keys = table.foreign_keys.iter();
+        let rows = match keys.find(|k| k.columns == [c.column]) {
+            Some(key) => catalog.table(key.target),
+            None => table,
+        };
+        let own = name_stems(&rows.name);
+        let mut texts = rows.columns.iter().filter(|c| c.kind == Kind::Text);
+        texts.any(|c| {
+            let stems = name_stems(&c.name);
+            stems == own || stems.iter().any(|s| s.ends_with("name"))
+        })
+    };
+    let key = |e: &Expr| matches!(e, Expr::Column(c) if catalog.table(c.table).is_key(c.column) && named(c));
+    let ordered = |e: &Expr| plan.order.iter().any(|(by, _)| by == e);
+    matches!(plan.shape, Shape::Ranking(_))
+        && plan.outputs.iter().any(|o| key(&o.expr))
+        && plan
+            .outputs
+            .iter()
+            .all(|o| key(&o.expr) || ordered(&o.expr))
+}
+
+/// Whether a strict reading counts without a ranked one beside it: see [`is_known_to_strict`]; or it is the first few
+/// of a ranking, at which the strict rules hardly err.
 fn trusted(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
+    let words = tokenize(question);
+    let said = words
+        .iter()
+        .any(|t| matches!(t.norm.as_str(), "rows" | "per" | "common" | "count"));
+    let top =
+        matches!(plan.shape, Shape::Ranking(_)) && plan.limit.is_some_and(|n| (2..20).contains(&n));
+    is_known_to_strict(catalog, plan, question) || said || top
+}
+
+/// Whether a plan is about time, a flag or a measure, which only the strict rules know, or the question is only a few
+/// words.
+fn is_known_to_strict(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
     let date = |e: &Expr| matches!(e, Expr::Column(c) if catalog.column(*c).kind == Kind::Date);
     let is_few = plan.limit.is_some_and(|n| n < 20);
     let timed = plan
@@ -212,13 +282,8 @@ fn trusted(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
     let words = tokenize(question);
     let sentence = words
         .first()
-        .is_some_and(|t| STARTS.contains(&t.norm.as_str()));
-    let said = words
-        .iter()
-        .any(|t| matches!(t.norm.as_str(), "rows" | "per" | "common"));
-    let top =
-        matches!(plan.shape, Shape::Ranking(_)) && plan.limit.is_some_and(|n| (2..20).contains(&n));
-    timed || measured || !sentence || said || top
+        .is_some_and(|t| t.norm == "count" || STARTS.contains(&t.norm.as_str()));
+    timed || measured || !sentence
 }
 
 /// Words that whole questions and requests start with; others are a few words, as for a search.
@@ -306,7 +371,7 @@ fn loses_words(question: &str, sql: &str) -> bool {
             .is_some_and(|t| words.contains(&t.norm.as_str()))
     };
     let listed = |at: usize| tokens[at].norm == "and" && at > 0 && figure(at - 1) && figure(at + 1);
-    if (0..tokens.len()).any(listed) {
+    if (0..tokens.len()).any(listed) || count(&["how"]) > 1 {
         return true;
     }
     // "nations that use English and Dutch" have both; one row of another table has one of them.
@@ -350,7 +415,7 @@ fn look_up_all(turn: &Turn, catalog: &Catalog, words: Vec<String>) -> Strict {
         return Strict::Declined(Problem::Unknown(words));
     };
     let Some(step) = turn.ran(&statement) else {
-        return Strict::Call(tools::run(&datasource, &statement, 20));
+        return Strict::Call(tools::run(&datasource, &statement, lookup::MOST_FOUND, &[]));
     };
     let rows: Option<Rows> = (!step.failed)
         .then(|| serde_json::from_str(&step.content).ok())
@@ -399,7 +464,7 @@ fn learn(turn: &Turn, catalog: &Catalog, nowhere: &[String]) -> (Catalog, Option
     let Some(step) = turn.ran(&statement) else {
         return (
             catalog.clone(),
-            Some(tools::run(&datasource, &statement, 40)),
+            Some(tools::run(&datasource, &statement, lookup::MOST_FOUND, &[])),
         );
     };
     let rows: Option<Rows> = (!step.failed)

@@ -6,6 +6,7 @@
 //! and the result through [`mod@answer`]; every word gets a role on that way. The ranked ones are in [`ranked`]. Where
 //! neither has a reading, the answer is what was not understood.
 
+mod agreement;
 mod answer;
 mod catalog;
 mod conditions;
@@ -34,11 +35,11 @@ mod roles;
 mod scan;
 mod sketch;
 mod sql;
+mod taught;
 mod tie;
 mod tools;
 mod turn;
 mod understand;
-mod verified;
 mod vocabulary;
 mod words;
 

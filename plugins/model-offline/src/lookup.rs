@@ -5,8 +5,8 @@ use crate::countries;
 use crate::tools::Rows;
 use crate::words::name_stems;
 
-/// Values that a look-up gives at most.
-const MOST_FOUND: u64 = 20;
+/// Values that a look-up gives at most. With as many, there may be others, and none of them is taken.
+pub const MOST_FOUND: u64 = 60;
 /// Columns that one statement searches at most, and rows of a table that it goes through.
 const MOST_COLUMNS: usize = 16;
 const MOST_ROWS: u64 = 2_000_000;
@@ -87,7 +87,8 @@ fn columns(catalog: &Catalog, datasource: &str) -> Vec<ColumnRef> {
 /// The catalog with the values that were found.
 pub fn learned(catalog: &Catalog, rows: &Rows) -> Catalog {
     let mut catalog = catalog.clone();
-    for row in &rows.rows {
+    let is_whole = (rows.rows.len() as u64) < MOST_FOUND;
+    for row in rows.rows.iter().filter(|_| is_whole) {
         let [Some(label), Some(value)] = [0, 1].map(|i| row.get(i).and_then(|v| v.as_str())) else {
             continue;
         };

@@ -3,7 +3,7 @@
 use crate::catalog::{Catalog, Table};
 use crate::mentions::{Mention, What};
 use crate::names::Names;
-use crate::tools::Found;
+use crate::tools::FoundTables;
 use crate::vocabulary::{is_filler, operator};
 use crate::words::{Token, tokenize};
 
@@ -126,15 +126,21 @@ pub fn about_columns(question: &str, catalog: &Catalog, names: &Names) -> Option
     }
 }
 
-/// Lists tables for the reader; `truncated` says that there are more than these.
-pub fn tables_text(found: &[Found], truncated: bool) -> String {
-    let several = found.iter().any(|t| t.datasource != found[0].datasource);
-    let mut text = match found.len() {
+/// Lists tables for the reader.
+pub fn tables_text(found: &FoundTables) -> String {
+    let tables = &found.tables;
+    let several = tables.iter().any(|t| t.datasource != tables[0].datasource);
+    let mut text = match found.total_tables {
         1 => "There is 1 table or view:\n\n".to_owned(),
-        n if truncated => format!("There are more than {n} tables and views. The first are:\n\n"),
+        n if found.are_some() => {
+            format!(
+                "There are {n} tables and views. The first {} are:\n\n",
+                tables.len()
+            )
+        }
         n => format!("There are {n} tables and views:\n\n"),
     };
-    for table in found {
+    for table in tables {
         let name = if several {
             format!("{}.{}", table.datasource, table.table)
         } else {

@@ -5,7 +5,7 @@ use crate::plan::Plan;
 use crate::ranked::{self, Query};
 use crate::tools::{self, RUN, Rows};
 use crate::turn::{Action, Turn};
-use crate::{answer, sql, tie};
+use crate::{agreement, answer, sql, tie};
 
 /// What one of the two sets of rules made of a question.
 pub enum Reading<'a> {
@@ -33,6 +33,14 @@ impl Reading<'_> {
             Self::Ranked(_, query) => query.limit,
         };
         limit.unwrap_or(tools::LISTED_ROWS)
+    }
+
+    /// How words were read, where that is not plain.
+    fn notes(&self) -> &[String] {
+        match self {
+            Self::Strict(_, plan) => &plan.notes,
+            Self::Ranked(_, query) => &query.notes,
+        }
     }
 
     /// The statement, with the schemas of the tables or without.
@@ -106,21 +114,34 @@ pub fn answer(turn: &Turn, reading: &Reading<'_>) -> Next {
     }
 }
 
-/// Runs a strict reading of a question that has a ranked one too. Every word has a role in the strict one: it counts.
-/// What the ranked one adds is doubt: a first place that rows share is asked back, unless it takes the question to be
-/// about the figure alone, and a result without rows is not taken for the answer.
-pub fn answer_of_two(turn: &Turn, strict: &Reading<'_>, ranked: &Reading<'_>) -> Next {
-    let found = if ranked.leads_in().is_some() {
-        result(turn, strict)
-    } else {
-        rows(turn, strict, strict.most(), |q| strict.write(q))
+/// Runs both readings of a question and says the rows of the first. Where they give different rows, it is asked back.
+pub fn answer_of_two(turn: &Turn, first: &Reading<'_>, second: &Reading<'_>) -> Next {
+    let other = match rows(turn, second, tools::MOST_ROWS, |q| second.write(q)) {
+        Err(Ok(call)) => return Ok(call),
+        // A statement that is refused says nothing against the other.
+        Err(Err(_)) => None,
+        Ok(rows) => Some(rows),
+    };
+    let found = match (first, second.leads_in()) {
+        (Reading::Strict(..), None) => rows(turn, first, first.most(), |q| first.write(q)),
+        _ => result(turn, first),
     };
     match found {
-        Ok(rows) if rows.rows.is_empty() => Ok(Action::Say(ranked.say(&rows))),
-        Ok(rows) => Ok(Action::Say(strict.say(&rows))),
+        Ok(rows) if other.is_some_and(|other| !agreement::same_rows(&rows, &other)) => {
+            Err(TWO_WAYS.to_owned())
+        }
+        // The ranked reading says that it found none, which is not taken for the answer.
+        Ok(rows) if rows.rows.is_empty() && !rows.rows_withheld => {
+            let ranked = matches!(first, Reading::Ranked(..));
+            Ok(Action::Say(if ranked { first } else { second }.say(&rows)))
+        }
+        Ok(rows) => Ok(Action::Say(first.say(&rows))),
         Err(next) => next,
     }
 }
+
+const TWO_WAYS: &str = "I can read that question in two ways, and they give different results, so I do not choose. \
+                        Please ask it in other words, with the names of the tables and columns.";
 
 /// The rows of a reading; a first place that several rows share is asked back.
 fn result(turn: &Turn, reading: &Reading<'_>) -> Result<Rows, Next> {
@@ -146,7 +167,12 @@ fn rows(
         let statement = write(qualified);
         let Some(step) = turn.ran(&statement) else {
             if turn.offers(RUN) {
-                return Err(Ok(tools::run(reading.datasource(), &statement, most)));
+                return Err(Ok(tools::run(
+                    reading.datasource(),
+                    &statement,
+                    most,
+                    reading.notes(),
+                )));
             }
             let text = if refusal.is_empty() {
                 tools::not_offered(RUN)

@@ -2,8 +2,8 @@
 
 use mindhost_sdk::model::{Message, Part, Request, Role};
 
+use crate::taught;
 use crate::turn::{Step, Turn, today};
-use crate::verified;
 
 /// Reads a request. What follows the last question of the user are the steps taken for it.
 pub fn turn(request: &Request) -> Turn {
@@ -21,13 +21,13 @@ pub fn turn(request: &Request) -> Turn {
         .rposition(|m| m.role == Role::User)
         .map_or(0, |at| at + 1);
     let may_call = request.tool_choice != "none";
+    let question = questions.pop().unwrap_or_default();
+    // The first is the host's; a caller may send others.
+    let ours = texts(Role::System).next();
     Turn {
         today: texts(Role::System).find_map(|t| today(&t)),
-        // The first is the host's; a caller may send others.
-        verified: texts(Role::System)
-            .next()
-            .and_then(|t| verified::statement(&t)),
-        question: questions.pop().unwrap_or_default(),
+        taught: ours.and_then(|system| taught::find(&system, &question)),
+        question,
         earlier: questions,
         steps: steps(&request.messages[last..]),
         tools: request

@@ -25,6 +25,8 @@ pub fn not_offered(tool: &str) -> String {
 pub const MOST_DESCRIBED: usize = 20;
 /// Rows that are fetched of a result whose length the question does not say.
 pub const LISTED_ROWS: u64 = 50;
+/// Assumptions that [`RUN`] takes at most.
+const MOST_NOTES: usize = 8;
 /// Rows that the model is shown at most.
 pub const MOST_ROWS: u64 = 100;
 
@@ -59,9 +61,15 @@ pub struct FoundColumn {
 pub struct FoundTables {
     /// Best first.
     pub tables: Vec<Found>,
-    /// Whether there are more.
-    #[serde(default)]
-    pub truncated: bool,
+    /// How many the Mind has in all.
+    pub total_tables: usize,
+}
+
+impl FoundTables {
+    /// Whether the Mind has more tables than these.
+    pub fn are_some(&self) -> bool {
+        self.total_tables > self.tables.len()
+    }
 }
 
 /// What a statement gives.
@@ -169,11 +177,15 @@ pub fn describe(tables: &[String]) -> Action {
     }
 }
 
-/// Calls [`RUN`] for at most `rows` rows, from 1 to [`MOST_ROWS`]; an empty datasource is left out.
-pub fn run(datasource: &str, sql: &str, rows: u64) -> Action {
+/// Calls [`RUN`] for at most `rows` rows, from 1 to [`MOST_ROWS`]; an empty datasource is left out. The first of the
+/// notes become the assumptions of the answer.
+pub fn run(datasource: &str, sql: &str, rows: u64, notes: &[String]) -> Action {
     let mut arguments = json!({"sql": sql, "max_rows": rows.clamp(1, MOST_ROWS)});
     if !datasource.is_empty() {
         arguments["datasource"] = Value::from(datasource);
+    }
+    if !notes.is_empty() {
+        arguments["assumptions"] = json!(&notes[..notes.len().min(MOST_NOTES)]);
     }
     Action::Call {
         tool: RUN,

@@ -2,6 +2,8 @@
 
 use jiff::civil::Date;
 
+use crate::taught::Taught;
+
 /// One use of a tool since the last question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
@@ -20,8 +22,8 @@ pub struct Step {
 pub struct Turn {
     /// The day on which the question is asked, as the system message says it.
     pub today: Option<Date>,
-    /// The statement that was verified for the very question.
-    pub verified: Option<String>,
+    /// The statement that the Mind was taught for the question.
+    pub taught: Option<Taught>,
     /// Earlier questions, oldest first.
     pub earlier: Vec<String>,
     /// The last words of the user; empty if there are none.

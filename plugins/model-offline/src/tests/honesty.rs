@@ -102,3 +102,21 @@ fn rows_that_are_withheld_are_not_taken_for_none() {
     let answer = host.ask("List the customers");
     assert!(answer.text.contains("gave many rows"), "{answer:?}");
 }
+
+#[test]
+fn in_a_large_catalog_the_tables_of_the_question_are_found_and_all_are_counted() {
+    let table =
+        |n: usize| format!("CREATE TABLE archive_{n} (id INTEGER PRIMARY KEY, note TEXT);\n");
+    let many: String = (1..130).map(table).collect();
+    let guests = "CREATE TABLE guests (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO guests VALUES (1, 'Ann'), (2, 'Bo');";
+    let host = Host::over(&format!("{many}{guests}"), serde_json::json!({}));
+    let answer = host.ask("How many guests are there?");
+    assert!(answer.text.contains("**2**"), "{answer:#?}");
+    let answer = host.ask("What tables are there?");
+    assert!(
+        answer
+            .text
+            .starts_with("There are 130 tables and views. The first 100 are:"),
+        "{answer:#?}"
+    );
+}

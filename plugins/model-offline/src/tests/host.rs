@@ -23,6 +23,8 @@ pub struct Answer {
     pub text: String,
     /// The statements, in order.
     pub sql: Vec<String>,
+    /// What was taken for granted, as the last statement was sent with it.
+    pub assumptions: Value,
     /// Whether there is no answer.
     pub is_declined: bool,
 }
@@ -53,7 +55,7 @@ impl Host {
     pub fn ask_after(&self, earlier: &[&str], question: &str) -> Answer {
         let mut turn = Turn {
             today: "2024-11-20".parse().ok(),
-            verified: None,
+            taught: None,
             earlier: earlier.iter().map(|q| (*q).to_owned()).collect(),
             question: question.to_owned(),
             steps: Vec::new(),
@@ -61,13 +63,14 @@ impl Host {
                 .map(str::to_owned)
                 .to_vec(),
         };
-        let mut sql = Vec::new();
+        let (mut sql, mut assumptions) = (Vec::new(), Value::Null);
         for _ in 0..10 {
             match decide(&turn) {
                 Action::Say(text) => {
                     return Answer {
                         text,
                         sql,
+                        assumptions,
                         is_declined: false,
                     };
                 }
@@ -75,12 +78,14 @@ impl Host {
                     return Answer {
                         text,
                         sql,
+                        assumptions,
                         is_declined: true,
                     };
                 }
                 Action::Call { tool, arguments } => {
                     let given: Value = serde_json::from_str(&arguments).unwrap();
                     sql.extend(given["sql"].as_str().map(str::to_owned));
+                    assumptions = given["assumptions"].clone();
                     let (content, failed) = self.tool(tool, &given);
                     turn.steps.push(Step {
                         tool: tool.to_owned(),
@@ -120,14 +125,13 @@ impl Host {
 
     fn tool(&self, tool: &str, given: &Value) -> (String, bool) {
         match tool {
-            "search_catalog" => {
-                let tables: Vec<Value> = self.tables().iter().map(|t| json!({"datasource": "shop", "table": format!("main.{t}"), "columns": []})).collect();
-                (
-                    json!({"tables": tables, "truncated": false}).to_string(),
-                    false,
-                )
+            "search_catalog" => (self.search(given).to_string(), false),
+            "describe_tables" => {
+                let mut catalog = self.catalog();
+                let described = catalog["tables"].as_array_mut().unwrap();
+                described.retain(|t| given["tables"].as_array().unwrap().contains(&t["table"]));
+                (catalog.to_string(), false)
             }
-            "describe_tables" => (self.catalog().to_string(), false),
             _ => match self.rows(given["sql"].as_str().unwrap()) {
                 Ok((names, rows)) => {
                     let columns: Vec<Value> = names
@@ -155,6 +159,19 @@ impl Host {
                 ),
             },
         }
+    }
+
+    /// The tables whose names are among the words; all if none is.
+    fn search(&self, given: &Value) -> Value {
+        let all = self.tables();
+        let words = given["query"].as_str().unwrap();
+        let mut found: Vec<&String> = all.iter().filter(|t| words.contains(t.as_str())).collect();
+        if found.is_empty() {
+            found = all.iter().collect();
+        }
+        found.truncate(given["limit"].as_u64().unwrap().try_into().unwrap());
+        let table = |t: &&String| json!({"datasource": "shop", "table": format!("main.{t}"), "columns": []});
+        json!({"tables": found.iter().map(table).collect::<Vec<_>>(), "total_tables": all.len()})
     }
 
     fn tables(&self) -> Vec<String> {

@@ -122,7 +122,7 @@ fn rows_of_figures() {
         ),
         (
             "What is the price of 'Blue Mug'?",
-            "SELECT name, price FROM products WHERE name = 'Blue Mug'",
+            "SELECT price FROM products WHERE name = 'Blue Mug'",
         ),
         (
             "units sold per category",
