@@ -122,7 +122,7 @@ fn candidates(question: &str, found: &[Found]) -> Vec<String> {
     let words: Vec<String> = tokenize(question).into_iter().map(|t| t.stem).collect();
     let score = |t: &Found| {
         let hits = |name: &str| {
-            crate::words::name_stems(name)
+            name_stems(name)
                 .iter()
                 .filter(|s| words.contains(s))
                 .count()

@@ -1,6 +1,6 @@
 //! What engines estimate of a statement before it runs.
 
-use mindhost_tests::{Host, MariaDb, Value, json};
+use mindhost_tests::{Host, MariaDb, Value};
 
 use super::repair::result_of;
 

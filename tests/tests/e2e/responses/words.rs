@@ -46,6 +46,26 @@ async fn the_offline_model_answers_from_the_data() {
 }
 
 #[tokio::test]
+async fn offline_model_finds_a_table_beyond_the_first_hundred() {
+    let host = Host::start().await;
+    let table = |n: usize| format!("CREATE TABLE archive_{n} (id INTEGER PRIMARY KEY, note TEXT);");
+    let many: String = (1..130).map(table).collect();
+    let guests = "CREATE TABLE visitors (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO visitors VALUES (1, 'Ann'), (2, 'Bo');";
+    host.sqlite("wide", &format!("{many}{guests}"))
+        .await
+        .load()
+        .await;
+    let mind = host.mind("wide").datasource("wide").create().await;
+    let answer = mind.answer("How many visitors are there?").await;
+    assert!(answer.contains("**2**"), "{answer}");
+    let tables = mind.answer("What tables are there?").await;
+    assert!(
+        tables.starts_with("There are 130 tables and views."),
+        "{tables}"
+    );
+}
+
+#[tokio::test]
 async fn system_prompt_takes_precedence_over_prompt_template() {
     let (host, _mind) = shop().await;
     let model = ScriptedModel::start([Turn::text("Yes."), Turn::text("Yes.")]).await;

@@ -101,3 +101,25 @@ async fn offline_model_answers_a_verified_question_with_its_statement() {
     assert_eq!(after["output"][0]["sql"], sql, "{after}");
     assert!(after.to_string().contains("**107**"), "{after}");
 }
+
+#[tokio::test]
+async fn offline_model_answers_a_metric_as_it_is_defined_and_says_so() {
+    let host = Host::start().await;
+    super::taught(&host).await;
+    teach(&host, revenue()).await.expect_status(201);
+    let body = json!({"model": "sales", "input": "What was our turnover?"});
+    let response = host
+        .post("/responses", body)
+        .await
+        .expect_status(200)
+        .json();
+    let item = &response["output"][0];
+    assert!(
+        item["sql"].as_str().unwrap().contains(FORMULA),
+        "{response}"
+    );
+    assert_eq!(
+        item["assumptions"],
+        json!(["revenue is what the editors of this Mind define it to be"])
+    );
+}
