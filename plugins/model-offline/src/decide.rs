@@ -221,10 +221,10 @@ fn stands(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
             && !is_key
             && !says(&["different", "distinct", "unique"])
     });
+    let lacks_names = is_nameless(catalog, plan) && !says(&["id", "ids", "key", "number"]);
+    let has_unasked_days = by_day && !is_grouped;
     (plan.shape == Shape::Single || trusted(catalog, plan, question))
-        && !(is_nameless(catalog, plan) && !says(&["id", "ids", "key", "number"]))
-        && !(by_day && !is_grouped)
-        && !of_numbers
+        && !(lacks_names || has_unasked_days || of_numbers)
 }
 
 /// Whether a ranking shows keys and figures alone, though the rows have names.
