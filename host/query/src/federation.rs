@@ -15,6 +15,7 @@ mod dialects;
 mod dynamic_filters;
 mod expressions;
 mod key_filters;
+mod kinds;
 mod literals;
 mod planner;
 mod receive;

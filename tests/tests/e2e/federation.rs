@@ -3,6 +3,7 @@
 mod attacks;
 mod clickhouse;
 mod mariadb;
+mod mssql;
 mod same_rows;
 mod spill;
 mod tpch;

@@ -1,7 +1,7 @@
 //! What each dialect may be asked to do. Whatever is not listed here is done in the host, so that a statement gives the
 //! same rows wherever its parts run.
 
-use mindhost_plugin_api::{Column, DataType, Dialect};
+use mindhost_plugin_api::Dialect;
 
 /// What is pushed down to a dialect.
 #[derive(Debug)]
@@ -37,6 +37,10 @@ pub struct Rules {
     pub exists_with_texts: bool,
     /// The type of 64-bit integers in CAST.
     pub int64: &'static str,
+    /// Whether a statement may end in LIMIT.
+    pub limits: bool,
+    /// Values of one `IN` at most.
+    pub max_listed: usize,
 }
 
 /// How a dialect places NULLs in an order.
@@ -65,6 +69,8 @@ const PLAIN: Rules = Rules {
     full_joins: true,
     exists_with_texts: true,
     int64: "BIGINT",
+    limits: true,
+    max_listed: 5_000,
 };
 
 static DATAFUSION: Rules = Rules {
@@ -126,10 +132,17 @@ static MYSQL: Rules = Rules {
     full_joins: false,
     exists_with_texts: false,
     int64: "SIGNED",
+    limits: true,
+    max_listed: 5_000,
 };
 
+/// Numbers and days alone: texts have collations, and there are no constants for truth values. The host filters again,
+/// as over Trino. The server fails on lists of many thousand values.
 static MSSQL: Rules = Rules {
     quotes: ('[', ']'),
+    filters: true,
+    limits: false,
+    max_listed: 1_000,
     ..PLAIN
 };
 
@@ -183,190 +196,9 @@ fn around((before, behind): (&str, &str), text: &str) -> String {
     format!("{before}{text}{behind}")
 }
 
-/// How values of a column may be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Whole numbers of up to 64 bits.
-    Integer,
-    /// Exact numbers.
-    Decimal,
-    /// Floating-point numbers.
-    Float,
-    /// Texts whose engine can compare them by bytes.
-    Text,
-    /// The same, where the engine groups and orders long texts by their first bytes alone.
-    LongText,
-    /// Days.
-    Date,
-    /// Moments without a zone.
-    Timestamp,
-    /// Moments with one.
-    TimestampUtc,
-    /// Truth values.
-    Boolean,
-    /// Whatever else: it is read, and not compared in the engine.
-    Opaque,
-}
-
-impl Kind {
-    /// The kind of a column of a table.
-    pub fn of(column: &Column, dialect: Dialect) -> Self {
-        if dialect == Dialect::Clickhouse {
-            return Self::of_clickhouse(&column.native_type);
-        }
-        match column.data_type {
-            DataType::Int64 => Self::Integer,
-            DataType::Decimal => Self::Decimal,
-            // What is shown as 0.1 is a little more than that where it is compared.
-            DataType::Float64 if dialect == Dialect::Trino && column.native_type == "real" => {
-                Self::Opaque
-            }
-            DataType::Float64
-                if dialect == Dialect::Mysql && column.native_type.starts_with("float") =>
-            {
-                Self::Opaque
-            }
-            DataType::Float64 => Self::Float,
-            DataType::Date => Self::Date,
-            DataType::Timestamp if dialect != Dialect::Sqlite => Self::Timestamp,
-            DataType::TimestampUtc if dialect != Dialect::Sqlite => Self::TimestampUtc,
-            // In MySQL every number but 0 is true, and only 1 equals TRUE.
-            DataType::Boolean if !matches!(dialect, Dialect::Sqlite | Dialect::Mysql) => {
-                Self::Boolean
-            }
-            DataType::Text if is_text(&column.native_type, dialect) => match dialect {
-                Dialect::Mysql if !is_short(&column.native_type) => Self::LongText,
-                _ => Self::Text,
-            },
-            _ => Self::Opaque,
-        }
-    }
-
-    /// By its name in ClickHouse: a fraction in a statement is a float there, an enum refuses other texts than its own, and
-    /// an interval is a number of something.
-    fn of_clickhouse(native: &str) -> Self {
-        let mut name = native;
-        for wrapper in ["LowCardinality(", "Nullable("] {
-            name = name
-                .strip_prefix(wrapper)
-                .and_then(|inner| inner.strip_suffix(')'))
-                .unwrap_or(name);
-        }
-        match name {
-            "Int8" | "Int16" | "Int32" | "Int64" | "UInt8" | "UInt16" | "UInt32" => Self::Integer,
-            "String" => Self::Text,
-            "Date" => Self::Date,
-            _ => Self::Opaque,
-        }
-    }
-
-    /// Whether both are compared by value, not by their engine's form of it.
-    pub fn compares_with(self, other: Self) -> bool {
-        use Kind::{Decimal, Integer, Opaque};
-        (self == other && self != Opaque)
-            || (self.is_text() && other.is_text())
-            || matches!((self, other), (Integer, Decimal) | (Decimal, Integer))
-    }
-
-    /// Whether it is compared by bytes.
-    pub fn is_text(self) -> bool {
-        matches!(self, Self::Text | Self::LongText)
-    }
-
-    /// Whether the order of these is the same everywhere.
-    pub fn is_ordered(self) -> bool {
-        !matches!(
-            self,
-            Self::Opaque | Self::Float | Self::Boolean | Self::LongText
-        )
-    }
-}
-
-/// Bytes of a text that MySQL looks at where it sorts for a group or an order (`max_sort_length`).
-const MAX_SORTED: usize = 1024;
-
-/// Whether a text of MySQL has at most [`MAX_SORTED`] bytes in UTF-8.
-fn is_short(native: &str) -> bool {
-    let length = native
-        .split_once('(')
-        .and_then(|(_, rest)| rest.split(')').next()?.parse::<usize>().ok());
-    match length {
-        Some(characters) => characters.saturating_mul(4) <= MAX_SORTED,
-        None => native == "char" || native == "tinytext",
-    }
-}
-
-/// Whether a column of text is text for its engine too. Others are shown as text: `character(5)` ignores blanks at the
-/// end, an enum is ordered by its declaration, an address by its bits.
-fn is_text(native: &str, dialect: Dialect) -> bool {
-    match dialect {
-        Dialect::Postgresql => native == "text" || native.starts_with("character varying"),
-        Dialect::Sqlite | Dialect::Datafusion => true,
-        // `char(n)` is filled with blanks.
-        Dialect::Trino => native.starts_with("varchar"),
-        // An enum is ordered by its declaration.
-        Dialect::Mysql => [
-            "varchar",
-            "char",
-            "text",
-            "tinytext",
-            "mediumtext",
-            "longtext",
-        ]
-        .contains(&native.split('(').next().unwrap_or_default()),
-        Dialect::Mssql | Dialect::Clickhouse | Dialect::Generic => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn column(data_type: DataType, native: &str) -> Column {
-        Column {
-            name: String::from("c"),
-            data_type,
-            native_type: native.to_owned(),
-            nullable: true,
-        }
-    }
-
-    #[test]
-    fn text_that_its_engine_compares_otherwise_is_opaque() {
-        let kind = |native: &str| Kind::of(&column(DataType::Text, native), Dialect::Postgresql);
-        assert_eq!(kind("text"), Kind::Text);
-        assert_eq!(kind("character varying(20)"), Kind::Text);
-        for native in [
-            "character(5)",
-            "citext",
-            "public.mood",
-            "uuid",
-            "inet",
-            "name",
-        ] {
-            assert_eq!(kind(native), Kind::Opaque, "{native}");
-        }
-    }
-
-    #[test]
-    fn types_of_clickhouse_are_known_by_their_names() {
-        let kind = |native: &str| Kind::of(&column(DataType::Any, native), Dialect::Clickhouse);
-        assert_eq!(kind("LowCardinality(Nullable(String))"), Kind::Text);
-        assert_eq!(kind("Nullable(Int64)"), Kind::Integer);
-        assert_eq!(kind("Date"), Kind::Date);
-        for native in [
-            "UInt64",
-            "IntervalDay",
-            "Enum8('a' = 1)",
-            "FixedString(3)",
-            "Decimal(12, 2)",
-            "Date32",
-            "Nullable(",
-            "",
-        ] {
-            assert_eq!(kind(native), Kind::Opaque, "{native}");
-        }
-    }
 
     #[test]
     fn names_are_quoted_as_each_dialect_wants() {

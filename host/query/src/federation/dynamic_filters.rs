@@ -6,21 +6,26 @@
 use std::{collections::HashSet, sync::Arc};
 
 use datafusion::{
-    arrow::datatypes::Schema,
+    arrow::datatypes::{DataType as Physical, Schema},
     common::{DFSchema, ScalarValue},
     logical_expr::Operator,
     physical_expr::{
         PhysicalExpr,
-        expressions::{BinaryExpr, Column, DynamicFilterPhysicalExpr, InListExpr, Literal},
+        expressions::{
+            BinaryExpr, CastExpr, Column, DynamicFilterPhysicalExpr, InListExpr, Literal,
+        },
     },
 };
 
 use super::{
     expressions::{Scope, Value},
     key_filters::key_filters,
-    literals::literal,
+    kinds::Kind,
     select::Select,
 };
+
+/// Digits of an integer of 64 bits.
+const INTEGER_DIGITS: i8 = 20;
 
 /// What is known of the other side.
 #[derive(Debug, PartialEq, Eq)]
@@ -70,9 +75,9 @@ fn collect(expr: &Arc<dyn PhysicalExpr>, select: &Select, found: &mut Vec<String
             let left = collect(binary.left(), select, found);
             return collect(binary.right(), select, found) || left;
         }
-        let (left, right) = (value(binary.left(), select), value(binary.right(), select));
+        let (left, right) = (value(binary.left(), select), constant(binary.right()));
         if let (Some(left), Some(right)) = (left, right) {
-            found.extend(scope.compared(&left, *binary.op(), &right));
+            found.extend(scope.compared_to(&left, *binary.op(), right));
         }
     } else if let Some(list) = expr.downcast_ref::<InListExpr>() {
         found.extend(listed(list, select, &scope));
@@ -83,14 +88,11 @@ fn collect(expr: &Arc<dyn PhysicalExpr>, select: &Select, found: &mut Vec<String
 /// A list of keys, of one column or of several.
 fn listed(list: &InListExpr, select: &Select, scope: &Scope<'_>) -> Vec<String> {
     if let Some(of) = value(list.expr(), select) {
-        let is_null = |value: &&Arc<dyn PhysicalExpr>| {
-            value
-                .downcast_ref::<Literal>()
-                .is_some_and(|one| one.value().is_null())
-        };
+        let values = list.list().iter().map(constant);
         // No row is equal to NULL.
-        let values = list.list().iter().filter(|value| !is_null(value));
-        let values: Option<Vec<Value>> = values.map(|one| value(one, select)).collect();
+        let values = values.filter(|value| !value.is_some_and(ScalarValue::is_null));
+        let values = values.map(|value| scope.constant(of.kind, value?));
+        let values: Option<Vec<Value>> = values.collect();
         let mut seen = HashSet::new();
         let values = values.map(|values| {
             let new = values
@@ -108,13 +110,22 @@ fn listed(list: &InListExpr, select: &Select, scope: &Scope<'_>) -> Vec<String> 
     key_filters(list, column, scope).unwrap_or_default()
 }
 
+/// A column, or one whose integers are decimals for the join.
 fn value(expr: &Arc<dyn PhysicalExpr>, select: &Select) -> Option<Value> {
     if let Some(column) = expr.downcast_ref::<Column>() {
         return select.columns.get(column.index()).cloned();
     }
-    let constant = expr.downcast_ref::<Literal>()?;
-    let (sql, kind) = literal(constant.value(), select.dialect)?;
-    Some(Value { sql, kind })
+    let cast = expr.downcast_ref::<CastExpr>()?;
+    let Physical::Decimal128(digits, scale) = cast.cast_type() else {
+        return None;
+    };
+    let value = value(cast.expr(), select)?;
+    let is_integer = matches!(value.kind, Kind::Integer | Kind::Unsigned);
+    (is_integer && *digits as i8 - scale >= INTEGER_DIGITS).then_some(value)
+}
+
+fn constant(expr: &Arc<dyn PhysicalExpr>) -> Option<&ScalarValue> {
+    Some(expr.downcast_ref::<Literal>()?.value())
 }
 
 /// Whether a filter is about columns of this schema alone.

@@ -10,15 +10,14 @@ use datafusion::{
 };
 
 use super::{
-    dialects::{Kind, Rules, rules},
-    literals::literal,
+    dialects::{Rules, rules},
+    kinds::Kind,
+    literals::{literal, literal_beside, rounded, widened},
 };
 use mindhost_plugin_api::Dialect;
 
 /// The longest expression: a projection may repeat the ones below it.
 const MAX_BYTES: usize = 32 << 10;
-/// Values of one `IN` at most.
-const MAX_LISTED: usize = 5_000;
 
 /// A value as SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +83,8 @@ impl Scope<'_> {
         (value.sql.len() <= MAX_BYTES).then_some(value)
     }
 
-    /// Casts that change the form of a value and not the value.
+    /// Casts that change the form of a value and not the value. An integer stays one in its engine, so that an index
+    /// can be used; see [`Scope::exact_number`].
     fn cast(&self, cast: &Cast) -> Option<Value> {
         let value = self.value(&cast.expr)?;
         let from = self.data_type(&cast.expr)?;
@@ -93,9 +93,10 @@ impl Scope<'_> {
             (from, to) if from.is_string() && to.is_string() => value.kind,
             (from, Physical::Int64) if from.is_signed_integer() => value.kind,
             (from, Physical::Decimal128(digits, scale))
-                if from.is_signed_integer() && *digits as i8 - scale >= 19 =>
+                if (from.is_signed_integer() && *digits as i8 - scale >= 19)
+                    || (from.is_unsigned_integer() && *digits as i8 - scale >= 20) =>
             {
-                Kind::Decimal
+                value.kind
             }
             (Physical::Decimal128(digits, scale), Physical::Decimal128(wide, fine))
                 if fine >= scale && *wide as i8 - fine >= *digits as i8 - scale =>
@@ -115,7 +116,7 @@ impl Scope<'_> {
         if !self.rules().exact || !["+", "-", "*"].contains(&name) {
             return None;
         }
-        let (a, b) = (self.value(left)?, self.value(right)?);
+        let (a, b) = (self.exact_number(left)?, self.exact_number(right)?);
         let kind = match (a.kind, b.kind) {
             (Kind::Integer, Kind::Integer) => Kind::Integer,
             (Kind::Integer | Kind::Decimal, Kind::Integer | Kind::Decimal) => {
@@ -142,6 +143,19 @@ impl Scope<'_> {
         })
     }
 
+    /// A value to compute with: what is a decimal in the plan is one in the engine, too. An integer could overflow.
+    pub fn exact_number(&self, expr: &Expr) -> Option<Value> {
+        let value = self.value(expr)?;
+        let is_integer = matches!(value.kind, Kind::Integer | Kind::Unsigned);
+        Some(match self.data_type(expr)? {
+            Physical::Decimal128(digits, scale) if is_integer => Value {
+                sql: format!("CAST({} AS DECIMAL({digits}, {scale}))", value.sql),
+                kind: Kind::Decimal,
+            },
+            _ => value,
+        })
+    }
+
     /// Digits behind the point.
     fn scale(&self, expr: &Expr) -> Option<i8> {
         match self.data_type(expr)? {
@@ -158,7 +172,7 @@ impl Scope<'_> {
         let mut sql = String::from("(CASE");
         let mut kind = None;
         for (when, then) in &case.when_then_expr {
-            let (when, then) = (self.condition(when)?, self.value(then)?);
+            let (when, then) = (self.condition(when)?, self.exact_number(then)?);
             if kind.is_some_and(|kind| kind != then.kind) {
                 return None;
             }
@@ -166,7 +180,7 @@ impl Scope<'_> {
             sql += &format!(" WHEN {when} THEN {}", then.sql);
         }
         if let Some(otherwise) = &case.else_expr {
-            let otherwise = self.value(otherwise)?;
+            let otherwise = self.exact_number(otherwise)?;
             if kind != Some(otherwise.kind) {
                 return None;
             }
@@ -185,6 +199,8 @@ impl Scope<'_> {
                 Operator::Or => self.both(&binary.left, "OR", &binary.right)?,
                 op => self.comparison(&binary.left, op, &binary.right)?,
             },
+            // Of what is widened, the opposite would be too narrow.
+            Expr::Not(inner) if self.has_zoned_text(inner) => return None,
             Expr::Not(inner) => format!("(NOT {})", self.condition(inner)?),
             Expr::IsNull(inner) => format!("({} IS NULL)", self.value(inner)?.sql),
             Expr::IsNotNull(inner) => format!("({} IS NOT NULL)", self.value(inner)?.sql),
@@ -206,14 +222,50 @@ impl Scope<'_> {
         Some(format!("({left} {op} {right})"))
     }
 
+    fn has_zoned_text(&self, expr: &Expr) -> bool {
+        let columns = expr.column_refs();
+        let mut values = columns.iter().filter_map(|column| self.column(column));
+        values.any(|value| value.kind == Kind::ZonedText)
+    }
+
     fn comparison(&self, left: &Expr, op: Operator, right: &Expr) -> Option<String> {
-        let is_constant = |expr: &Expr| matches!(expr, Expr::Literal(..));
-        let (a, b) = (self.value(left)?, self.value(right)?);
+        let a = self.value(left)?;
+        if let Expr::Literal(constant, _) = right {
+            return self.compared_to(&a, op, constant);
+        }
+        let b = self.value(right)?;
         // Columns of floats may hold a zero with a sign, which only the host tells from the other.
-        if a.kind == Kind::Float && !is_constant(left) && !is_constant(right) {
+        if a.kind == Kind::Float && !matches!(left, Expr::Literal(..)) {
             return None;
         }
         self.compared(&a, op, &b)
+    }
+
+    /// A constant beside a value.
+    pub fn constant(&self, of: Kind, constant: &ScalarValue) -> Option<Value> {
+        let (sql, kind) = literal_beside(of, constant, self.dialect)?;
+        Some(Value { sql, kind })
+    }
+
+    /// A comparison of a value with a constant.
+    pub fn compared_to(&self, of: &Value, op: Operator, constant: &ScalarValue) -> Option<String> {
+        let ScalarValue::TimestampMicrosecond(Some(micros), zone @ Some(_)) = constant else {
+            return self.compared(of, op, &self.constant(of.kind, constant)?);
+        };
+        match of.kind {
+            Kind::Instant(digits) => {
+                let (op, micros) = rounded(op, *micros, digits)?;
+                let constant = ScalarValue::TimestampMicrosecond(Some(micros), zone.clone());
+                self.compared(of, op, &self.constant(of.kind, &constant)?)
+            }
+            Kind::ZonedText => {
+                let sides = widened(op, *micros).into_iter();
+                let sides = sides.map(|(op, text)| format!("{} {op} {text}", of.sql));
+                let sides: Vec<String> = sides.collect();
+                (!sides.is_empty()).then(|| format!("({})", sides.join(" AND ")))
+            }
+            _ => self.compared(of, op, &self.constant(of.kind, constant)?),
+        }
     }
 
     /// A comparison of two values.
@@ -255,18 +307,23 @@ impl Scope<'_> {
             negated,
         } = list;
         let of = self.value(expr)?;
-        let values: Option<Vec<Value>> = list.iter().map(|value| self.value(value)).collect();
+        let value = |value: &Expr| match value {
+            Expr::Literal(constant, _) => self.constant(of.kind, constant),
+            other => self.value(other),
+        };
+        let values: Option<Vec<Value>> = list.iter().map(value).collect();
         self.listed(&of, &values?, *negated)
     }
 
     /// `IN` with constants.
     pub fn listed(&self, of: &Value, values: &[Value], negated: bool) -> Option<String> {
         let fits = |value: &Value| of.kind.compares_with(value.kind);
-        if values.is_empty() || values.len() > MAX_LISTED || !values.iter().all(fits) {
+        let rules = self.rules();
+        if values.is_empty() || values.len() > rules.max_listed || !values.iter().all(fits) {
             return None;
         }
         let texts: Vec<_> = values.iter().map(|value| value.sql.as_str()).collect();
-        let (list, rules) = (texts.join(", "), self.rules());
+        let list = texts.join(", ");
         let not = if negated { " NOT" } else { "" };
         Some(match of.kind {
             kind if kind.is_text() && rules.uses_index && !negated && values.len() <= 100 => {
@@ -285,6 +342,9 @@ impl Scope<'_> {
             low,
             high,
         } = between;
+        if *negated && self.has_zoned_text(expr) {
+            return None;
+        }
         let from = self.comparison(expr, Operator::GtEq, low)?;
         let until = self.comparison(expr, Operator::LtEq, high)?;
         let not = if *negated { "NOT " } else { "" };

@@ -111,7 +111,7 @@ fn distinct<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::dialects::Kind, *};
+    use super::{super::kinds::Kind, *};
     use mindhost_plugin_api::Dialect;
 
     fn value(sql: &str) -> Value {

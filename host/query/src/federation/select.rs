@@ -14,8 +14,9 @@ use datafusion::{
 };
 
 use super::{
-    dialects::{Kind, NullOrder, Rules, rules},
+    dialects::{NullOrder, Rules, rules},
     expressions::{Scope, Value},
+    kinds::Kind,
 };
 use mindhost_plugin_api::{Column, Dialect, TableRef};
 
@@ -208,7 +209,7 @@ impl Select {
 
     /// With at most so many rows.
     pub fn limited(mut self, rows: u64) -> Option<Self> {
-        if !self.rules().filters {
+        if !self.rules().filters || !self.rules().limits {
             return None;
         }
         self.limit = Some(self.limit.map_or(rows, |limit| limit.min(rows)));
@@ -496,12 +497,24 @@ fn aggregated(expr: &Expr, result: &Physical, scope: &Scope<'_>, rules: &Rules) 
             rules.text_again(&format!("{}({})", func.name(), rules.bytes(&of.sql))),
             Kind::Text,
         ),
+        // PostgreSQL has them since its version 18.
+        ("min" | "max", Kind::Uuid, _) => return None,
         ("min" | "max", kind, _) if kind.is_ordered() => {
             (format!("{}({})", func.name(), of.sql), kind)
         }
-        ("sum", Kind::Integer, false) => (format!("sum({})", of.sql), Kind::Decimal),
-        ("sum", kind @ (Kind::Decimal | Kind::Float), false) => (format!("sum({})", of.sql), kind),
-        ("avg", Kind::Decimal, false) => (average(&of.sql, result, scope.dialect)?, Kind::Decimal),
+        ("sum", Kind::Float, false) => (format!("sum({})", of.sql), Kind::Float),
+        ("sum", Kind::Integer | Kind::Unsigned | Kind::Decimal, false) => {
+            let of = scope
+                .exact_number(arg)
+                .filter(|of| of.kind != Kind::Unsigned)?;
+            (format!("sum({})", of.sql), Kind::Decimal)
+        }
+        ("avg", Kind::Integer | Kind::Unsigned | Kind::Decimal, false) => {
+            let of = scope
+                .exact_number(arg)
+                .filter(|of| of.kind == Kind::Decimal)?;
+            (average(&of.sql, result, scope.dialect)?, Kind::Decimal)
+        }
         _ => return None,
     };
     Some(Value { sql, kind })

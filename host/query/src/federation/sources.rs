@@ -20,8 +20,9 @@ use uuid::Uuid;
 
 use super::{
     Budget, Recorder, SqlSource,
-    dialects::{Kind, rules},
+    dialects::rules,
     expressions::{Scope, Value},
+    kinds::Kind,
     select::{Names, Select},
 };
 use crate::{decode, errors::external, names::NO_SCHEMA};

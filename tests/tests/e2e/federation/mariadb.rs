@@ -23,7 +23,9 @@ fn rows() -> String {
     format!(
         "INSERT INTO t VALUES {rows}, (8, 'long', 'long', 'Rome', 1, 1, '2020-01-01', '2020-01-01 00:00:00', 1, '{long}1'),
          (9, 'long', 'long', 'Rome', 1, 1, '2020-01-01', '2020-01-01 00:00:00', 1, '{long}2');
-         INSERT INTO u VALUES (1, 'A', 5), (2, 'a', 6), (3, 'ä', 7), (4, NULL, 8);"
+         INSERT INTO u VALUES (1, 'A', 5), (2, 'a', 6), (3, 'ä', 7), (4, NULL, 8);
+         INSERT INTO ids VALUES (1, 0), (2, 9223372036854775807), (3, 9223372036854775808), (4, 18446744073709551615),
+            (5, NULL), (6, 7);"
     )
 }
 
@@ -31,12 +33,14 @@ const MARIADB: &str = "
     CREATE TABLE t (id INT PRIMARY KEY, word VARCHAR(20) COLLATE utf8mb4_general_ci,
         latin VARCHAR(20) CHARACTER SET latin1, city CHAR(10), price DECIMAL(12,2), ratio DOUBLE, day DATE,
         moment DATETIME(6), big BIGINT, note TEXT);
-    CREATE TABLE u (id INT PRIMARY KEY, word VARCHAR(20) COLLATE utf8mb4_unicode_ci, n INT);";
+    CREATE TABLE u (id INT PRIMARY KEY, word VARCHAR(20) COLLATE utf8mb4_unicode_ci, n INT);
+    CREATE TABLE ids (id INT PRIMARY KEY, big BIGINT UNSIGNED);";
 
 const POSTGRES: &str = "
     CREATE TABLE t (id INT PRIMARY KEY, word VARCHAR(20), latin VARCHAR(20), city VARCHAR(10), price DECIMAL(12,2),
         ratio DOUBLE PRECISION, day DATE, moment TIMESTAMP, big BIGINT, note TEXT);
-    CREATE TABLE u (id INT PRIMARY KEY, word VARCHAR(20), n INT);";
+    CREATE TABLE u (id INT PRIMARY KEY, word VARCHAR(20), n INT);
+    CREATE TABLE ids (id INT PRIMARY KEY, big NUMERIC(20));";
 
 /// Both datasources and a small one beside them, so that a statement is over several.
 async fn both() -> (Host, Mind) {
@@ -64,7 +68,7 @@ async fn both() -> (Host, Mind) {
     (host, mind)
 }
 
-async fn explained(mind: &Mind, sql: &str) -> Value {
+pub async fn explained(mind: &Mind, sql: &str) -> Value {
     let tool = json!({"type": "sql_query", "query": sql, "explain": true});
     let body = json!({"model": mind.name, "tools": [tool]});
     let reply = mind.host().post("/responses", body).await;
@@ -90,6 +94,20 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("SELECT id FROM {s}.t WHERE moment = TIMESTAMP '2020-01-31 10:00:00.5'", "TIMESTAMP '2020"),
     ("SELECT id FROM {s}.t WHERE big = 9007199254740993", "9007199254740993"),
     ("SELECT id FROM {s}.t WHERE word IS NULL OR big IS NOT NULL", "IS NULL"),
+    // Integers without a sign, above those with one too.
+    ("SELECT id FROM {s}.ids WHERE big = 18446744073709551615", "= 18446744073709551615"),
+    ("SELECT id FROM {s}.ids WHERE big > 9223372036854775807", "> 9223372036854775807"),
+    ("SELECT id FROM {s}.ids WHERE big > -1 AND big <> 9223372036854775808", "> (-1)"),
+    ("SELECT id FROM {s}.ids WHERE big < 0.5", "< 0.5"),
+    ("SELECT id FROM {s}.ids WHERE big IN (-1, 0, 1, 2, 18446744073709551615)", " IN ((-1), 0, 1, 2, "),
+    ("SELECT id FROM {s}.ids WHERE big NOT IN (-1, 0, 1, 2, 18446744073709551615)", " NOT IN ((-1), "),
+    ("SELECT ids.id, t.id AS other FROM {s}.ids JOIN {s}.t ON t.big = ids.big", "`t`"),
+    ("SELECT id FROM {s}.ids ORDER BY big DESC NULLS LAST LIMIT 2", "LIMIT 2"),
+    ("SELECT count(DISTINCT big) AS k, count(*) AS n FROM {s}.ids", "count(DISTINCT"),
+    // What is a decimal in the statement does not overflow as an integer of the engine would.
+    ("SELECT id, CAST(big AS DECIMAL(20,0)) * 2 AS n FROM {s}.ids", "AS DECIMAL(20,0))"),
+    ("SELECT id, CAST(big AS DECIMAL(19,0)) * CAST(big AS DECIMAL(19,0)) AS n FROM {s}.t", "AS DECIMAL(19,0))"),
+    ("SELECT avg(CAST(big AS DECIMAL(20,0))) AS a, sum(CAST(big AS DECIMAL(20,0))) AS s FROM {s}.t", "sum("),
     ("SELECT word, count(*) AS k FROM {s}.t GROUP BY word", "GROUP BY"),
     ("SELECT city, sum(price) AS s, avg(price) AS a, min(day) AS d, max(word) AS w, min(latin) AS l, count(big) AS k,
         sum(big) AS b, count(DISTINCT word) AS x FROM {s}.t WHERE id <> 3 GROUP BY city", "GROUP BY"),

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{sent, shop};
+use super::{mariadb::explained, sent, shop};
 
 /// Statements over PostgreSQL and SQLite, with their rows as the rules of `host/docs/sql.md` say.
 #[tokio::test]
@@ -110,6 +110,88 @@ async fn first_rows_of_an_order_are_the_same_with_nulls_and_ties() {
             "{order}: {crm:?}"
         );
     }
+}
+
+/// The kinds of conditions on `crm.docs`, with the rows that they keep and a piece of what PostgreSQL has to be sent;
+/// empty if nothing may be.
+const UUIDS: &[(&str, &[u64], &str)] = &[
+    (
+        "key = '0a1b2c3d-0000-4000-8000-00000000000f'",
+        &[1],
+        "= CAST('0a1b2c3d-0000-4000-8000-00000000000f' AS UUID)",
+    ),
+    (
+        "key <> '0a1b2c3d-0000-4000-8000-00000000000f'",
+        &[2, 3],
+        "<> CAST(",
+    ),
+    (
+        "key > '0a1b2c3d-0000-4000-8000-00000000000f'",
+        &[2, 3],
+        "> CAST(",
+    ),
+    (
+        "key IN ('0a1b2c3d-0000-4000-8000-00000000000f', 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+            '00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002')",
+        &[1, 3],
+        " IN (CAST(",
+    ),
+    ("key IS NULL", &[4], "IS NULL"),
+    // Another form of a UUID is another text.
+    ("key = '0A1B2C3D-0000-4000-8000-00000000000F'", &[], ""),
+    ("key < '1'", &[1], ""),
+    ("key LIKE '0a1b%'", &[1], ""),
+];
+
+#[tokio::test]
+async fn uuids_of_postgresql_are_compared_there() {
+    let database = mindhost_tests::Postgres::shared();
+    let database = database
+        .database(
+            "CREATE TABLE docs (id integer, key uuid);
+             INSERT INTO docs VALUES (1, '0a1b2c3d-0000-4000-8000-00000000000f'),
+                (2, 'a0000000-0000-4000-8000-000000000000'), (3, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), (4, NULL);
+             CREATE TABLE many (id integer, key uuid);
+             INSERT INTO many SELECT i, md5(i::text)::uuid FROM generate_series(1, 5000) i; ANALYZE;",
+        )
+        .await;
+    let host = mindhost_tests::Host::start().await;
+    host.postgres("crm", &database).await.load().await;
+    // The MD5 of `7`.
+    let own = "CREATE TABLE keys (key TEXT); INSERT INTO keys VALUES ('8f14e45f-ceea-167a-5a36-dedd4bea2543')";
+    host.sqlite("own", own).await.load().await;
+    let mind = host.mind("all").datasource("crm").datasource("own");
+    let mind = mind.direct_queries().create().await;
+    for (condition, ids, piece) in UUIDS {
+        let sql = format!(
+            "SELECT q.id, keys.key FROM (SELECT id FROM crm.docs WHERE {condition}) q CROSS JOIN own.keys ORDER BY 1"
+        );
+        let item = explained(&mind, &sql).await;
+        let rows = item["data"].as_array().unwrap().iter();
+        let rows: Vec<_> = rows.map(|row| row[0].as_u64().unwrap()).collect();
+        assert_eq!(rows, *ids, "{condition}");
+        let (text, _) = sent(&item, "crm")[0];
+        let is_sent = match piece.is_empty() {
+            true => !text.contains("WHERE"),
+            false => text.contains(piece),
+        };
+        assert!(is_sent, "{condition}: {text}");
+    }
+    // The keys of a join are sent too, and what PostgreSQL groups and sorts is what the host would.
+    let item = explained(
+        &mind,
+        "SELECT many.id FROM crm.many JOIN own.keys ON keys.key = many.key",
+    )
+    .await;
+    assert_eq!(item["data"], json!([[7]]));
+    assert_eq!(sent(&item, "crm")[0].1, 1, "{item}");
+    let sql = "SELECT q.key, q.k FROM (SELECT key, count(*) AS k FROM crm.docs GROUP BY key ORDER BY key LIMIT 1) q
+        CROSS JOIN own.keys";
+    let first = json!([["0a1b2c3d-0000-4000-8000-00000000000f", 1]]);
+    assert_eq!(mind.query(sql).await["data"], first);
+    let sql = "SELECT q.* FROM (SELECT max(key) AS m FROM crm.docs) q CROSS JOIN own.keys";
+    let last = json!([["ffffffff-ffff-ffff-ffff-ffffffffffff"]]);
+    assert_eq!(mind.query(sql).await["data"], last);
 }
 
 #[tokio::test]
