@@ -19,16 +19,18 @@ use super::{
     scheduler::{Share, SlicedExec},
     slow_functions::check_deadline,
     splitter::SplitExec,
+    timestamps::MicrosecondComparisons,
 };
 
 type Analysis = Arc<dyn AnalyzerRule + Send + Sync>;
 type Logical = Arc<dyn OptimizerRule + Send + Sync>;
 type Physical = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
-/// The analyzer rules, which resolve names and types.
+/// The analyzer rules, which resolve names and types, and one that keeps timestamps in microseconds.
 pub fn analyzer(rules: Vec<Analysis>) -> Vec<Analysis> {
     let bounded = |rule: Analysis| -> Analysis { Arc::new(DeadlineRule(rule)) };
-    rules.into_iter().map(bounded).collect()
+    let own: Analysis = Arc::new(MicrosecondComparisons);
+    rules.into_iter().chain([own]).map(bounded).collect()
 }
 
 /// The rules of the logical plan.

@@ -2,6 +2,19 @@
 
 use std::ops::ControlFlow;
 
+use datafusion::{
+    arrow::datatypes::{DataType as Physical, TimeUnit},
+    common::{
+        DFSchema, Result,
+        config::ConfigOptions,
+        tree_node::{Transformed, TransformedResult as _, TreeNode as _},
+    },
+    logical_expr::{
+        Between, BinaryExpr, Cast, Expr as Planned, ExprSchemable as _, LogicalPlan, Operator,
+        expr::InList, utils::merge_schema,
+    },
+    optimizer::AnalyzerRule,
+};
 use sqlparser::ast::{DataType, Expr, Statement, VisitMut as _, VisitorMut};
 
 /// Fractional digits of a second.
@@ -29,4 +42,113 @@ impl VisitorMut for Microseconds {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Compares days with timestamps in microseconds: DataFusion casts both to nanoseconds, in which neither the year 9999
+/// nor the year 1600 has a place.
+#[derive(Debug)]
+pub struct MicrosecondComparisons;
+
+impl AnalyzerRule for MicrosecondComparisons {
+    fn name(&self) -> &'static str {
+        "microsecond_comparisons"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        plan.transform_up_with_subqueries(|node| {
+            let schema = merge_schema(&node.inputs());
+            let node = node.map_expressions(|expr| {
+                expr.transform_up(|part| Ok(Transformed::yes(compared(part, &schema))))
+            })?;
+            node.transform_data(|node| Ok(Transformed::yes(joined(node, &schema))))
+        })
+        .data()
+    }
+}
+
+/// A comparison whose sides are all cast to nanoseconds, with casts to microseconds.
+fn compared(expr: Planned, schema: &DFSchema) -> Planned {
+    match expr {
+        Planned::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
+            let [left, right] = in_microseconds([*left, *right], schema);
+            Planned::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)))
+        }
+        Planned::Between(Between {
+            expr,
+            negated,
+            low,
+            high,
+        }) => {
+            let [expr, low, high] = in_microseconds([*expr, *low, *high], schema);
+            Planned::Between(Between::new(
+                Box::new(expr),
+                negated,
+                Box::new(low),
+                Box::new(high),
+            ))
+        }
+        Planned::InList(InList {
+            expr,
+            mut list,
+            negated,
+        }) => {
+            list.insert(0, *expr);
+            let mut all = in_microseconds(list, schema);
+            let expr = all.remove(0);
+            Planned::InList(InList::new(Box::new(expr), all, negated))
+        }
+        other => other,
+    }
+}
+
+fn is_comparison(op: Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
+    matches!(
+        op,
+        Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom
+    )
+}
+
+/// The same for the pairs of equal values of a join.
+fn joined(node: LogicalPlan, schema: &DFSchema) -> LogicalPlan {
+    match node {
+        LogicalPlan::Join(mut join) => {
+            let pairs = join.on.into_iter().map(|(left, right)| {
+                let [left, right] = in_microseconds([left, right], schema);
+                (left, right)
+            });
+            join.on = pairs.collect();
+            LogicalPlan::Join(join)
+        }
+        other => other,
+    }
+}
+
+/// Sides of a comparison; as they are if one of them is no day or timestamp that was cast to nanoseconds.
+fn in_microseconds<C: AsMut<[Planned]>>(mut sides: C, schema: &DFSchema) -> C {
+    if sides.as_mut().iter().all(|side| is_widened(side, schema)) {
+        for side in sides.as_mut() {
+            if let Planned::Cast(cast) = side {
+                let to = Physical::Timestamp(TimeUnit::Microsecond, None);
+                *cast = Cast::new(cast.expr.clone(), to);
+            }
+        }
+    }
+    sides
+}
+
+fn is_widened(side: &Planned, schema: &DFSchema) -> bool {
+    let Planned::Cast(cast) = side else {
+        return false;
+    };
+    let is_nanoseconds = matches!(
+        cast.field.data_type(),
+        Physical::Timestamp(TimeUnit::Nanosecond, None)
+    );
+    is_nanoseconds
+        && cast.expr.get_type(schema).is_ok_and(|from| match from {
+            Physical::Date32 => true,
+            Physical::Timestamp(unit, _) => unit != TimeUnit::Nanosecond,
+            _ => false,
+        })
 }

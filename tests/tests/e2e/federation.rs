@@ -7,6 +7,7 @@ mod mssql;
 mod same_rows;
 mod spill;
 mod tpch;
+mod types;
 
 use mindhost_tests::{Host, Mind, Postgres, PostgresDatabase, eventually};
 use serde_json::{Value, json};
