@@ -2,6 +2,7 @@
 
 mod attacks;
 mod clickhouse;
+mod limits;
 mod mariadb;
 mod mssql;
 mod same_rows;
