@@ -14,10 +14,7 @@ use datafusion::{
     },
 };
 
-use super::{
-    expressions::{Scope, Value},
-    literals::literal,
-};
+use super::expressions::{Scope, Value};
 
 /// Values of the column before the `AND` at most; of more, a condition would be slow to plan.
 const MAX_GROUPS: usize = 64;
@@ -38,7 +35,7 @@ pub fn key_filters(
     let mut keys = Vec::with_capacity(list.list().len());
     for key in list.list() {
         match key.downcast_ref::<Literal>()?.value() {
-            ScalarValue::Struct(fields) => keys.extend(values(fields, scope)?),
+            ScalarValue::Struct(fields) => keys.extend(values(fields, &columns, scope)?),
             _ => return None,
         }
     }
@@ -46,15 +43,18 @@ pub fn key_filters(
 }
 
 /// The values of a key; `Some(None)` if one is NULL, which equals nothing, and `None` if one has no form.
-fn values(fields: &StructArray, scope: &Scope<'_>) -> Option<Option<Vec<Value>>> {
-    let mut key = Vec::with_capacity(fields.num_columns());
-    for field in fields.columns() {
+fn values(
+    fields: &StructArray,
+    columns: &[Value],
+    scope: &Scope<'_>,
+) -> Option<Option<Vec<Value>>> {
+    let mut key = Vec::with_capacity(columns.len());
+    for (field, column) in fields.columns().iter().zip(columns) {
         let value = ScalarValue::try_from_array(field, 0).ok()?;
         if value.is_null() {
             return Some(None);
         }
-        let (sql, kind) = literal(&value, scope.dialect)?;
-        key.push(Value { sql, kind });
+        key.push(scope.constant(column.kind, &value)?);
     }
     Some(Some(key))
 }
