@@ -9,9 +9,11 @@ type Side = (&'static str, &'static str, &'static [&'static str]);
 const ID: &str = "'0a1b2c3d-0000-4000-8000-00000000000f'";
 const UPPER_ID: &str = "'0A1B2C3D-0000-4000-8000-00000000000F'";
 
-/// Two columns, and the ids of the rows that are equal. The second column has many rows without a value, so that it
-/// is asked for the keys of the first.
-const JOINS: &[(Side, Side, &[(u64, u64)])] = &[
+/// Two columns, and the ids of the rows that are equal.
+type Join = (Side, Side, &'static [(u64, u64)]);
+
+/// The second column has many rows without a value, so that it is asked for the keys of the first.
+const JOINS: &[Join] = &[
     // Unsigned and signed integers.
     (
         (
