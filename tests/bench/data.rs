@@ -1,6 +1,6 @@
 //! One table of a million rows and eight columns, in each engine.
 
-use std::{path::Path, process::Command};
+use std::{ffi::OsStr, path::Path, process::Command};
 
 use mindhost_tests::{MariaDatabase, MariaDb, Postgres, PostgresDatabase, build::target_dir};
 
@@ -50,6 +50,20 @@ pub async fn mariadb() -> MariaDatabase {
     MariaDb::shared().database(&sql).await
 }
 
+/// In ClickHouse, as the fixture of a server.
+pub fn clickhouse() -> String {
+    format!(
+        "CREATE TABLE facts (id Int64, customer Int32, amount Int32, price Decimal(12,2), note String,
+             placed DateTime('UTC'), ratio Float64, paid Bool) ENGINE = MergeTree ORDER BY id
+;;
+INSERT INTO facts SELECT n, n % 1000, n % 77, (n % 100000) / 100, concat('note number ', toString(n)),
+             toDateTime('2024-01-01 00:00:00', 'UTC') + n, n / 7, n % 3 = 0
+             FROM (SELECT number + 1 AS n FROM numbers({ROWS}))
+;;
+"
+    )
+}
+
 /// As a Parquet file, which DuckDB writes.
 pub fn parquet(file: &Path) {
     let rows = format!(
@@ -62,6 +76,26 @@ pub fn parquet(file: &Path) {
     duckdb(&copy);
 }
 
+/// Runs statements in DuckDB over the Parquet files of a folder, each of them a table, and gives the seconds that they
+/// took without the start of the program.
+pub fn duckdb_over(folder: &Path, statements: &[&str]) -> f64 {
+    let script = "import json, pathlib, sys, time, duckdb
+connection = duckdb.connect()
+for file in pathlib.Path(sys.argv[1]).glob('*.parquet'):
+    connection.execute(f\"CREATE VIEW {file.stem} AS FROM '{file}'\")
+statements = json.loads(sys.argv[2])
+began = time.perf_counter()
+for statement in statements:
+    connection.execute(statement).fetchall()
+print(time.perf_counter() - began)";
+    let statements = serde_json::to_string(statements).unwrap();
+    seconds_of_python(&[
+        script.as_ref(),
+        folder.as_os_str(),
+        statements.as_str().as_ref(),
+    ])
+}
+
 /// Runs a statement in DuckDB, and gives the seconds that it took without the start of the program.
 pub fn duckdb(sql: &str) -> f64 {
     let script = "import sys, time, duckdb
@@ -69,8 +103,14 @@ connection = duckdb.connect()
 began = time.perf_counter()
 connection.execute(sys.argv[1])
 print(time.perf_counter() - began)";
+    seconds_of_python(&[script.as_ref(), sql.as_ref()])
+}
+
+/// Runs a program that prints seconds.
+fn seconds_of_python(program: &[&OsStr]) -> f64 {
     let run = Command::new(target_dir().join("duckdb/bin/python"))
-        .args(["-c", script, sql])
+        .arg("-c")
+        .args(program)
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&run.stdout);

@@ -13,6 +13,9 @@ mod canary;
 mod crowd;
 mod data;
 mod engines;
+mod federation;
+mod files;
+mod native_http;
 mod pairs;
 mod peer;
 mod service;
@@ -20,8 +23,17 @@ mod streams;
 mod swap;
 
 /// What `just bench` runs when it is not told what to run.
-const PARTS: [&str; 10] = [
-    "boundary", "canary", "crowd", "engines", "export", "page", "requests", "start", "streams",
+const PARTS: [&str; 11] = [
+    "boundary",
+    "canary",
+    "crowd",
+    "engines",
+    "export",
+    "federation",
+    "page",
+    "requests",
+    "start",
+    "streams",
     "swap",
 ];
 
@@ -43,6 +55,7 @@ async fn main() {
             "crowd" => crowd::run().await,
             "engines" => tokio::spawn(engines::run()).await.unwrap(),
             "export" | "page" | "requests" | "start" => service::run(part).await,
+            "federation" => federation::run().await,
             "streams" => streams::run().await,
             "swap" => swap::run().await,
             other => eprintln!("there is no part `{other}`; there are {}", PARTS.join(", ")),

@@ -50,6 +50,7 @@ mod sse;
 mod sweep;
 #[cfg(test)]
 mod tidy;
+pub mod tpch;
 mod wire;
 
 pub use clickhouse::ClickHouse;

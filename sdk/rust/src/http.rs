@@ -188,10 +188,15 @@ impl Response {
 
     /// For tests: a response whose body gives these pieces, one a read.
     pub fn scripted(status: u16, pieces: Vec<Result<Vec<u8>>>) -> Self {
+        Self::arriving(status, pieces.into_iter())
+    }
+
+    /// For tests: a response whose body gives these pieces, each when it is asked for, and not before.
+    pub fn arriving(status: u16, pieces: impl Iterator<Item = Result<Vec<u8>>> + 'static) -> Self {
         Self {
             status,
             headers: Vec::new(),
-            body: Body(Box::new(Script(pieces.into_iter()))),
+            body: Body(Box::new(Script(pieces))),
         }
     }
 
@@ -274,9 +279,9 @@ fn send_once(request: &Request) -> Result<Response> {
     })
 }
 
-struct Script(std::vec::IntoIter<Result<Vec<u8>>>);
+struct Script<I>(I);
 
-impl Source for Script {
+impl<I: Iterator<Item = Result<Vec<u8>>>> Source for Script<I> {
     fn next(&mut self) -> Result<Option<Vec<u8>>> {
         crate::control::check()?;
         self.0.next().transpose()

@@ -3,20 +3,18 @@
 //!
 //! `TPCH_SCALE=0.1` makes ten times the data of the usual tests.
 
-mod adapted;
 mod compare;
-mod load;
-mod made;
 mod moved;
 mod single;
 mod split;
 
 use std::time::{Duration, Instant};
 
-use mindhost_tests::{Host, Mind};
+use mindhost_tests::{
+    Host, Mind,
+    tpch::{MADE, Query},
+};
 use serde_json::{Value, json};
-
-use made::{MADE, Query};
 
 /// Longer than any query takes at scale 0.1 on a build without optimisation.
 const LONGEST: Duration = Duration::from_secs(1_800);
@@ -49,7 +47,7 @@ async fn run(mind: &Mind, sql: &str) -> Result<Value, String> {
 }
 
 /// Runs all queries and compares the answers. Gives those that ran, with their items.
-async fn check(mind: &Mind, adapted: fn(u32, &str) -> String) -> Vec<(&'static Query, Value)> {
+async fn check(mind: &Mind, adapted: impl Fn(u32, &str) -> String) -> Vec<(&'static Query, Value)> {
     let (mut items, mut wrong) = (Vec::new(), Vec::new());
     for query in &MADE.queries {
         let began = Instant::now();

@@ -1,25 +1,13 @@
 //! The rows that a statement over several datasources moves into the host, against those of the best plan, which
 //! `tests/tpch/best.sql` defines and counts.
 
+use mindhost_tests::tpch::{Query, Split, scale};
 use serde_json::Value;
-
-use super::made::{Query, scale};
 
 /// Of the best plan: what a statement may move.
 const MARGIN: f64 = 1.2;
 /// The scale of [`MISSES`].
 const USUAL_SCALE: &str = "0.01";
-
-/// Where the tables are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Split {
-    /// `crm` in PostgreSQL, `shop` in Parquet files.
-    PostgresParquet,
-    /// `crm` in MariaDB, `shop` in PostgreSQL.
-    MariadbPostgres,
-    /// `crm` in PostgreSQL, `stock` in SQLite, `world` in CSV files.
-    PostgresSqliteCsv,
-}
 
 use Split::{MariadbPostgres, PostgresParquet, PostgresSqliteCsv};
 

@@ -1,9 +1,11 @@
 //! All tables in one datasource: the statement is its engine's own, and so is the answer.
 
-use super::{
+use mindhost_tests::tpch::{
     adapted::{for_clickhouse, for_mariadb, for_sqlite, unchanged},
-    check, host, load, mind,
+    load,
 };
+
+use super::{check, host, mind};
 
 #[tokio::test]
 async fn every_query_over_postgresql_gives_the_answer_of_duckdb() {

@@ -2,13 +2,13 @@
 
 use std::{fmt::Write as _, fs, process::Command};
 
-use mindhost_tests::{ClickHouse, Host, MariaDb, Postgres, PostgresDatabase};
+use crate::{ClickHouse, Host, MariaDatabase, MariaDb, Postgres, PostgresDatabase};
 use serde_json::json;
 
 use super::made::MADE;
 
 /// The tables of SQL databases.
-const TABLES: &str = include_str!("../../../../tpch/tables.sql");
+const TABLES: &str = include_str!("../../tpch/tables.sql");
 
 /// The columns of the keys, and of the other indexes that the queries need to be fast.
 const INDEXES: [(&str, &[&str]); 8] = [
@@ -57,10 +57,11 @@ fn file(table: &str, format: &str) -> std::path::PathBuf {
 }
 
 /// A datasource in PostgreSQL.
-pub async fn in_postgres(host: &Host, name: &str, tables: &[&str]) {
+pub async fn in_postgres(host: &Host, name: &str, tables: &[&str]) -> PostgresDatabase {
     let database = Postgres::shared().database(&created(tables)).await;
     copy(&database, tables).await;
     host.postgres(name, &database).await.load().await;
+    database
 }
 
 async fn copy(database: &PostgresDatabase, tables: &[&str]) {
@@ -82,7 +83,7 @@ async fn copy(database: &PostgresDatabase, tables: &[&str]) {
 }
 
 /// A datasource in MariaDB.
-pub async fn in_mariadb(host: &Host, name: &str, tables: &[&str]) {
+pub async fn in_mariadb(host: &Host, name: &str, tables: &[&str]) -> MariaDatabase {
     let database = MariaDb::shared().database(&created(tables)).await;
     let mut sql = String::new();
     for table in tables {
@@ -101,6 +102,7 @@ pub async fn in_mariadb(host: &Host, name: &str, tables: &[&str]) {
         .await
         .load()
         .await;
+    database
 }
 
 /// A datasource in SQLite.

@@ -7,7 +7,7 @@ use std::{
     sync::LazyLock,
 };
 
-use mindhost_tests::build::target_dir;
+use crate::build::target_dir;
 use serde_json::Value;
 
 /// Made once for each scale, which takes a few seconds.
