@@ -119,6 +119,15 @@ pub struct Filter<'a> {
     pub restrictions: Option<&'a Restrictions>,
 }
 
+/// What [`Catalog::scope_tables`] reads besides names and counts of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScopeStatistics {
+    /// Nothing: statements go to one datasource as they are.
+    None,
+    /// Statistics of all columns, by which statements over several datasources are planned.
+    Columns,
+}
+
 /// Tables of a catalog and its status.
 #[derive(Clone, Debug)]
 pub struct CatalogPage {
@@ -409,7 +418,7 @@ impl Catalog {
     }
 
     /// The tables of a datasource that a statement may name; `selection` as in the Mind, `None` for all. Without tables
-    /// that are missing in the source.
+    /// that are missing in the source. Statistics of columns are read if `with` asks for them.
     ///
     /// # Errors
     /// When the store fails.
@@ -417,6 +426,7 @@ impl Catalog {
         &self,
         datasource_id: &str,
         selection: Option<&[TableRef]>,
+        with: ScopeStatistics,
     ) -> Result<Vec<ScopeTable>> {
         let mut tables = self.store.tables(datasource_id).await?;
         let selection: Option<HashSet<&TableRef>> = selection.map(|tables| tables.iter().collect());
@@ -427,8 +437,13 @@ impl Catalog {
                     .is_none_or(|selection| selection.contains(&table.table))
         });
         let mut columns: HashMap<String, Vec<String>> = self.store.column_names(&tables).await?;
+        let mut statistics = match with {
+            ScopeStatistics::Columns => self.store.column_statistics(&tables).await?,
+            ScopeStatistics::None => HashMap::new(),
+        };
         let in_scope = |table: Table| ScopeTable {
             columns: columns.remove(&table.id).unwrap_or_default(),
+            statistics: statistics.remove(&table.id).unwrap_or_default().into(),
             row_count: table.row_count,
             table: table.table,
             policy: None,

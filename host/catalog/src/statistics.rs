@@ -74,6 +74,28 @@ impl Statistics {
         statistics
     }
 
+    /// For the planner of statements over several datasources: what is not known is `None`.
+    pub fn into_column(self, column: String) -> ColumnStatistics {
+        let is_known = self.sampled_rows.is_some()
+            || self.distinct_values_count > 0
+            || !self.estimated
+            || !self.max_value.is_empty();
+        let text = |text: String| Some(text).filter(|text| !text.is_empty());
+        let values = self.most_common_values.unwrap_or_default().into_iter();
+        let shares = self.most_common_frequencies.unwrap_or_default();
+        ColumnStatistics {
+            column,
+            null_fraction: is_known.then_some(self.null_percentage / 100.0),
+            distinct_count: Some(self.distinct_values_count)
+                .filter(|count| *count > 0 || !self.estimated),
+            common_values: values.zip(shares).collect(),
+            min_value: text(self.min_value),
+            max_value: text(self.max_value),
+            estimated: self.estimated,
+            sampled_rows: self.sampled_rows,
+        }
+    }
+
     /// Sets the common values, cut to length. None at all is null.
     pub(super) fn set_common<'a>(&mut self, common: impl Iterator<Item = (&'a str, f64)>) {
         let (values, shares): (Vec<_>, Vec<_>) = common
@@ -165,6 +187,22 @@ mod tests {
         assert_eq!(statistics.max_value.chars().count(), 256);
         assert!(statistics.truncated_values);
         assert!(!statistics.estimated);
+    }
+
+    #[test]
+    fn planner_is_told_what_is_known() {
+        let nothing = Statistics::default().into_column("c".into());
+        assert_eq!(
+            (nothing.null_fraction, nothing.distinct_count),
+            (None, None)
+        );
+        assert_eq!((nothing.min_value, nothing.max_value), (None, None));
+        let known = Statistics::of_engine(&engine()).into_column("c".into());
+        assert_eq!(known.common_values, engine().common_values);
+        assert_eq!(
+            (known.null_fraction, known.distinct_count),
+            (Some(0.25), Some(3))
+        );
     }
 
     #[test]

@@ -9,8 +9,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::scripted::{Engine, Only, Scripted};
 use super::{
-    Catalog, CatalogPage, Filter, Mode, RunStatus, Source, StartedRuns, Table, TableStatus, View,
-    ViewSource, store::fixture,
+    Catalog, CatalogPage, Filter, Mode, RunStatus, ScopeStatistics, Source, StartedRuns, Table,
+    TableStatus, View, ViewSource, store::fixture,
 };
 use mindhost_base::config::Config;
 use mindhost_plugin_api::TableRef;

@@ -13,7 +13,9 @@
 mod cut;
 mod dialects;
 mod dynamic_filters;
+mod estimates;
 mod expressions;
+mod group_keys;
 mod key_filters;
 mod kinds;
 mod literals;
@@ -37,7 +39,7 @@ pub(crate) use sources::{Catalogs, ColumnTypes, Sources};
 
 use super::spill::StatementDisk;
 use mindhost_base::{error::Result, locks::lock};
-use mindhost_plugin_api::{Call, Connection, Dialect, TableRef};
+use mindhost_plugin_api::{Call, ColumnStatistics, Connection, Dialect, TableRef};
 
 /// A datasource that takes part in a statement.
 #[async_trait]
@@ -60,6 +62,11 @@ pub trait SqlSource: Send + Sync {
     }
     /// Rows of a table, counted or estimated, if the catalog knows.
     fn row_count(&self, table: &TableRef) -> Option<u64>;
+    /// What the values of the columns of a table are like, if the catalog knows. Decides how a statement is run, and
+    /// nothing of its result.
+    fn statistics(&self, _table: &TableRef) -> &[ColumnStatistics] {
+        &[]
+    }
     /// Passes a statement through the guard, in the dialect of this datasource and for its tables alone. Returns the
     /// text that may be sent.
     ///

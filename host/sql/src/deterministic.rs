@@ -128,6 +128,7 @@ mod tests {
                     table,
                     columns,
                     row_count: None,
+                    statistics: Default::default(),
                     policy: None,
                 }],
                 function_schemas: Vec::new(),

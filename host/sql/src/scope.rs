@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::table_policy::TablePolicy;
-use mindhost_plugin_api::{Dialect, Paging, TableRef};
+use mindhost_plugin_api::{ColumnStatistics, Dialect, Paging, TableRef};
 
 /// The tables that a Mind's statements may read.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +38,9 @@ pub struct ScopeTable {
     pub columns: Vec<String>,
     /// Its rows, counted or estimated, if the catalog knows. Decides how a statement over several datasources is run.
     pub row_count: Option<u64>,
+    /// What the values of its columns are like; empty if the catalog does not know, and in a scope of one datasource.
+    /// Decides the same.
+    pub statistics: Arc<[ColumnStatistics]>,
     /// What the caller may see of it; `None` means all.
     pub policy: Option<Arc<TablePolicy>>,
 }

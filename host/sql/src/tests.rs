@@ -69,6 +69,7 @@ pub(crate) fn table(schema: &str, name: &str) -> ScopeTable {
         },
         columns: Vec::new(),
         row_count: None,
+        statistics: Default::default(),
         policy: None,
     }
 }

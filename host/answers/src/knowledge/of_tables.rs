@@ -136,6 +136,7 @@ mod tests {
             },
             columns: Vec::new(),
             row_count: None,
+            statistics: Default::default(),
             policy: None,
         };
         let datasource = |name: &str, tables: &[(&str, &str)]| ScopeDatasource {

@@ -7,7 +7,7 @@ use mindhost_base::{
     error::{Code, Error, Result},
     policy::Attributes,
 };
-use mindhost_catalog::{Catalog, View, ViewSource};
+use mindhost_catalog::{Catalog, ScopeStatistics, View, ViewSource};
 use mindhost_core::{datasources::Datasources, minds::Mind};
 use mindhost_plugin_api::{Dialect, Target};
 use mindhost_plugins::registry::Registry;
@@ -207,6 +207,10 @@ pub async fn load(
             sources: Vec::new(),
         },
     };
+    let statistics = match mind.datasources.len() {
+        0 | 1 => ScopeStatistics::None,
+        _ => ScopeStatistics::Columns,
+    };
     for chosen in &mind.datasources {
         let Some(datasource) = datasources
             .get_by_id(&mind.workspace_id, &chosen.id)
@@ -218,7 +222,7 @@ pub async fn load(
         let connector = registry.connector(&datasource.engine, pin).await?;
         let manifest = connector.manifest();
         let mut tables = catalog
-            .scope_tables(&datasource.id, chosen.tables.as_deref())
+            .scope_tables(&datasource.id, chosen.tables.as_deref(), statistics)
             .await?;
         let dialect = manifest.dialect.unwrap_or(Dialect::Generic);
         let restrictions = policies::apply(mind, &datasource.id, dialect, attributes, &mut tables);
@@ -283,6 +287,7 @@ mod tests {
             table: table(name),
             columns: Vec::new(),
             row_count: None,
+            statistics: Default::default(),
             policy: None,
         });
         Access {

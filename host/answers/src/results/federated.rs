@@ -13,7 +13,7 @@ use mindhost_base::{
     error::{Error, Result},
     locks::lock,
 };
-use mindhost_plugin_api::{Call, Connection, Dialect, TableRef};
+use mindhost_plugin_api::{Call, ColumnStatistics, Connection, Dialect, TableRef};
 use mindhost_plugins::serving_versions;
 use mindhost_query::federation::{Keys, Recorder, SqlSource};
 use mindhost_sql::guard::{Scope, ScopeDatasource, ScopeTable, guard};
@@ -144,6 +144,10 @@ impl SqlSource for Member {
 
     fn row_count(&self, table: &TableRef) -> Option<u64> {
         self.table(table)?.row_count
+    }
+
+    fn statistics(&self, table: &TableRef) -> &[ColumnStatistics] {
+        self.table(table).map_or(&[], |table| &table.statistics)
     }
 
     fn guard(&self, sql: &str) -> Result<String> {

@@ -113,6 +113,7 @@ mod tests {
             },
             columns: vec!["id".into()],
             row_count: None,
+            statistics: Default::default(),
             policy: None,
         };
         Arc::new(Access::of(Scope {

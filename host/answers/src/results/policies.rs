@@ -1,10 +1,12 @@
 //! The policies of a Mind, applied to what a caller may read.
 
+use std::sync::Arc;
+
 use mindhost_base::{
     error::{Code, Error, Result},
     policy::Attributes,
 };
-use mindhost_catalog::Restrictions;
+use mindhost_catalog::{Restrictions, ScopeStatistics};
 use mindhost_core::minds::{Mind, MindPolicy};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::{
@@ -33,8 +35,9 @@ pub(super) fn apply(
         let policy = TablePolicy::new(dialect, table, rule, attributes);
         restrictions.add(&table.table, rule, policy.closed().is_some());
         table.columns = policy.visible().to_vec();
-        // The plan of a statement over several datasources shows by it how many rows there are.
+        // The plan of a statement over several datasources shows by them how many rows there are, and of what.
         table.row_count = None;
+        table.statistics = Arc::default();
         table.policy = Some(policy.into());
     }
     restrictions
@@ -102,7 +105,7 @@ impl Results {
             let table = std::slice::from_ref(&one.table);
             let found = self
                 .catalog
-                .scope_tables(&one.datasource_id, Some(table))
+                .scope_tables(&one.datasource_id, Some(table), ScopeStatistics::None)
                 .await?;
             let checked = match found.first() {
                 Some(table) => {

@@ -6,13 +6,13 @@ use sqlx::{Row, any::AnyRow};
 
 use super::{CatalogStore, query};
 use crate::{
-    StoredStatistics,
+    Statistics, StoredStatistics,
     types::{
         Column, Description, DescriptionSource, ForeignKey, PrimaryKeyColumn, Table, TableStatus,
     },
 };
 use mindhost_base::error::{Error, Result};
-use mindhost_plugin_api::TableRef;
+use mindhost_plugin_api::{ColumnStatistics, TableRef};
 use mindhost_store::{CHUNK, placeholders};
 
 pub(super) const TABLE: &str = "id, schema_name, table_name, kind, source_description, description, \
@@ -84,6 +84,27 @@ impl CatalogStore {
         Ok(names)
     }
 
+    /// Statistics of the columns of tables, by id of the table. What cannot be read is left out.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn column_statistics(
+        &self,
+        tables: &[Table],
+    ) -> Result<HashMap<String, Vec<ColumnStatistics>>> {
+        let mut statistics: HashMap<String, Vec<ColumnStatistics>> = HashMap::new();
+        for ids in loaded_ids(tables).chunks(CHUNK) {
+            for row in self.children(COLUMN_STATISTICS, ids).await? {
+                let stored: String = row.try_get(2)?;
+                if let Ok(known) = mindhost_store::json::<Statistics>(&stored) {
+                    let known = known.into_column(row.try_get(1)?);
+                    statistics.entry(row.try_get(0)?).or_default().push(known);
+                }
+            }
+        }
+        Ok(statistics)
+    }
+
     /// Whether some Mind has this datasource.
     ///
     /// # Errors
@@ -99,10 +120,9 @@ impl CatalogStore {
     }
 
     async fn children(&self, select: &str, ids: &[String]) -> Result<Vec<AnyRow>> {
-        let order = if select == COLUMNS || select == COLUMN_NAMES {
-            "table_id, ordinal"
-        } else {
-            "table_id, constraint_name, ordinal"
+        let order = match select {
+            COLUMNS | COLUMN_NAMES | COLUMN_STATISTICS => "table_id, ordinal",
+            _ => "table_id, constraint_name, ordinal",
         };
         let sql = format!(
             "{select} WHERE table_id IN ({}) ORDER BY {order}",
@@ -118,6 +138,7 @@ impl CatalogStore {
 const COLUMNS: &str = "SELECT table_id, name, data_type, nullable, default_value, source_description, description, \
      description_source, statistics FROM catalog_columns";
 const COLUMN_NAMES: &str = "SELECT table_id, name FROM catalog_columns";
+const COLUMN_STATISTICS: &str = "SELECT table_id, name, statistics FROM catalog_columns";
 const PRIMARY_KEYS: &str =
     "SELECT table_id, constraint_name, ordinal, column_name FROM catalog_primary_keys";
 const FOREIGN_KEYS: &str = "SELECT table_id, constraint_name, ordinal, column_name, referenced_schema, \

@@ -198,7 +198,7 @@ on_both_stores! {
         assert_eq!(shown.status.overall_status, RunStatus::Completed);
         let gone = setup.table("b").await;
         assert_eq!((gone.missing, gone.status, gone.columns.len()), (true, TableStatus::Completed, 2));
-        assert_eq!(setup.catalog.scope_tables(&setup.datasource, None).await.unwrap().len(), 1);
+        assert_eq!(setup.catalog.scope_tables(&setup.datasource, None, ScopeStatistics::None).await.unwrap().len(), 1);
         setup.catalog.delete_table(setup.source(), "b").await.unwrap();
         assert_eq!(setup.shown().await.tables.len(), 1);
     }

@@ -9,7 +9,10 @@ use std::{
 
 use datafusion::{
     catalog::default_table_source::source_as_provider,
-    common::{DFSchemaRef, NullEquality, Result, tree_node::Transformed},
+    common::{
+        DFSchemaRef, NullEquality, Result,
+        tree_node::{Transformed, TreeNode as _},
+    },
     logical_expr::{
         Expr, Extension, FetchType, Filter, Join, Limit, LogicalPlan, SkipType, Sort, Subquery,
         TableScan, UserDefinedLogicalNodeCore,
@@ -18,7 +21,8 @@ use datafusion::{
 };
 
 use super::{
-    select::{Names, Select},
+    estimates,
+    select::{Names, Scalars, Select},
     sources::{RemoteTable, unqualified},
 };
 use crate::errors::external;
@@ -82,10 +86,15 @@ impl<'a> Cutter<'a> {
         }
         let inputs = plan.inputs().into_iter().map(|input| self.part(input));
         let mut inputs = inputs.collect::<Result<Vec<_>>>()?;
-        if let Some(select) = self.pushed(plan, &mut inputs)?
+        if let Some(mut select) = self.pushed(plan, &mut inputs)?
             && select.text().len() <= MAX_BYTES
         {
+            select.estimate = estimates::plan(plan);
             return Ok(Part::One(Box::new(select), Arc::clone(plan.schema())));
+        }
+        // What the host tests right above a statement counts as if the datasource did.
+        if let (LogicalPlan::Filter(_), [Part::One(input, _)]) = (plan, inputs.as_mut_slice()) {
+            input.estimate = estimates::plan(plan);
         }
         let inputs = inputs.into_iter().map(|input| self.finished(input));
         let inputs = inputs.collect::<Result<Vec<_>>>()?;
@@ -141,6 +150,7 @@ impl<'a> Cutter<'a> {
         {
             filtered = limited;
         }
+        filtered.estimate = estimates::scanned(scan, Vec::new());
         Ok(Part::One(
             Box::new(filtered),
             Arc::clone(&scan.projected_schema),
@@ -164,7 +174,7 @@ impl<'a> Cutter<'a> {
                 LogicalPlan::Aggregate(aggregate) => {
                     (**input).clone().grouped(aggregate, self.names)
                 }
-                LogicalPlan::Filter(filter) => self.filter(filter, input, schema),
+                LogicalPlan::Filter(filter) => self.filter(filter, input, schema)?,
                 LogicalPlan::Limit(limit) => {
                     self.limit(limit, input)?;
                     None
@@ -216,16 +226,40 @@ impl<'a> Cutter<'a> {
         filter: &Filter,
         input: &mut Select,
         schema: &DFSchemaRef,
-    ) -> Option<Select> {
+    ) -> Result<Option<Select>> {
         let mut rest = Vec::new();
         for part in split_conjunction(&filter.predicate) {
-            match input.clone().filtered(part, schema, self.names) {
+            let (condition, scalars) = self.scalars(part, input)?;
+            let select = input.clone();
+            match select.filtered_with(&condition, schema, &scalars, self.names) {
                 Some(with) => *input = with,
                 None => rest.push(part.clone()),
             }
         }
         // The node is filtered again by what is left, which is all of it: that costs little.
-        conjunction(rest).is_none().then(|| input.clone())
+        Ok(conjunction(rest).is_none().then(|| input.clone()))
+    }
+
+    /// A condition with columns in place of its uncorrelated subqueries, if they are of the datasource of a statement
+    /// and have a form there.
+    fn scalars(&mut self, condition: &Expr, of: &Select) -> Result<(Expr, Scalars)> {
+        let mut scalars = Scalars::default();
+        let condition = condition.clone().transform(|expr| {
+            let Expr::ScalarSubquery(inner) = &expr else {
+                return Ok(Transformed::no(expr));
+            };
+            if !inner.outer_ref_columns.is_empty() {
+                return Ok(Transformed::no(expr));
+            }
+            let column = match self.part(&inner.subquery)? {
+                Part::One(select, schema) if select.source == of.source => {
+                    scalars.add(&select, &schema)
+                }
+                _ => None,
+            };
+            Ok(column.map_or_else(|| Transformed::no(expr), Transformed::yes))
+        })?;
+        Ok((condition.data, scalars))
     }
 
     fn limit(&mut self, limit: &Limit, input: &mut Select) -> Result<()> {

@@ -17,6 +17,8 @@ pub struct Rules {
     pub whole_plans: bool,
     /// Whether LIKE compares as in the host: by case, with `\` as escape.
     pub like: bool,
+    /// Whether there is GLOB, which can compare as LIKE does in the host.
+    pub glob: bool,
     /// Around a text: makes comparisons those of bytes.
     bytewise: (&'static str, &'static str),
     /// Whether that changes the type of the text, so that both sides of a comparison need it, and a result needs
@@ -60,6 +62,7 @@ const PLAIN: Rules = Rules {
     exact: false,
     whole_plans: false,
     like: false,
+    glob: false,
     bytewise: ("", ""),
     bytes_are_binary: false,
     text_again: ("", ""),
@@ -96,6 +99,7 @@ static POSTGRESQL: Rules = Rules {
 
 static SQLITE: Rules = Rules {
     filters: true,
+    glob: true,
     bytewise: ("", " COLLATE BINARY"),
     ..PLAIN
 };
@@ -123,6 +127,7 @@ static MYSQL: Rules = Rules {
     exact: true,
     whole_plans: true,
     like: true,
+    glob: false,
     bytewise: ("CAST(CONVERT(", " USING utf8mb4) AS BINARY)"),
     bytes_are_binary: true,
     text_again: ("CONVERT(", " USING utf8mb4)"),

@@ -2,7 +2,7 @@
 
 use datafusion::{
     arrow::datatypes::DataType as Physical,
-    common::{Column, DFSchema, ScalarValue},
+    common::{Column, DFSchema, ScalarValue, tree_node::TreeNode as _},
     logical_expr::{
         Case, Expr, ExprSchemable as _, Operator,
         expr::{Between, Cast, InList, Like, ScalarFunction},
@@ -18,6 +18,9 @@ use mindhost_plugin_api::Dialect;
 
 /// The longest expression: a projection may repeat the ones below it.
 const MAX_BYTES: usize = 32 << 10;
+
+/// The longest pattern: comparing takes as many steps for each character of a text at worst.
+const MAX_PATTERN: usize = 1_000;
 
 /// A value as SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -200,7 +203,7 @@ impl Scope<'_> {
                 op => self.comparison(&binary.left, op, &binary.right)?,
             },
             // Of what is widened, the opposite would be too narrow.
-            Expr::Not(inner) if self.has_zoned_text(inner) => return None,
+            Expr::Not(inner) if self.is_widened(inner) => return None,
             Expr::Not(inner) => format!("(NOT {})", self.condition(inner)?),
             Expr::IsNull(inner) => format!("({} IS NULL)", self.value(inner)?.sql),
             Expr::IsNotNull(inner) => format!("({} IS NOT NULL)", self.value(inner)?.sql),
@@ -220,6 +223,12 @@ impl Scope<'_> {
     fn both(&self, left: &Expr, op: &str, right: &Expr) -> Option<String> {
         let (left, right) = (self.condition(left)?, self.condition(right)?);
         Some(format!("({left} {op} {right})"))
+    }
+
+    /// Whether its form may be true for more rows than it is true for in the host.
+    fn is_widened(&self, expr: &Expr) -> bool {
+        let is_like = |part: &Expr| Ok(matches!(part, Expr::Like(_)));
+        self.has_zoned_text(expr) || (self.rules().glob && expr.exists(is_like).unwrap_or(true))
     }
 
     fn has_zoned_text(&self, expr: &Expr) -> bool {
@@ -353,6 +362,9 @@ impl Scope<'_> {
 
     fn like(&self, like: &Like) -> Option<String> {
         let is_plain = !like.case_insensitive && matches!(like.escape_char, None | Some('\\'));
+        if self.rules().glob && is_plain {
+            return self.glob(like);
+        }
         if !self.rules().like || !is_plain {
             return None;
         }
@@ -364,5 +376,63 @@ impl Scope<'_> {
         let not = if like.negated { "NOT " } else { "" };
         let of = self.rules().like_text(&of.sql);
         Some(format!("({of} {not}LIKE {})", pattern.sql))
+    }
+
+    /// LIKE as GLOB, which sees case. Both know characters, and not bytes, but GLOB takes a zero byte for the end of a
+    /// text: the host tests such texts, unless the pattern is a beginning.
+    fn glob(&self, like: &Like) -> Option<String> {
+        let Expr::Literal(pattern, _) = &*like.pattern else {
+            return None;
+        };
+        let pattern = pattern.try_as_str()??;
+        let of = self.value(&like.expr)?;
+        if !of.kind.is_text() {
+            return None;
+        }
+        let (of, constant) = (of.sql, ScalarValue::from(glob(pattern)?));
+        let (constant, _) = literal(&constant, self.dialect)?;
+        let not = if like.negated { "NOT " } else { "" };
+        let alike = format!("{of} {not}GLOB {constant}");
+        let is_beginning = pattern
+            .strip_suffix('%')
+            .is_some_and(|text| !text.contains(['%', '_']));
+        Some(match is_beginning {
+            true => format!("({alike})"),
+            false => format!("({alike} OR instr({of}, char(0)) > 0)"),
+        })
+    }
+}
+
+/// The pattern of GLOB for one of LIKE; `None` for one with an escape.
+fn glob(pattern: &str) -> Option<String> {
+    let mut glob = String::with_capacity(pattern.len());
+    for character in pattern.chars() {
+        match character {
+            '%' => glob.push('*'),
+            '_' => glob.push('?'),
+            '\\' => return None,
+            '*' | '?' | '[' => glob.extend(['[', character, ']']),
+            other => glob.push(other),
+        }
+    }
+    (glob.len() <= MAX_PATTERN).then_some(glob)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pattern_of_like_is_one_of_glob() {
+        for (like, wanted) in [
+            ("%green%", "*green*"),
+            ("_a]%", "?a]*"),
+            ("100*[?]%", "100[*][[][?]]*"),
+            ("", ""),
+        ] {
+            assert_eq!(glob(like).as_deref(), Some(wanted), "{like}");
+        }
+        assert_eq!(glob(r"100\%"), None);
+        assert_eq!(glob(&"a".repeat(MAX_PATTERN + 1)), None);
     }
 }

@@ -18,6 +18,7 @@ use datafusion::{
 use super::{
     Sources,
     cut::{Cutter, Remote},
+    group_keys::join_by_group_keys,
     regroup::regroup,
     remote::RemoteExec,
 };
@@ -32,7 +33,8 @@ pub fn cut_plan(
     let optimised = state.optimize(plan)?;
     // The new order needs other columns in between. Other rules would bring the old order back.
     let columns = Optimizer::with_rules(vec![Arc::new(OptimizeProjections::new())]);
-    let regrouped = columns.optimize(regroup(optimised)?, state, |_, _| {})?;
+    let regrouped = join_by_group_keys(regroup(optimised)?)?;
+    let regrouped = columns.optimize(regrouped, state, |_, _| {})?;
     Cutter::new(&mut lock(&sources.names)).cut(&regrouped)
 }
 

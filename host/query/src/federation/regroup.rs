@@ -7,7 +7,6 @@ use std::{
 };
 
 use datafusion::{
-    catalog::default_table_source::source_as_provider,
     common::{
         Column, NullEquality, Result,
         tree_node::{Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion},
@@ -18,16 +17,13 @@ use datafusion::{
     },
 };
 
-use super::sources::RemoteTable;
+use super::{
+    estimates::{self, Estimate},
+    sources::with_table,
+};
 
 /// Tables of one chain at most: the order is found by comparing them pairwise.
 const MAX_TABLES: usize = 64;
-/// Rows of a table that the catalog does not know.
-const UNKNOWN_ROWS: f64 = 10_000.0;
-/// What a condition leaves of the rows, roughly.
-const SELECTIVITY: f64 = 0.2;
-/// What a group leaves of the rows, roughly.
-const GROUPED: f64 = 0.1;
 
 /// Regroups every chain of a plan.
 pub fn regroup(plan: LogicalPlan) -> Result<LogicalPlan> {
@@ -214,7 +210,7 @@ impl Chain {
 struct JoinGroup {
     plan: LogicalPlan,
     inputs: BTreeSet<usize>,
-    rows: f64,
+    estimate: Estimate,
     source: Option<usize>,
 }
 
@@ -241,7 +237,7 @@ fn regrouped(node: &LogicalPlan) -> Result<Option<LogicalPlan>> {
         .map(|(index, input)| JoinGroup {
             plan: input.clone(),
             inputs: BTreeSet::from([index]),
-            rows: rows(input),
+            estimate: estimates::plan(input),
             source: source(input),
         })
         .collect();
@@ -255,7 +251,7 @@ fn regrouped(node: &LogicalPlan) -> Result<Option<LogicalPlan>> {
         };
         let right = parts.swap_remove(second.max(first));
         let left = parts.swap_remove(second.min(first));
-        let (left, right) = if left.rows <= right.rows {
+        let (left, right) = if left.estimate.rows <= right.estimate.rows {
             (left, right)
         } else {
             (right, left)
@@ -284,7 +280,7 @@ fn pair(
     let mut best: Option<(f64, usize, usize)> = None;
     for (index, a) in parts.iter().enumerate() {
         for (other, b) in parts.iter().enumerate().skip(index + 1) {
-            let rows = a.rows + b.rows;
+            let rows = a.estimate.rows + b.estimate.rows;
             let is_better = best.is_none_or(|(least, ..)| rows < least);
             if is_better
                 && fits(a, b)
@@ -324,7 +320,10 @@ fn join(a: JoinGroup, b: JoinGroup, chain: &mut Chain) -> Result<JoinGroup> {
             .is_some_and(|of| of.is_subset(&inputs))
     });
     chain.filters = later;
-    let rows = a.rows.max(b.rows) * SELECTIVITY.powi(now.len().min(3) as i32);
+    let estimate = a
+        .estimate
+        .joined(b.estimate, JoinType::Inner)
+        .filtered(&now.iter().collect::<Vec<_>>(), &[&a.plan, &b.plan]);
     let join = Join::try_new(
         Arc::new(a.plan),
         Arc::new(b.plan),
@@ -338,7 +337,7 @@ fn join(a: JoinGroup, b: JoinGroup, chain: &mut Chain) -> Result<JoinGroup> {
     Ok(JoinGroup {
         plan: LogicalPlan::Join(join),
         inputs,
-        rows,
+        estimate,
         source: a.source.filter(|_| a.source == b.source),
     })
 }
@@ -351,12 +350,8 @@ fn source(plan: &LogicalPlan) -> Option<usize> {
     let _ = plan.apply_with_subqueries(|node| {
         match node {
             LogicalPlan::TableScan(scan) => {
-                let provider = source_as_provider(&scan.source).ok();
-                let table = provider
-                    .as_ref()
-                    .and_then(|one| one.downcast_ref::<RemoteTable>());
-                match table {
-                    Some(table) if table.takes_plans() => drop(found.insert(table.index)),
+                match with_table(scan, |table| table.takes_plans().then_some(table.index)) {
+                    Some(Some(index)) => drop(found.insert(index)),
                     _ => is_known = false,
                 }
             }
@@ -370,24 +365,4 @@ fn source(plan: &LogicalPlan) -> Option<usize> {
     });
     let only = found.first().copied();
     only.filter(|_| is_known && found.len() == 1)
-}
-
-/// Rows that a plan gives, roughly.
-fn rows(plan: &LogicalPlan) -> f64 {
-    let below = || plan.inputs().into_iter().map(rows).fold(1.0, f64::max);
-    match plan {
-        LogicalPlan::TableScan(scan) => {
-            let provider = source_as_provider(&scan.source).ok();
-            let table = provider
-                .as_ref()
-                .and_then(|one| one.downcast_ref::<RemoteTable>());
-            let all = table.and_then(RemoteTable::row_count);
-            let all = all.map_or(UNKNOWN_ROWS, |rows| rows as f64);
-            (all * SELECTIVITY.powi(scan.filters.len().min(3) as i32)).max(1.0)
-        }
-        LogicalPlan::Filter(_) => (below() * SELECTIVITY).max(1.0),
-        LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty() => 1.0,
-        LogicalPlan::Aggregate(_) => (below() * GROUPED).max(1.0),
-        _ => below(),
-    }
 }

@@ -25,6 +25,7 @@ use tokio::sync::mpsc;
 use super::{
     SqlSource,
     dynamic_filters::{DynamicFilters, dynamic_filters, is_about},
+    estimates::Estimate,
     receive,
     select::Select,
     sources::Sources,
@@ -40,9 +41,10 @@ use mindhost_plugin_api::{Batch, Call, Column, Statement};
 const ROWS_AT_ONCE: u32 = 8_192;
 /// Batches that a datasource may be ahead of the statement.
 const BATCHES_AHEAD: usize = 2;
-/// A statement over tables with fewer rows is sent at once, and not with what a join may become known as. Conditions of
-/// its own do not count: what they leave is a guess, and keys leave less.
-const FEW_ROWS: f64 = 2_000.0;
+/// A statement over tables with fewer rows is sent at once, and not with what a join may become known as: keys save less
+/// than it costs to wait for them, and a chain of joins with names of codes would be read one after the other. Conditions
+/// of its own do not count: what they leave may be a guess, and keys leave less.
+const FEW_ROWS: f64 = 100.0;
 
 /// Reads the rows of one statement.
 pub struct RemoteExec {
@@ -80,9 +82,9 @@ impl RemoteExec {
         }
     }
 
-    /// Rows that it gives, roughly, and those of its largest table.
-    pub fn rows(&self) -> (f64, f64) {
-        (self.select.rows, self.select.largest)
+    /// What it gives, roughly.
+    pub fn estimate(&self) -> Estimate {
+        self.select.estimate
     }
 
     fn job(&self) -> Result<Job> {
@@ -157,7 +159,7 @@ impl ExecutionPlan for RemoteExec {
         _: &StatisticsArgs,
     ) -> Result<Arc<Statistics>> {
         let mut statistics = Statistics::new_unknown(&self.schema);
-        let rows = self.select.rows.clamp(0.0, 1e15) as usize;
+        let rows = self.select.estimate.rows.clamp(0.0, 1e15) as usize;
         statistics.num_rows = Precision::Inexact(rows);
         statistics.total_byte_size =
             Precision::Inexact(rows.saturating_mul(32 * self.schema.fields().len().max(1)));
@@ -179,7 +181,7 @@ impl ExecutionPlan for RemoteExec {
         let unsure = vec![PushedDown::No; filters.len()];
         let taken = FilterPushdownPropagation::with_parent_pushdown_result(unsure);
         let is_useful = matches!(phase, FilterPushdownPhase::Post) && self.select.takes_filters();
-        if !is_useful || self.select.largest < FEW_ROWS {
+        if !is_useful || self.select.estimate.of < FEW_ROWS {
             return Ok(taken);
         }
         let filters = filters

@@ -4,6 +4,8 @@
 //! the same SELECT. Only what stands above groups or limits wraps it into a subquery: engines and the guard bound the
 //! depth of those.
 
+mod scalars;
+
 use datafusion::logical_expr::{
     Aggregate, Expr, JoinType, Operator,
     expr::{AggregateFunction, AggregateFunctionParams, Sort},
@@ -13,19 +15,16 @@ use datafusion::{
     common::{DFSchema, ScalarValue},
 };
 
+pub use scalars::Scalars;
+
 use super::{
     dialects::{NullOrder, Rules, rules},
+    estimates::Estimate,
     expressions::{Scope, Value},
     kinds::Kind,
 };
 use mindhost_plugin_api::{Column, Dialect, TableRef};
 
-/// What a condition leaves of the rows, roughly.
-pub const SELECTIVITY: f64 = 0.2;
-/// What a group leaves of the rows, roughly.
-pub const GROUPED: f64 = 0.1;
-/// Rows of a table that the catalog does not know.
-const UNKNOWN_ROWS: f64 = 10_000.0;
 /// Digits behind the point of an average that MySQL computes: it has 30 digits there at most, 20 of them for the quotient.
 const MAX_AVERAGED_SCALE: usize = 14;
 /// Tables of one statement: planners of engines take long for more.
@@ -40,10 +39,10 @@ pub struct Select {
     pub dialect: Dialect,
     /// The values of its columns.
     pub columns: Vec<Value>,
-    /// Rows that it gives, roughly.
-    pub rows: f64,
-    /// Rows that it gives at most, but for joins that multiply them: those of its largest table, or its limit.
-    pub largest: f64,
+    /// What it gives, roughly. Whoever makes it from a plan sets the estimate of that plan.
+    pub estimate: Estimate,
+    /// Whether it gives one row at most.
+    is_single_row: bool,
     from: Vec<String>,
     tables: usize,
     conditions: Vec<String>,
@@ -82,8 +81,8 @@ impl Select {
             source,
             dialect,
             columns: columns.iter().map(column).collect(),
-            rows: rows.map_or(UNKNOWN_ROWS, |rows| rows as f64),
-            largest: rows.map_or(UNKNOWN_ROWS, |rows| rows as f64),
+            estimate: Estimate::table(rows),
+            is_single_row: false,
             from: vec![format!("{schema}.{bare} AS {name}")],
             tables: 1,
             conditions: Vec::new(),
@@ -177,15 +176,32 @@ impl Select {
 
     /// With a condition on its columns, whose fields are `schema`.
     pub fn filtered(self, condition: &Expr, schema: &DFSchema, names: &mut Names) -> Option<Self> {
+        self.filtered_with(condition, schema, &Scalars::default(), names)
+    }
+
+    /// The same, where the condition also names the results of subqueries.
+    pub fn filtered_with(
+        self,
+        condition: &Expr,
+        schema: &DFSchema,
+        scalars: &Scalars,
+        names: &mut Names,
+    ) -> Option<Self> {
         let mut open = self.open(names);
-        let inputs = [(schema, open.columns.as_slice())];
+        open.tables += scalars.tables;
+        if open.tables > MAX_TABLES {
+            return None;
+        }
+        let inputs = [
+            (schema, open.columns.as_slice()),
+            (&scalars.schema, scalars.values.as_slice()),
+        ];
         let scope = Scope {
             dialect: open.dialect,
             inputs: &inputs,
         };
         let condition = scope.condition(condition)?;
         open.conditions.push(condition);
-        open.rows = (open.rows * SELECTIVITY).max(1.0);
         Some(open)
     }
 
@@ -213,8 +229,7 @@ impl Select {
             return None;
         }
         self.limit = Some(self.limit.map_or(rows, |limit| limit.min(rows)));
-        self.rows = self.rows.min(rows as f64);
-        self.largest = self.largest.min(rows as f64);
+        self.estimate = self.estimate.at_most(rows as f64);
         Some(self)
     }
 
@@ -301,10 +316,7 @@ impl Select {
         for (expr, field) in aggregate.aggr_expr.iter().zip(fields) {
             columns.push(aggregated(expr, field.data_type(), &scope, rules)?);
         }
-        (open.rows, open.largest) = match columns.len() == aggregate.aggr_expr.len() {
-            true => (1.0, 1.0),
-            false => ((open.rows * GROUPED).max(1.0), open.largest),
-        };
+        open.is_single_row |= aggregate.group_expr.is_empty();
         open.columns = columns;
         open.groups = Some(texts);
         Some(open)
@@ -369,8 +381,7 @@ impl Select {
         self.conditions.extend(matches);
         self.columns.extend(other.columns);
         self.tables += other.tables;
-        self.rows = self.rows.max(other.rows);
-        self.largest = self.largest.max(other.largest);
+        self.is_single_row &= other.is_single_row;
         self
     }
 
@@ -397,8 +408,7 @@ impl Select {
         )];
         self.columns.extend(other.columns);
         self.tables += other.tables;
-        self.rows = self.rows.max(other.rows);
-        self.largest = self.largest.max(other.largest);
+        self.is_single_row &= other.is_single_row;
         self
     }
 }

@@ -10,9 +10,12 @@ use std::{
 use async_trait::async_trait;
 use datafusion::{
     arrow::datatypes::SchemaRef,
-    catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, Session, TableProvider},
+    catalog::{
+        CatalogProvider, CatalogProviderList, SchemaProvider, Session, TableProvider,
+        default_table_source::source_as_provider,
+    },
     common::{DFSchema, Result, TableReference},
-    logical_expr::{Expr, TableProviderFilterPushDown, TableType},
+    logical_expr::{Expr, TableProviderFilterPushDown, TableScan, TableType},
     physical_plan::ExecutionPlan,
 };
 use tokio::runtime::Handle;
@@ -21,6 +24,7 @@ use uuid::Uuid;
 use super::{
     Budget, Recorder, SqlSource,
     dialects::rules,
+    estimates::ColumnFacts,
     expressions::{Scope, Value},
     kinds::Kind,
     select::{Names, Select},
@@ -290,6 +294,15 @@ impl RemoteTable {
         self.sources.all.get(self.index)?.row_count(&self.table)
     }
 
+    /// What the catalog knows of a column.
+    pub fn facts(&self, column: &str) -> Option<ColumnFacts> {
+        let source = self.sources.all.get(self.index)?;
+        let known = source.statistics(&self.table).iter();
+        let known = known.into_iter().find(|known| known.column == column)?;
+        let field = self.schema.field_with_name(column).ok()?;
+        Some(ColumnFacts::new(known, field.data_type(), self.row_count()))
+    }
+
     /// Whether whole parts of plans go to its datasource.
     pub fn takes_plans(&self) -> bool {
         let source = self.sources.all.get(self.index);
@@ -367,6 +380,12 @@ impl TableProvider for RemoteTable {
             format!("the table {name} was left in a plan over several datasources"),
         )))
     }
+}
+
+/// What `read` finds in the table that a scan reads; `None` if it is no table of a datasource.
+pub fn with_table<T>(scan: &TableScan, read: impl FnOnce(&RemoteTable) -> T) -> Option<T> {
+    let provider = source_as_provider(&scan.source).ok()?;
+    provider.downcast_ref::<RemoteTable>().map(read)
 }
 
 /// A filter of one table without the name of the table.

@@ -251,3 +251,120 @@ async fn equality_over_two_datasources_holds_in_any_order_of_joins() {
         JOIN crm.visits v ON v.id = c.id AND c.id + o.id = v.seconds + 10 ORDER BY 2";
     assert_eq!(shop.mind.query(sql).await["data"], json!([[1, 10]]));
 }
+
+/// Patterns, with the words that they keep and what SQLite has to be sent; empty if no pattern may be.
+const PATTERNS: &[(&str, &[u64], &str)] = &[
+    ("LIKE 'a%'", &[1, 3, 4, 5, 7, 10, 11], "GLOB 'a*'"),
+    ("LIKE '%c'", &[1, 3, 4, 5, 6, 7, 10, 11], "GLOB '*c'"),
+    ("LIKE '%B%'", &[2], "GLOB '*B*'"),
+    ("LIKE 'a_c'", &[1, 3, 4, 5, 7, 10], "GLOB 'a?c'"),
+    ("LIKE '_bc'", &[1, 6], "GLOB '?bc'"),
+    ("LIKE 'a*%'", &[3], "GLOB 'a[*]*'"),
+    ("LIKE 'a[%'", &[4], "GLOB 'a[[]*'"),
+    ("LIKE '%]c'", &[5], "GLOB '*]c'"),
+    (r"LIKE 'a\\%'", &[10], ""),
+    ("NOT LIKE '%c'", &[2, 9], "NOT GLOB '*c'"),
+    (
+        "NOT LIKE '_'",
+        &[1, 2, 3, 4, 5, 6, 7, 9, 10, 11],
+        "NOT GLOB '?'",
+    ),
+    ("ILIKE '%B%'", &[1, 2, 6, 11], ""),
+];
+
+#[tokio::test]
+async fn patterns_of_sqlite_see_case_and_zero_bytes() {
+    let shop = shop().await;
+    let words = r"CREATE TABLE words (id INTEGER, word TEXT COLLATE NOCASE); INSERT INTO words VALUES (1, 'abc'),
+        (2, 'ABC'), (3, 'a*c'), (4, 'a[c'), (5, 'a]c'), (6, 'äbc'), (7, 'a' || char(0) || 'c'), (8, NULL), (9, ''),
+        (10, 'a\c'), (11, 'abcabc');";
+    shop.host.sqlite("own", words).await.load().await;
+    let mind = shop.host.mind("words").datasource("crm").datasource("own");
+    let mind = mind.direct_queries().create().await;
+    for (condition, ids, piece) in PATTERNS {
+        let sql = format!(
+            "SELECT w.id FROM own.words w JOIN crm.customers c ON c.id = 1 WHERE w.word {condition} ORDER BY 1"
+        );
+        let item = explained(&mind, &sql).await;
+        let rows = item["data"].as_array().unwrap().iter();
+        let rows: Vec<_> = rows.map(|row| row[0].as_u64().unwrap()).collect();
+        assert_eq!(rows, *ids, "{condition}");
+        let (text, _) = sent(&item, "own")[0];
+        let is_sent = match piece.is_empty() {
+            true => !text.contains("GLOB"),
+            false => text.contains(piece),
+        };
+        assert!(is_sent, "{condition}: {text}");
+    }
+}
+
+/// Conditions on `crm.customers` with a subquery, the rows that they keep, and whether the subquery is sent.
+const SUBQUERIES: &[(&str, &[u64], bool)] = &[
+    (
+        "credit = (SELECT max(credit) FROM crm.customers)",
+        &[4],
+        true,
+    ),
+    (
+        "credit > (SELECT avg(credit) FROM crm.customers)",
+        &[4],
+        true,
+    ),
+    (
+        "id > (SELECT count(*) FROM crm.visits WHERE id < 3)",
+        &[3, 4],
+        true,
+    ),
+    (
+        "since = (SELECT min(since) FROM crm.customers WHERE id > 1)",
+        &[2],
+        true,
+    ),
+    // No rows are NULL.
+    (
+        "credit < (SELECT max(credit) FROM crm.customers WHERE id > 9)",
+        &[],
+        true,
+    ),
+    (
+        "credit >= (SELECT min(credit) FROM crm.customers HAVING count(*) > 9)",
+        &[],
+        true,
+    ),
+    (
+        "NOT (credit < (SELECT max(credit) FROM crm.customers))",
+        &[4],
+        true,
+    ),
+    // Texts of two collations, and what might have several rows.
+    ("name = (SELECT max(name) FROM crm.customers)", &[2], false),
+    (
+        "id = (SELECT customer_id FROM crm.visits WHERE id = 3)",
+        &[3],
+        false,
+    ),
+    (
+        "id = (SELECT min(customer_id) FROM sales.orders)",
+        &[1],
+        false,
+    ),
+];
+
+#[tokio::test]
+async fn subquery_with_one_value_is_compared_in_its_datasource() {
+    let shop = shop().await;
+    for (condition, ids, is_sent) in SUBQUERIES {
+        let sql = format!(
+            "SELECT q.id, w.country FROM (SELECT id, city FROM crm.customers WHERE {condition}) q
+             LEFT JOIN world.cities w ON w.city = q.city ORDER BY 1"
+        );
+        let item = shop.explained(&sql).await;
+        let rows = item["data"].as_array().unwrap().iter();
+        let rows: Vec<_> = rows.map(|row| row[0].as_u64().unwrap()).collect();
+        assert_eq!(rows, *ids, "{condition}");
+        let texts = sent(&item, "crm");
+        let found = texts.iter().any(|(text, _)| text.contains("(SELECT"));
+        assert_eq!(found, *is_sent, "{condition}: {texts:?}");
+        assert!(!is_sent || texts.len() == 1, "{condition}: {texts:?}");
+    }
+}

@@ -51,6 +51,7 @@ fn scope(dialect: Dialect, schema: &str) -> Scope {
         },
         columns: Vec::new(),
         row_count: None,
+        statistics: Default::default(),
         policy: None,
     };
     Scope {

@@ -247,6 +247,7 @@ impl Session<'_> {
             table,
             columns: Vec::new(),
             row_count: None,
+            statistics: Default::default(),
         });
         let scope = Scope {
             datasources: vec![ScopeDatasource {
