@@ -3,8 +3,9 @@
 //!
 //! The plan is optimised first, then cut ([`cut`]): the largest parts that lie within one datasource, and whose
 //! expressions mean the same there ([`dialects`]), become one statement each ([`select`]). Such a statement is guarded
-//! like a caller's before it is sent ([`SqlSource::guard`]). Sources are read at the same time ([`remote`]); what one
-//! side of a join has become known by then is sent to the other as a filter ([`dynamic_filters`]).
+//! like a caller's before it is sent ([`SqlSource::guard`]). The order of joins follows from what the catalog knows of the
+//! tables ([`estimates`]). Sources are read at the same time ([`remote`]); what one side of a join has become known by
+//! then is sent to the other as a filter ([`dynamic_filters`]).
 //!
 //! Why not `datafusion-federation` and DataFusion's unparser: with several sources the first pushes nothing down but whole
 //! subplans of one source, before the optimiser has moved filters there; and the second writes whatever the plan says in

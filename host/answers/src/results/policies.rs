@@ -138,3 +138,62 @@ impl Results {
         Ok(connector.manifest().dialect.unwrap_or(Dialect::Generic))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mindhost_base::policy::Rule;
+    use mindhost_plugin_api::{ColumnStatistics, TableRef};
+
+    use super::*;
+
+    #[test]
+    fn table_with_a_policy_is_planned_without_the_catalog() {
+        let table = |name: &str| ScopeTable {
+            table: TableRef::new("main", name),
+            columns: vec!["id".to_owned(), "pay".to_owned()],
+            row_count: Some(7),
+            statistics: Arc::new([ColumnStatistics {
+                column: "pay".to_owned(),
+                null_fraction: None,
+                distinct_count: Some(7),
+                common_values: Vec::new(),
+                min_value: None,
+                max_value: None,
+                estimated: false,
+                sampled_rows: None,
+            }]),
+            policy: None,
+        };
+        let rule = Rule {
+            hidden: vec!["pay".to_owned()],
+            ..Rule::default()
+        };
+        let mind = Mind {
+            id: String::new(),
+            workspace_id: String::new(),
+            name: String::new(),
+            datasources: Vec::new(),
+            provider_id: String::new(),
+            provider: String::new(),
+            model_name: String::new(),
+            parameters: Default::default(),
+            policies: vec![MindPolicy {
+                datasource_id: "shop".to_owned(),
+                table: TableRef::new("main", "staff"),
+                rule,
+            }],
+            created_at: Default::default(),
+            updated_at: Default::default(),
+        };
+        let mut tables = [table("staff"), table("item")];
+        apply(
+            &mind,
+            "shop",
+            Dialect::Sqlite,
+            &Attributes::default(),
+            &mut tables,
+        );
+        let known = tables.map(|table| (table.row_count, table.statistics.len()));
+        assert_eq!(known, [(None, 0), (Some(7), 1)]);
+    }
+}

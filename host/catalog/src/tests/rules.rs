@@ -190,6 +190,17 @@ on_both_stores! {
         assert_eq!(setup.table("a").await.status, TableStatus::Completed);
     }
 
+    async fn scope_has_statistics_of_columns_where_they_are_asked_for(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        setup.refreshed(Mode::All, None).await;
+        let scope = async |with| setup.catalog.scope_tables(&setup.datasource, None, with).await.unwrap().remove(0);
+        let table = scope(ScopeStatistics::Columns).await;
+        let known: Vec<_> = table.statistics.iter().map(|one| one.column.clone()).collect();
+        assert_eq!(known, table.columns);
+        assert_eq!(table.statistics[0].null_fraction, Some(0.0));
+        assert!(scope(ScopeStatistics::None).await.statistics.is_empty());
+    }
+
     async fn missing_table_stays_until_it_is_deleted(postgres) {
         let setup = Setup::new(postgres, &["a", "b"]).await;
         setup.refreshed(Mode::All, None).await;

@@ -6,10 +6,10 @@
 //!
 //! DataFusion guesses too, but late: with statistics of columns, its filters and joins estimate rows of the physical
 //! plan, where the order of the joins is fixed already. Its filters (`physical_expr::analysis`) follow intervals of
-//! numbers and days; they know no texts, no IN and no count of distinct values, and take 20% for each of those. Its inner
-//! joins divide by distinct values; without them they expect as few rows as the smaller side has. Here a join by keys
-//! keeps the share of its larger side that conditions left of the smaller one, which is also right for keys that the
-//! catalog has not counted.
+//! integers, floats and moments; of a filter with a text, a decimal, IN or LIKE they expect 20%, and distinct values do
+//! not count. Its inner joins divide by the distinct values of the keys; without them they expect as few rows as the
+//! smaller side has. Here a join by keys keeps the share of its larger side that conditions left of the smaller one,
+//! which is also right for keys that the catalog has not counted.
 
 mod columns;
 mod shares;
