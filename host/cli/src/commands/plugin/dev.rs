@@ -234,7 +234,7 @@ impl Bench {
         Ok(match manifest.kind {
             PluginKind::Model => Some(config.tests.prompt.unwrap_or_else(|| QUESTION.to_owned())),
             PluginKind::Connector if manifest.world == SCANNER_WORLD => {
-                let table = config.tests.table.as_deref();
+                let table = config.tests.table.first();
                 table.map(|table| format!("SELECT * FROM {} LIMIT 20", quoted(table)))
             }
             PluginKind::Connector => None,
