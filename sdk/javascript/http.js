@@ -13,6 +13,8 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 /** Time for the request after a wait. */
 const MARGIN_MS = 1_000;
+/** A call that has not even so long left has used its time up; what it lacks is time, and not a calmer server. */
+const SHORT_WAIT_MS = 5_000;
 
 /**
  * Sends a request and waits for the head of its response. A status is never an error here, unless `retries` are asked
@@ -33,7 +35,9 @@ export function request(url, options = {}) {
     response.close();
     const asked = retryAfter(response);
     const pause = asked ?? backoff(attempt);
-    if (attempt >= retries || pause + MARGIN_MS > remainingMs()) throw busy(response, asked, attempt + 1);
+    if (attempt >= retries) throw busy(response, asked, attempt + 1);
+    const left = remainingMs();
+    if (pause + MARGIN_MS > left) throw tooLate(response, pause, asked, left);
     sleep(pause);
   }
 }
@@ -198,6 +202,14 @@ function backoff(attempt) {
 
 function busy({ status }, retryAfterMs, attempts) {
   const message = `the server is busy (status ${status}, ${attempts} ${attempts === 1 ? "attempt" : "attempts"})`;
+  return new PluginError("rate-limited", message, { code: status, retryAfterMs });
+}
+
+/** The wait does not fit into the time of the call. */
+function tooLate({ status }, pauseMs, retryAfterMs, leftMs) {
+  const seconds = (ms) => (ms / 1_000).toFixed(1);
+  const message = `the server is busy (status ${status}); it is asked again in ${seconds(pauseMs)} s at the earliest, and ${seconds(leftMs)} s are left for this call`;
+  if (pauseMs <= SHORT_WAIT_MS) return new PluginError("timeout", message, { code: status });
   return new PluginError("rate-limited", message, { code: status, retryAfterMs });
 }
 

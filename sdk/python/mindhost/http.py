@@ -25,6 +25,8 @@ _FIRST_WAIT_MS = 500
 _LONGEST_WAIT_MS = 30_000
 # Time for the request after a wait.
 _MARGIN_MS = 1_000
+# A call that has not even so long left has used its time up; what it lacks is time, and not a calmer server.
+_SHORT_WAIT_MS = 5_000
 
 Next = Callable[[Any, "Response"], "str | Mapping[str, Any] | None"]
 """What `pages` asks for the next page: its URL, or a dict with `url` and `body`, or none at the end."""
@@ -131,8 +133,11 @@ def request(
         asked = retry_after(response)
         pause = _backoff(attempt) if asked is None else asked
         attempt += 1
-        if attempt > retries or pause + _MARGIN_MS > control.remaining_ms():
+        if attempt > retries:
             raise _busy(response.status, asked, attempt)
+        left = control.remaining_ms()
+        if pause + _MARGIN_MS > left:
+            raise _too_late(response.status, pause, asked, left)
         control.sleep(pause / 1000)
 
 
@@ -239,6 +244,17 @@ def _backoff(attempt: int) -> int:
 def _busy(status: int, retry_after_ms: int | None, attempts: int) -> PluginError:
     times = "1 attempt" if attempts == 1 else f"{attempts} attempts"
     message = f"the server is busy (status {status}, {times})"
+    return PluginError("rate-limited", message, code=str(status), retry_after_ms=retry_after_ms)
+
+
+def _too_late(status: int, pause_ms: int, retry_after_ms: int | None, left_ms: int) -> PluginError:
+    """The wait does not fit into the time of the call."""
+    message = (
+        f"the server is busy (status {status}); it is asked again in {pause_ms / 1000:.1f} s at the earliest, "
+        f"and {left_ms / 1000:.1f} s are left for this call"
+    )
+    if pause_ms <= _SHORT_WAIT_MS:
+        return PluginError("timeout", message, code=str(status))
     return PluginError("rate-limited", message, code=str(status), retry_after_ms=retry_after_ms)
 
 

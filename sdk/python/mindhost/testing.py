@@ -108,7 +108,7 @@ def replay(
     path: str | Path,
     *,
     record: bool = False,
-    headers: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | Callable[[Sent], Mapping[str, str]] | None = None,
     servers: Mapping[str, str | None] | None = None,
     secrets: Iterable[str | None] = (),
     time_limit_ms: int = 60_000,
@@ -116,9 +116,10 @@ def replay(
     """A stand-in whose HTTP comes from a file of fixtures.
 
     With `RECORD_HTTP=1` in the environment, or where the file is missing and `record` is true, requests go to the
-    real server and the file is written anew; several tests of one run may share it. `headers` are for the real server
-    alone (what the host would add: the key), `servers` says where it is for a URL of the tests, and no text of
-    `secrets` is ever written.
+    real server and the file is written anew; several tests of one run may share it. `headers` are what the host would
+    add, such as the key, or a function that gives it for a request: they are sent to the origin of the first request
+    alone, or to those of `servers`, which says where the real server of a URL of the tests is. In answers it is that
+    URL again. No text of `secrets` is ever written.
     """
     path = Path(path)
     masks = [secret for secret in secrets if secret]
@@ -265,18 +266,34 @@ _UNWRITTEN = {
 }  # fmt: skip
 
 
+_Headers = Mapping[str, str] | Callable[[Sent], Mapping[str, str]]
+
 # What this process has recorded, by file: several tests of it may write into one.
 _recorded: dict[Path, list[dict[str, Any]]] = {}
 
 
-def _recorder(path: Path, extra: Mapping[str, str], servers: Mapping[str, str], masks: list[str]) -> Answers:
+def _recorder(path: Path, extra: _Headers, servers: Mapping[str, str], masks: list[str]) -> Answers:
     fixtures = _recorded.setdefault(path.resolve(), [])
+    trusted = {_origin(real) for real in servers.values()}
+
+    def own(text: str) -> str:
+        for url, real in servers.items():
+            text = text.replace(real, url)
+        return text
 
     def answer(request: Sent) -> Response:
         url = request.url
-        for own, real in servers.items():
-            url = url.replace(own, real)
-        response = _fetched(url, request, extra)
+        for own_url, real in servers.items():
+            url = url.replace(own_url, real)
+        if not trusted:
+            trusted.add(_origin(url))
+        added: Mapping[str, str] = {}
+        if _origin(url) in trusted:
+            added = extra(request) if callable(extra) else extra
+        response = _fetched(url, request, added)
+        response.headers = [(name, own(value)) for name, value in response.headers]
+        text = _written(response.body)
+        response.body = own(text) if isinstance(text, str) else response.body
         # The server's clock matters beside a date to come back at, and makes two recordings differ.
         is_later = any(name == "retry-after" for name, _ in response.headers)
         told = [one for one in response.headers if one[0] not in _UNWRITTEN and (is_later or one[0] != "date")]
@@ -291,6 +308,11 @@ def _recorder(path: Path, extra: Mapping[str, str], servers: Mapping[str, str], 
         return response
 
     return answer
+
+
+def _origin(url: str) -> str:
+    parts = urllib.parse.urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}".lower()
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
