@@ -198,7 +198,7 @@ async fn filters_and_limits_reach_the_scanner_that_wants_them() {
 
 #[tokio::test]
 async fn what_a_scanner_does_wrong_ends_the_statement_alone() {
-    let (_host, mind) = made_up(10_000, "3s").await;
+    let (_host, mind) = made_up(10_000, "10s").await;
     for (table, status, code) in [
         ("too_many", 502, "plugin_error"),
         ("wrong_type", 502, "plugin_error"),
@@ -227,7 +227,7 @@ async fn what_a_scanner_does_wrong_ends_the_statement_alone() {
 
 #[tokio::test]
 async fn a_statement_that_computes_for_ever_ends_in_time_and_leaves_room() {
-    let (_host, mind) = made_up(20_000, "2s").await;
+    let (_host, mind) = made_up(20_000, "10s").await;
     for sql in [
         "SELECT count(*) FROM numbers a, numbers b, numbers c",
         "SELECT count(*) FROM numbers a JOIN numbers b ON a.id < b.id JOIN numbers c ON b.id <> c.id",
