@@ -42,6 +42,24 @@ export function request(url, options = {}) {
   }
 }
 
+/**
+ * Calls a function again as long as it throws `rate-limited`, after the wait of the error or one that grows: for servers
+ * that say in the body of an answer that they are busy. As with `retries` of a request, it ends with the time of the call.
+ */
+export function retry(ask, { retries = 5 } = {}) {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return ask();
+    } catch (error) {
+      if (!(error instanceof PluginError) || error.kind !== "rate-limited" || attempt >= retries) throw error;
+      const pause = error.retryAfterMs ?? backoff(attempt);
+      const left = remainingMs();
+      if (pause + MARGIN_MS > left) throw tooLate({ status: error.code }, pause, error.retryAfterMs, left);
+      sleep(pause);
+    }
+  }
+}
+
 /** `GET` of a URL. */
 export const get = (url, options = {}) => request(url, { ...options, method: "GET" });
 
@@ -208,7 +226,8 @@ function busy({ status }, retryAfterMs, attempts) {
 /** The wait does not fit into the time of the call. */
 function tooLate({ status }, pauseMs, retryAfterMs, leftMs) {
   const seconds = (ms) => (ms / 1_000).toFixed(1);
-  const message = `the server is busy (status ${status}); it is asked again in ${seconds(pauseMs)} s at the earliest, and ${seconds(leftMs)} s are left for this call`;
+  const busy = `the server is busy${status ? ` (status ${status})` : ""}`;
+  const message = `${busy}; it is asked again in ${seconds(pauseMs)} s at the earliest, and ${seconds(leftMs)} s are left for this call`;
   if (pauseMs <= SHORT_WAIT_MS) return new PluginError("timeout", message, { code: status });
   return new PluginError("rate-limited", message, { code: status, retryAfterMs });
 }

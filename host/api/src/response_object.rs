@@ -131,13 +131,13 @@ struct Usage {
     total_tokens: u64,
 }
 
-#[derive(Default, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = InputTokensDetails)]
 struct InputDetails {
     cached_tokens: u64,
 }
 
-#[derive(Default, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = OutputTokensDetails)]
 struct OutputDetails {
     reasoning_tokens: u64,
@@ -190,9 +190,13 @@ impl<'a> ResponseObject<'a> {
             metadata: &record.metadata,
             usage: Usage {
                 input_tokens: usage.input_tokens,
-                input_tokens_details: InputDetails::default(),
+                input_tokens_details: InputDetails {
+                    cached_tokens: usage.cached_tokens,
+                },
                 output_tokens: usage.output_tokens,
-                output_tokens_details: OutputDetails::default(),
+                output_tokens_details: OutputDetails {
+                    reasoning_tokens: usage.reasoning_tokens,
+                },
                 total_tokens: usage.input_tokens + usage.output_tokens,
             },
             background: record.background,

@@ -139,8 +139,14 @@ impl Truncation {
 pub struct Usage {
     /// What the model read, over all turns: each turn reads the dialogue again.
     pub input_tokens: u64,
+    /// Of them, what the vendor had in its cache.
+    #[serde(default)]
+    pub cached_tokens: u64,
     /// What the model wrote, over all turns, with its tool calls.
     pub output_tokens: u64,
+    /// Of them, what the model thought and did not say.
+    #[serde(default)]
+    pub reasoning_tokens: u64,
 }
 
 /// Limits that the caller set for this response.
