@@ -72,7 +72,7 @@ export function useConversation(id: string | null, began: () => void) {
       // Between the two requests the answer may have been stored.
       if (last.output.length > 0 && !isMade(last)) return setTurns(await load(id, abort.signal));
       const isBroken = last.error !== null || last.status === "cancelled";
-      if (!isMade(last)) return setTurns(isBroken ? [...turns, ended(fresh("assistant", ""), last, null)] : turns);
+      if (!isMade(last)) return setTurns(isBroken ? [...turns, ended(fresh("assistant", ""), last)] : turns);
       response.current = last.id;
       setTurns([...turns, { ...fresh("assistant", ""), isElsewhere: true }]);
       lookAgain();

@@ -28,7 +28,7 @@ interface Props {
   ask: ((text: string) => void) | null;
   /** Whether the reader's key asked: others read only. */
   isOwn: boolean;
-  /** Whether this question has no answer: it failed before its first word, or its answer was deleted. */
+  /** Whether this question has no answer: it failed or was stopped before its first word, or its answer was deleted. */
   isUnanswered: boolean;
 }
 
@@ -44,10 +44,15 @@ export class TurnView extends Component<Props> {
       <article id={turn.id ? `message-${turn.id}` : undefined} class={`turn ${turn.role}${marked ? " marked" : ""}`}>
         <h2 class="hidden">{turn.role === "user" ? "You" : "Answer"}</h2>
         {turn.role === "user" ? <p class="said">{visible(turn.text || turn.sql || "")}</p> : <Answer {...props} />}
-        {isUnanswered && <p class="muted" role="note">No answer is stored for this question.</p>}
+        {isUnanswered && <Unanswered turn={turn} />}
       </article>
     );
   }
+}
+
+function Unanswered({ turn }: { turn: Turn }) {
+  if (turn.error) return <Failure error={turn.error} />;
+  return <p class="muted" role="note">{turn.state === "stopped" ? "Stopped." : "No answer is stored for this question."}</p>;
 }
 
 function Answer({ turn, conversation, newest, mind, run, ask, isOwn }: Props) {

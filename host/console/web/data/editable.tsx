@@ -16,13 +16,19 @@ export function Editable({ label, text, may, save }: Props) {
   const [draft, setDraft] = useState<string | null>(null);
   const { busy, error, run } = useAction();
   const field = useRef<HTMLTextAreaElement>(null);
+  const opener = useRef<HTMLButtonElement>(null);
   const isOpen = draft !== null;
-  useEffect(() => field.current?.focus(), [isOpen]);
+  const wasOpen = useRef(false);
+  // What had the focus is gone, so it goes to what came for it.
+  useEffect(() => {
+    if (isOpen || wasOpen.current) (isOpen ? field : opener).current?.focus();
+    wasOpen.current = isOpen;
+  }, [isOpen]);
   const shown = text ? <Untrusted text={text} max={4000} /> : <span class="muted">{may ? "Add a description" : "No description"}</span>;
   if (!may) return <p>{shown}</p>;
   if (!isOpen) {
     return (
-      <button type="button" class="editable" onClick={() => setDraft(text ?? "")}><span class="hidden">{visible(label)}: </span>{shown}</button>
+      <button ref={opener} type="button" class="editable" onClick={() => setDraft(text ?? "")}><span class="hidden">{visible(label)}: </span>{shown}</button>
     );
   }
   const submit = (event: Event) => {
