@@ -39,16 +39,20 @@ test("answer that failed has its message and the id of its request, also later a
   await signIn(page, server, await server.keyOf("user"));
   const failures = [
     { turn: { refuses: "The model <b>sleeps</b>." }, said: /sleeps/ },
-    { turn: { words: ["First words. "], breaks: true }, said: /./ },
+    { turn: { words: ["First words. "], hold: 1, breaks: true }, said: /./ },
   ];
   for (const { turn, said } of failures) {
     vendor.turns = [turn];
     await visit(page, "/console/ask");
     await ask(page, `What fails with ${Object.keys(turn).at(-1)}?`);
+    if (turn.words) {
+      await answers(page).getByText("First words.").waitFor();
+      await vendor.held();
+      vendor.release();
+    }
     const alert = page.getByRole("alert").filter({ hasText: said });
     const request = await requestOf(alert);
     const message = await alert.locator("p").first().innerText();
-    if (turn.words) await answers(page).getByText("First words.").waitFor();
     const path = await leave(page);
     const isThere = async (page) => {
       await page.getByText(message, { exact: true }).waitFor();

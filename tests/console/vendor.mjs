@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 
 export class Vendor {
   /** Turns that are played, one for each request: `{ call, arguments }`, `{ words, hold }`, `{ refuses }` with a message, or
-   * `{ words, breaks }`, which ends the connection after the words. */
+   * `{ words, hold, breaks }`, which ends the connection instead of the answer. */
   turns = [];
   #held = [];
   #asked = 0;
