@@ -79,6 +79,40 @@ test("answer that failed has its message and the id of its request, also later a
   await context.close();
 });
 
+test("answer and export that break off say so, with the id of their request", async () => {
+  const made = await server.api("POST", "/responses", { model: "analyst", tools: [{ type: "sql_query", query: "SELECT id FROM orders ORDER BY id", max_inline_rows: 1 }] });
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, `/console/ask/${made.conversation.id}`);
+  await page.getByRole("rowheader").first().waitFor();
+  // The streams are made in the page: no server of a test can be made to break off at a chosen byte.
+  await page.evaluate(() => {
+    const real = window.fetch;
+    window.fetch = async (request, init) => {
+      const { pathname } = new URL(request.url ?? request, location.href);
+      const isExport = pathname.endsWith("/export");
+      if (!isExport && !pathname.endsWith("/api/v1/responses")) return real(request, init);
+      const first = isExport ? "id\n1\n" : `data: ${JSON.stringify({ type: "response.output_text.delta", delta: "First words." })}\n\n`;
+      const body = new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode(first)),
+        pull: (controller) => controller.error(new TypeError("network error")),
+      }, { highWaterMark: 0 });
+      return new Response(body, { headers: { "x-request-id": isExport ? "of-the-export" : "of-the-answer" } });
+    };
+  });
+  await page.getByRole("button", { name: "Export CSV" }).click();
+  const ofExport = page.getByRole("alert").filter({ hasText: "The connection to the server ended" });
+  assert.equal(await requestOf(ofExport), "of-the-export");
+  await page.getByRole("button", { name: "Export CSV" }).waitFor();
+  await page.getByLabel("Question", { exact: true }).fill("What breaks off?");
+  await page.keyboard.press("Enter");
+  const answer = answers(page).last();
+  await answer.getByText("First words.").waitFor();
+  assert.equal(await requestOf(answer.getByRole("alert").filter({ hasText: "The connection to the server ended" })), "of-the-answer");
+  await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
+  watch.check();
+  await context.close();
+});
+
 test("numbers that are not in the rows are named, while the answer is made and later", async () => {
   vendor.turns = [
     { call: "run_sql", arguments: { sql: "SELECT count(*) AS orders FROM orders" } },

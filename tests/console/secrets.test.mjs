@@ -39,7 +39,7 @@ test("secret is masked, kept while its field is empty, and sent again for anothe
   await page.getByRole("radio", { name: /^Rust/ }).check();
   await page.getByLabel("Name").fill("vault");
   await page.getByLabel(/^Url/).fill(address);
-  const secret = page.getByLabel(/^Api key/);
+  const secret = page.getByLabel(/^API key/);
   assert.equal(await secret.getAttribute("type"), "password");
   await secret.fill("wrong");
   await page.getByRole("button", { name: "Test and connect" }).click();

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { Schemas } from "../lib/api";
 import { milliseconds, plural, visible } from "../lib/format";
 import { Markdown } from "../lib/markdown";
+import { useOpener } from "../lib/opener";
 import { Link, href } from "../lib/router";
 import { Failure } from "../ui/failure";
 import { SqlEditor, SqlView } from "../ui/sql";
@@ -118,6 +119,7 @@ function Steps({ steps, running }: { steps: Step[]; running: boolean }) {
 function Sql({ sql, mind, run }: { sql: string; mind: Schemas["Mind"] | null; run: ((sql: string) => void) | null }) {
   const [edited, setEdited] = useState<string | null>(null);
   const maySql = mind?.parameters.allow_direct_queries === true;
+  const opener = useOpener(edited !== null);
   const submit = () => {
     if (!run || edited === null || edited.trim() === "") return;
     run(edited);
@@ -136,7 +138,7 @@ function Sql({ sql, mind, run }: { sql: string; mind: Schemas["Mind"] | null; ru
       )}
       <div class="row">
         <Copy text={edited ?? sql} />
-        {maySql && edited === null && <button type="button" class="small" onClick={() => setEdited(sql)}>Edit</button>}
+        {maySql && edited === null && <button ref={opener} type="button" class="small" onClick={() => setEdited(sql)}>Edit</button>}
         {edited !== null && (
           <>
             <button type="button" class="small primary" disabled={!run} onClick={submit}>Run</button>

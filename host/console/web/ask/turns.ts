@@ -65,13 +65,19 @@ function stored(item: Schemas["Item"]): Turn {
   };
 }
 
+/** A statement that a caller sent has no question: it is what was asked. */
+function asked(item: Schemas["Item"], before: Turn | undefined): Turn[] {
+  const isStatement = item.role === "assistant" && item.sql !== null && !item.response_id && before?.role !== "user";
+  return isStatement ? [fresh("user", item.sql!)] : [];
+}
+
 export async function load(id: string, signal: AbortSignal): Promise<Turn[]> {
   const turns: Turn[] = [];
   let after: string | undefined;
   for (;;) {
     const query = { limit: PAGE, order: "asc" as const, include: "answer", ...(after ? { after } : {}) };
     const page = await take(api.GET("/api/v1/conversations/{id}/items", { params: { path: { id }, query }, signal }));
-    turns.push(...page.data.map(stored));
+    for (const item of page.data) turns.push(...asked(item, turns[turns.length - 1]), stored(item));
     if (!page.has_more || !page.last_id) return turns;
     after = page.last_id;
   }

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { visible } from "../lib/format";
 import { useAction } from "../lib/load";
+import { useOpener } from "../lib/opener";
 import { Failure } from "../ui/failure";
 import { Untrusted } from "../ui/text";
 
@@ -16,14 +17,9 @@ export function Editable({ label, text, may, save }: Props) {
   const [draft, setDraft] = useState<string | null>(null);
   const { busy, error, run } = useAction();
   const field = useRef<HTMLTextAreaElement>(null);
-  const opener = useRef<HTMLButtonElement>(null);
   const isOpen = draft !== null;
-  const wasOpen = useRef(false);
-  // What had the focus is gone, so it goes to what came for it.
-  useEffect(() => {
-    if (isOpen || wasOpen.current) (isOpen ? field : opener).current?.focus();
-    wasOpen.current = isOpen;
-  }, [isOpen]);
+  const opener = useOpener(isOpen);
+  useEffect(() => field.current?.focus(), [isOpen]);
   const shown = text ? <Untrusted text={text} max={4000} /> : <span class="muted">{may ? "Add a description" : "No description"}</span>;
   if (!may) return <p>{shown}</p>;
   if (!isOpen) {
