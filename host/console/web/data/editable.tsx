@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { visible } from "../lib/format";
 import { useAction } from "../lib/load";
 import { useOpener } from "../lib/opener";
@@ -19,7 +19,8 @@ export function Editable({ label, text, may, save }: Props) {
   const field = useRef<HTMLTextAreaElement>(null);
   const isOpen = draft !== null;
   const opener = useOpener(isOpen);
-  useEffect(() => field.current?.focus(), [isOpen]);
+  // At once, so that no key is lost that is pressed next.
+  useLayoutEffect(() => field.current?.focus(), [isOpen]);
   const shown = text ? <Untrusted text={text} max={4000} /> : <span class="muted">{may ? "Add a description" : "No description"}</span>;
   if (!may) return <p>{shown}</p>;
   if (!isOpen) {
