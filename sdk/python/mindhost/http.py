@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime
 import decimal
 import email.utils
-import json
 import random
 import re
 import urllib.parse
@@ -16,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from . import control
-from ._host import Exchange, Sent, host
+from ._host import Exchange, Sent, host, waited
+from ._texts import DEEPEST, loads, well_formed
 from .errors import ErrorKind, PluginError
 
 # A server that says these wants the same request again, later.
@@ -48,6 +48,7 @@ class Response:
         """The body as pieces of bytes. Leaving the loop early ends the exchange."""
         try:
             while self._exchange is not None and (piece := self._exchange.read()) is not None:
+                waited()
                 yield piece
         finally:
             self.close()
@@ -97,7 +98,10 @@ class Response:
         """The whole body as JSON. With `exact`, numbers with a point or an exponent are `Decimal`."""
         text = self.text(limit)
         try:
-            return json.loads(text, parse_float=decimal.Decimal if exact else None)
+            return loads(text, parse_float=decimal.Decimal if exact else None)
+        except RecursionError:
+            message = f"the response (status {self.status}) is JSON with more than {DEEPEST} levels"
+            raise PluginError("upstream", message) from None
         except (ValueError, decimal.InvalidOperation):
             raise PluginError("upstream", f"the response (status {self.status}) is not JSON") from None
 
@@ -119,13 +123,17 @@ def request(
 ) -> Response:
     """Sends a request and waits for the head of its response. A status is not an error.
 
+    `timeout_ms` is the longest silence: until the head of the response, and between two pieces of its body. A longer
+    one is the error `timeout`. The whole answer may take as long as the call may.
+
     With `retries` it is sent again while the server is busy (429, 503): after its `Retry-After`, or after half a second,
     one, two, …, with some chance in it. Busy to the end, or for longer than the call may take, is `rate-limited`.
     """
     fields = [(name.lower(), str(value)) for name, value in (headers or {}).items()]
-    sent = Sent(method, url, fields, body.encode() if isinstance(body, str) else body, timeout_ms)
+    sent = Sent(method, url, fields, _bytes(body), timeout_ms)
     attempt = 0
     while True:
+        waited()
         response = Response(host().send(sent))
         if retries == 0 or response.status not in _BUSY:
             return response
@@ -139,6 +147,10 @@ def request(
         if pause + _MARGIN_MS > left:
             raise _too_late(response.status, pause, asked, left)
         control.sleep(pause / 1000)
+
+
+def _bytes(body: str | bytes) -> bytes:
+    return well_formed(body).encode() if isinstance(body, str) else body
 
 
 def get(
