@@ -27,7 +27,7 @@ pub struct Attempt {
 impl AnswerCosts {
     /// Adds the tokens of a turn.
     pub fn add(&self, usage: Usage) {
-        let mut all = lock(&self.usage);
+        let all = &mut *lock(&self.usage);
         for (sum, more) in [
             (&mut all.input_tokens, usage.input_tokens),
             (&mut all.cached_tokens, usage.cached_tokens),

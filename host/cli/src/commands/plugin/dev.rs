@@ -112,6 +112,7 @@ impl Bench {
     /// Builds, runs and tests once.
     async fn round(&self, saved: Instant) -> anyhow::Result<()> {
         let built = Instant::now();
+        aside!("building {}", self.first_build());
         self.build().await?;
         aside!("built    in {:.2} s", built.elapsed().as_secs_f64());
         let manifest = self.manifest()?;
@@ -164,6 +165,19 @@ impl Bench {
             saved.elapsed().as_secs_f64()
         );
         Ok(())
+    }
+
+    /// What a person wants to know who waits for a build.
+    fn first_build(&self) -> &'static str {
+        let is_first = self.folder.join("Cargo.toml").is_file()
+            && std::env::var_os("CARGO_TARGET_DIR").is_none()
+            && !self.folder.join("target/dev").is_dir();
+        match is_first {
+            true => {
+                "into target/dev; the first time cargo compiles all dependencies, which takes minutes"
+            }
+            false => "",
+        }
     }
 
     async fn build(&self) -> anyhow::Result<()> {
