@@ -63,8 +63,10 @@ def _sound(value: Any) -> Any:
     """The same with well-formed texts, without which the instance ends. The contract's own objects are changed."""
     if isinstance(value, str):
         return well_formed(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)(map(_sound, value))
+    if isinstance(value, list):
+        return [_sound(one) for one in value]
+    if isinstance(value, tuple):
+        return tuple(map(_sound, value))
     if dataclasses.is_dataclass(value) and not isinstance(value, (type, types.Batch_Rows)):
         for field in dataclasses.fields(value):
             setattr(value, field.name, _sound(getattr(value, field.name)))
