@@ -170,7 +170,6 @@ impl Bench {
     /// What a person wants to know who waits for a build.
     fn first_build(&self) -> &'static str {
         let is_first = self.folder.join("Cargo.toml").is_file()
-            && std::env::var_os("CARGO_TARGET_DIR").is_none()
             && !self.folder.join("target/dev").is_dir();
         match is_first {
             true => {
