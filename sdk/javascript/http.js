@@ -13,6 +13,8 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 /** Time for the request after a wait. */
 const MARGIN_MS = 1_000;
+/** A call that has not even so long left has used its time up; what it lacks is time, and not a calmer server. */
+const SHORT_WAIT_MS = 5_000;
 
 /**
  * Sends a request and waits for the head of its response. A status is never an error here, unless `retries` are asked
@@ -33,8 +35,28 @@ export function request(url, options = {}) {
     response.close();
     const asked = retryAfter(response);
     const pause = asked ?? backoff(attempt);
-    if (attempt >= retries || pause + MARGIN_MS > remainingMs()) throw busy(response, asked, attempt + 1);
+    if (attempt >= retries) throw busy(response, asked, attempt + 1);
+    const left = remainingMs();
+    if (pause + MARGIN_MS > left) throw tooLate(response, pause, asked, left);
     sleep(pause);
+  }
+}
+
+/**
+ * Calls a function again as long as it throws `rate-limited`, after the wait of the error or one that grows: for servers
+ * that say in the body of an answer that they are busy. As with `retries` of a request, it ends with the time of the call.
+ */
+export function retry(ask, { retries = 5 } = {}) {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return ask();
+    } catch (error) {
+      if (!(error instanceof PluginError) || error.kind !== "rate-limited" || attempt >= retries) throw error;
+      const pause = error.retryAfterMs ?? backoff(attempt);
+      const left = remainingMs();
+      if (pause + MARGIN_MS > left) throw tooLate({ status: error.code }, pause, error.retryAfterMs, left);
+      sleep(pause);
+    }
   }
 }
 
@@ -198,6 +220,15 @@ function backoff(attempt) {
 
 function busy({ status }, retryAfterMs, attempts) {
   const message = `the server is busy (status ${status}, ${attempts} ${attempts === 1 ? "attempt" : "attempts"})`;
+  return new PluginError("rate-limited", message, { code: status, retryAfterMs });
+}
+
+/** The wait does not fit into the time of the call. */
+function tooLate({ status }, pauseMs, retryAfterMs, leftMs) {
+  const seconds = (ms) => (ms / 1_000).toFixed(1);
+  const busy = `the server is busy${status ? ` (status ${status})` : ""}`;
+  const message = `${busy}; it is asked again in ${seconds(pauseMs)} s at the earliest, and ${seconds(leftMs)} s are left for this call`;
+  if (pauseMs <= SHORT_WAIT_MS) return new PluginError("timeout", message, { code: status });
   return new PluginError("rate-limited", message, { code: status, retryAfterMs });
 }
 

@@ -295,8 +295,8 @@ export interface RequestOptions {
   timeoutMs?: number;
   /**
    * How often a request is sent again while the server is busy (429, 503): after its `Retry-After`, or after half a
-   * second, one, two, …, with some chance in it. Busy to the end, or for longer than the call may take, is the error
-   * `rate-limited`. 0 when left out.
+   * second, one, two, …, with some chance in it. Busy to the end is the error `rate-limited`; a short wait for which the
+   * call has no time left is `timeout`. 0 when left out.
    */
   retries?: number;
 }
@@ -320,6 +320,11 @@ export const http: {
   request(url: string, options?: RequestOptions): Response;
   get(url: string, options?: RequestOptions): Response;
   post(url: string, body: string | Uint8Array, options?: RequestOptions): Response;
+  /**
+   * Calls a function again while it throws `rate-limited`, after the wait of the error or one that grows, 5 times when
+   * left out: for servers that say in the body of an answer that they are busy, as GraphQL does.
+   */
+  retry<T>(ask: () => T, options?: { retries?: number }): T;
   /** The pages of an answer as JSON, one after another. A status from 400 on, and pages in a circle, are errors. */
   pages(url: string, options?: PageOptions): Generator<any, void, undefined>;
   /** The URL with these query parameters; null and undefined are left out, one that is there is replaced. */

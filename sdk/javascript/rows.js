@@ -5,6 +5,8 @@ import { Decimal, stringify } from "./json.js";
 import { byteLength } from "./text.js";
 import { microsOf } from "./values.js";
 
+/** How long the first row of a batch waits for more: a page of a slow API takes about that. */
+const PATIENCE_MS = 200;
 /** What a value takes beside its text or bytes. */
 const FIXED = 16;
 
@@ -43,14 +45,18 @@ export class Answer {
     return this.#columns;
   }
 
-  /** The next rows in both limits; a larger row comes alone. Null at the end. */
+  /**
+   * The next rows in both limits, and no more than there are after a fifth of a second; a larger row comes alone. Null
+   * at the end.
+   */
   next(maxRows, maxBytes) {
     // The engine hands numbers of 32 bits over with a sign.
     maxRows >>>= 0;
     maxBytes >>>= 0;
     const batch = [];
     let bytes = 0;
-    while (batch.length < maxRows) {
+    const since = Date.now();
+    while (batch.length < maxRows && (batch.length === 0 || Date.now() - since < PATIENCE_MS)) {
       const row = this.#waiting ?? this.#row();
       this.#waiting = null;
       if (row === null) break;
@@ -162,7 +168,7 @@ function integer(tag, value, name) {
   return Number.isSafeInteger(number) ? { tag, val: number } : { tag: "other", val: String(exact) };
 }
 
-const MICROS = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\.\d{4,6}(Z|[+-]\d\d:?\d\d)?$/i;
+const MICROS = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\.\d{4,}(Z|[+-]\d\d:?\d\d)?$/i;
 
 /** A `Date`, milliseconds since 1970 in UTC, or ISO text; what cannot be read travels as the engine writes it. */
 function temporal(tag, value, name, unit, convert) {
@@ -186,7 +192,7 @@ function temporal(tag, value, name, unit, convert) {
 /** Microseconds since midnight, or `13:45:00.5`. */
 function time(value, name) {
   if (typeof value === "number") return { tag: "time", val: value };
-  const match = /^(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?$/.exec(value);
+  const match = /^(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6})\d*)?)?$/.exec(value);
   if (!match) return { tag: "other", val: String(value) };
   const [, hours, minutes, seconds = "0", fraction = "0"] = match;
   const whole = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);

@@ -38,9 +38,12 @@ export interface StandInOptions {
 export interface ReplayOptions extends Omit<StandInOptions, "http"> {
   /** Ask the real server when the file is missing, as with `RECORD_HTTP=1`. */
   record?: boolean;
-  /** For the real server alone, never written: what the host would add, such as the key. */
-  headers?: Record<string, string>;
-  /** Where the real server of a URL is: `{"http://engine.test": process.env.ENGINE}`. */
+  /**
+   * What the host would add, such as the key, or a function that gives it for a request. Never written, and sent to the
+   * origin of the first request alone, or to those of `servers`.
+   */
+  headers?: Record<string, string> | ((request: SentRequest) => Record<string, string>);
+  /** Where the real server of a URL is: `{"http://engine.test": process.env.ENGINE}`. In answers it is that URL again. */
   servers?: Record<string, string | undefined>;
   /** Texts that are written as `***`. */
   secrets?: (string | undefined)[];

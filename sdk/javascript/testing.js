@@ -50,8 +50,8 @@ export function standIn({ http = refuse, timeLimitMs = 60_000 } = {}) {
  * A stand-in whose HTTP comes from a file of fixtures. With `RECORD_HTTP=1` in the environment, or where the file
  * is missing and `record` is true, requests go to the real server and the file is written anew; several tests of one
  * run may share it. `headers` are for the real
- * server alone (what the host would add: the key), `servers` says where it is for a URL of the tests, and no text of
- * `secrets` is ever written.
+ * server alone (what the host would add: the key), and for no other: that of the first request, or those of `servers`,
+ * which says where it is for a URL of the tests. No text of `secrets` is ever written.
  */
 export function replay(file, { record = false, headers = {}, servers = {}, secrets = [], ...options } = {}) {
   const path = file instanceof URL ? fileURLToPath(file) : file;
@@ -159,13 +159,22 @@ const recorded = new Map();
 function recorder(path, { headers: extra, servers, secrets }) {
   const fixtures = recorded.get(path) ?? [];
   recorded.set(path, fixtures);
+  const real = Object.entries(servers).filter(([, url]) => url);
+  const trusted = new Set(real.map(([, url]) => new URL(url).origin));
   return (asked) => {
-    const { status, headers: all, base64 } = fetched({
+    const there = real.reduce((url, [own, other]) => url.replace(own, other), asked.url);
+    if (trusted.size === 0) trusted.add(new URL(there).origin);
+    const added = trusted.has(new URL(there).origin) ? extra : {};
+    const own = (text) => real.reduce((rest, [url, other]) => rest.replaceAll(other, url), text);
+    const { status, headers: sentBack, base64 } = fetched({
       ...asked,
-      url: Object.entries(servers).reduce((url, [own, real]) => (real ? url.replace(own, real) : url), asked.url),
-      headers: [...asked.headers, ...Object.entries(extra)],
+      url: there,
+      headers: [...asked.headers, ...Object.entries(typeof added === "function" ? added(asked) : added)],
     });
-    const body = Buffer.from(base64, "base64");
+    const all = sentBack.map(([name, value]) => [name, own(value)]);
+    const bytes = Buffer.from(base64, "base64");
+    const text = asText(bytes);
+    const body = typeof text === "string" ? Buffer.from(own(text)) : bytes;
     // The server's clock matters beside a date to come back at, and makes two recordings differ.
     const isLater = all.some(([name]) => name === "retry-after");
     const told = all.filter(([name]) => !UNWRITTEN.includes(name) && (isLater || name !== "date"));

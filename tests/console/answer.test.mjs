@@ -35,6 +35,7 @@ test("answer is rated, the rating is changed, and a comment is added", async () 
   await page.keyboard.type("Without <b>cancelled</b> ones.");
   await page.keyboard.press("Enter");
   await answer.getByRole("button", { name: "Change the comment" }).waitFor();
+  assert(await answer.getByRole("button", { name: "Change the comment" }).evaluate((one) => one === document.activeElement), "the focus is lost");
   const given = await feedback();
   assert.deepEqual(
     given.map(({ rating, comment, question }) => ({ rating, comment, question })),

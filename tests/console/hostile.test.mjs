@@ -6,6 +6,7 @@ import { before, test } from "node:test";
 import { browser, server } from "./demo.mjs";
 import { PAYLOADS } from "./payloads.mjs";
 import { openPage, signIn, visit } from "./support.mjs";
+import { Vendor } from "./vendor.mjs";
 
 const MEGABYTE = 1_000_000;
 let first;
@@ -171,4 +172,42 @@ test("a Mind's instructions, keys, usage and audit", async () => {
   await look("/console/operations/keys", (page) => page.getByText("<img src=x onerror=pwned()>").waitFor());
   await look("/console/operations/usage", (page) => page.getByRole("rowheader").first().waitFor());
   await look("/console/operations/audit", (page) => page.getByRole("cell").first().waitFor());
+});
+
+test("every payload in an address, and in what the server says of it", async () => {
+  const wellFormed = PAYLOADS.filter((one) => one.isWellFormed());
+  for (const [index, payload] of wellFormed.entries()) {
+    const part = encodeURIComponent(payload);
+    // An error, or the page that does not exist where the text has a slash of its own.
+    const answered = (page) => page.locator("[role=alert], h1:text('There is no such page')").first().waitFor();
+    const leave = () => look("/console/minds", (page) => page.getByRole("heading", { name: "Minds", exact: true }).waitFor());
+    await leave();
+    await look(`/console/data/${part}`, answered);
+    if (index % 10 > 0) continue;
+    await leave();
+    await look(`/console/minds/${part}`, answered);
+    await leave();
+    await look(`/console/operations/providers/${part}`, answered);
+    await leave();
+    await look(`/console/ask?mind=${part}&question=${part}`, (page) => page.getByLabel("Question", { exact: true }).waitFor());
+    await look(`/console/data/search?q=${part}`, (page) => page.getByText(/catalogs searched/).waitFor());
+  }
+});
+
+test("what a provider and a failed answer say", async () => {
+  const description = PAYLOADS.slice(0, 20).join(" · ");
+  await server.api("POST", "/providers", { name: "hostile", plugin: "model-offline", connection_data: {}, description });
+  await look("/console/operations/providers", (page) => page.getByText("hostile", { exact: true }).waitFor());
+  await look("/console/operations/providers/hostile", (page) => page.getByLabel(/^Description/).waitFor());
+  const vendor = await Vendor.start();
+  await vendor.mind(server, "refuses");
+  for (let from = 0; from < PAYLOADS.length; from += 10) {
+    vendor.turns = [{ refuses: PAYLOADS.slice(from, from + 10).join(" ") }];
+    const { id } = await server.api("POST", "/conversations", {});
+    const body = JSON.stringify({ model: "refuses", input: "What do you refuse?", conversation: id });
+    const answer = await fetch(`${server.url}/api/v1/responses`, { method: "POST", headers: { Authorization: `Bearer ${server.key}`, "Content-Type": "application/json" }, body });
+    assert.equal(answer.ok, false);
+    await look(`/console/ask/${id}`, (page) => page.getByText("What do you refuse?").and(page.locator(".said")).waitFor(), (page) => page.getByRole("alert").waitFor());
+  }
+  await vendor.stop();
 });

@@ -125,7 +125,7 @@ test("wider rights must be accepted, and the version before is restored afterwar
   await card.getByRole("button", { name: "Activate …" }).click();
   await dialog.getByText(right).waitFor();
   await dialog.getByRole("slider").fill("50");
-  await dialog.getByLabel("For how many seconds").fill("2");
+  await dialog.getByLabel("For how many seconds").fill("20");
   const count = async () => (await server.api("GET", `/plugins/${MODEL}`)).rollouts.length;
   const known = await count();
   const accept = dialog.getByRole("checkbox", { name: /I accept/ });

@@ -28,11 +28,11 @@ test("provider is added with its plugin's form and a secret, changed without it,
   await page.getByRole("link", { name: "Add a provider" }).click();
   await page.getByRole("radio", { name: /OpenAI-compatible/ }).check();
   await page.getByLabel("Name", { exact: true }).fill("vendor");
-  const secret = page.getByLabel(/^Api key/);
+  const secret = page.getByLabel(/^API key/);
   assert.equal(await secret.getAttribute("type"), "password");
   await secret.fill("sk-wrong");
   await page.getByText("More settings").click();
-  await page.getByLabel(/^Base url/).fill(address);
+  await page.getByLabel(/^Base URL/).fill(address);
   await page.getByLabel(/^Model/).fill("small-1");
   assert.deepEqual(await inspect(page, "form of a provider"), []);
   await page.getByRole("button", { name: "Test and add" }).click();
@@ -63,7 +63,7 @@ test("provider is added with its plugin's form and a secret, changed without it,
 
   // A stored secret that the form does not need is removed on request.
   await page.getByRole("link", { name: "vendor" }).click();
-  await page.getByRole("checkbox", { name: /^Remove the stored one of Api key/ }).check();
+  await page.getByRole("checkbox", { name: /^Remove the stored one of API key/ }).check();
   assert.equal(await secret.isDisabled(), true);
   assert.deepEqual(await inspect(page, "removal of a secret"), []);
   await page.getByRole("button", { name: "Test and save" }).click();

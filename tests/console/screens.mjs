@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openPage, signIn, startBrowser, startDemo, visit } from "./support.mjs";
+import { Vendor } from "./vendor.mjs";
 
 const [folder = "screens", ...names] = process.argv.slice(2);
 const MODES = {
@@ -86,6 +87,7 @@ const states = {
 
 const server = await startDemo();
 const browser = await startBrowser();
+const vendor = await Vendor.start();
 try {
   const asked = await server.api("POST", "/responses", { model: "analyst", input: "Average order total per channel" });
   const conversation = asked.conversation.id;
@@ -120,6 +122,16 @@ try {
   await server.api("POST", "/minds", { name: "gone", datasources: ["shop"] });
   const gone = (await server.api("POST", "/responses", { model: "gone", input: "How many orders are there?" })).conversation.id;
   await server.api("DELETE", "/minds/gone");
+  await vendor.mind(server, "told");
+  vendor.turns = [
+    { call: "run_sql", arguments: { sql: "SELECT count(*) AS orders FROM orders", assumptions: ["Cancelled orders count."] } },
+    { words: ["There are **45,123** orders, and 7,654 more are on their way."] },
+    { words: ["OK."] },
+  ];
+  const doubted = (await server.api("POST", "/responses", { model: "told", input: "How many orders are there?" })).conversation.id;
+  const failed = (await server.api("POST", "/conversations", {})).id;
+  vendor.turns = [{ refuses: "This model is not available in your region." }];
+  await server.api("POST", "/responses", { model: "told", input: "How many orders are there?", conversation: failed }).catch(() => undefined);
   const plugin = newerModel("0.1.9");
   // A version that serves half of the calls, until the pictures are made.
   await fetch(`${server.url}/api/v1/plugins`, { method: "POST", headers: { Authorization: `Bearer ${server.key}`, "Content-Type": "application/wasm" }, body: readFileSync(plugin) });
@@ -133,6 +145,9 @@ try {
     row: `/ask/${conversation}`,
     forget: "/ask",
     gone: `/ask/${gone}`,
+    doubted: `/ask/${doubted}`,
+    failed: `/ask/${failed}`,
+    broken: "/data",
     missing: "/ask/01a21084-c515-75cd-9849-4589a899d7d5",
     data: "/data",
     search: "/data/search?q=order",
@@ -186,6 +201,7 @@ try {
     for (const [name, path] of Object.entries(pages)) {
       if (names.length > 0 && !names.includes(name)) continue;
       if (name === "quarantine" || name === "activate") await page.route(/\/plugins\/connector-sqlite$/, name === "activate" ? another : inQuarantine);
+      if (name === "broken") await page.route(/\/datasources$/, (route) => route.fulfill({ json: [null] }));
       if (name === "upload") await page.route(/\/files\?name=/, () => undefined);
       // So that nothing is left of the page before, which may have had the same address.
       await visit(page, "/console/nowhere");
@@ -231,6 +247,7 @@ try {
     await context.close();
   }
 } finally {
+  await vendor.stop();
   await browser.close();
   await server.stop();
 }

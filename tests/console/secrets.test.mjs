@@ -38,8 +38,8 @@ test("secret is masked, kept while its field is empty, and sent again for anothe
   await signIn(page, server, server.key, "/console/data/new");
   await page.getByRole("radio", { name: /^Rust/ }).check();
   await page.getByLabel("Name").fill("vault");
-  await page.getByLabel(/^Url/).fill(address);
-  const secret = page.getByLabel(/^Api key/);
+  await page.getByLabel(/^URL/).fill(address);
+  const secret = page.getByLabel(/^API key/);
   assert.equal(await secret.getAttribute("type"), "password");
   await secret.fill("wrong");
   await page.getByRole("button", { name: "Test and connect" }).click();
@@ -68,7 +68,7 @@ test("secret is masked, kept while its field is empty, and sent again for anothe
 
   // Whoever may change the address does not get the secret with it.
   await page.getByRole("link", { name: "Connection" }).click();
-  await page.getByLabel(/^Url/).fill(`${address}/other`);
+  await page.getByLabel(/^URL/).fill(`${address}/other`);
   await page.getByRole("button", { name: "Test and save" }).click();
   await page.getByRole("alert").getByText(/api_key/).waitFor();
   await nowhere();

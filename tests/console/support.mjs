@@ -135,12 +135,12 @@ export async function visit(page, path) {
   }, path);
 }
 
-/** What axe finds, and how much wider than the window the page is. */
+/** What axe finds, and how much wider than the window the page is. The content scrolls by itself, so it is looked at too. */
 export async function inspect(page, where) {
   // axe comes through the debugger, past the policy of the page.
   await page.evaluate(axe);
   const found = await page.evaluate(async () => (await window.axe.run()).violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`));
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  const over = await page.evaluate(() => Math.max(...[...document.querySelectorAll("html, main")].map((one) => one.scrollWidth - one.clientWidth)));
   return [...found, ...(over > 0 ? [`${over} px wider than the window`] : [])].map((what) => `${where}: ${what}`);
 }
 

@@ -3,7 +3,8 @@
 import { createServer } from "node:http";
 
 export class Vendor {
-  /** Turns that are played, one for each request: `{ call, arguments }`, or `{ words, hold }`. */
+  /** Turns that are played, one for each request: `{ call, arguments }`, `{ words, hold }`, `{ refuses }` with a message, or
+   * `{ words, hold, breaks }`, which ends the connection instead of the answer. */
   turns = [];
   #held = [];
   #asked = 0;
@@ -41,7 +42,8 @@ export class Vendor {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  async #play({ call, arguments: given, words = [], hold }, response) {
+  async #play({ call, arguments: given, words = [], hold, refuses, breaks = false }, response) {
+    if (refuses) return response.writeHead(400, { "Content-Type": "application/json" }).end(JSON.stringify({ error: { message: refuses } }));
     response.writeHead(200, { "Content-Type": "text/event-stream" });
     const id = `call-${++this.#asked}`;
     const send = (delta, finish_reason = null) =>
@@ -52,6 +54,7 @@ export class Vendor {
       send({ content });
     }
     if (hold !== undefined && hold >= words.length) await new Promise((resolve) => this.#held.push(resolve));
+    if (breaks) return response.destroy();
     send({}, call ? "tool_calls" : "stop");
     response.end("data: [DONE]\n\n");
   }

@@ -24,7 +24,7 @@ use crate::{
 
 const INSTALL: &str =
     "MariaDB is not installed; `just setup` installs it (apt-get install -y mariadb-server)";
-const STARTUP: Duration = Duration::from_secs(60);
+const STARTUP: Duration = Duration::from_secs(180);
 
 /// The server that all tests of this process share.
 #[derive(Debug)]

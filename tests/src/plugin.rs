@@ -209,7 +209,7 @@ impl Host {
 
     /// Activates a version of `guest-memory`; gives the rollout once it serves or never will.
     pub async fn activated(&self, body: Value) -> Value {
-        let reply = self.post("/plugins/guest-memory/activate?wait=60", body);
+        let reply = self.post("/plugins/guest-memory/activate?wait=200", body);
         reply.await.expect_status(202).json()
     }
 

@@ -40,7 +40,7 @@ const ROLES: &str = "
     SET password_encryption = 'md5';
     CREATE ROLE md5_user LOGIN PASSWORD 'secret of md5_user';
 ";
-const STARTUP: Duration = Duration::from_secs(60);
+const STARTUP: Duration = Duration::from_secs(180);
 
 /// The server that all tests of this process share.
 #[derive(Debug)]

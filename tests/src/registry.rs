@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use crate::{Process, eventually::found_within, spawn};
 
 /// How long it may take to start.
-const STARTUP: Duration = Duration::from_secs(20);
+const STARTUP: Duration = Duration::from_secs(120);
 
 /// A registry that runs until it is dropped.
 #[derive(Debug)]

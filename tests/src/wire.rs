@@ -9,7 +9,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::Host;
+use crate::{Host, eventually};
 
 /// Long enough for a loaded machine.
 const SOON: Duration = Duration::from_secs(20);
@@ -70,8 +70,10 @@ impl Wire {
     /// When the server takes no more.
     pub async fn send_apart(&mut self, head: &str, body: &str) -> &mut Self {
         self.send(head).await;
-        // The time is what is tested: the server has the head and waits for the body.
-        tokio::time::sleep(Duration::from_millis(30)).await;
+        // The server has the head, and waits for the body.
+        let own = self.stream.local_addr().expect("an address").port();
+        let peer = self.stream.peer_addr().expect("an address").port();
+        eventually(async || unread(own, peer), |left| *left == Some(0)).await;
         self.send(body).await
     }
 
@@ -176,4 +178,20 @@ impl Answer {
         assert_eq!(self.json()["error"]["code"], code, "{}", self.body);
         assert!(!self.header("x-request-id").is_empty(), "{}", self.head);
     }
+}
+
+/// Bytes that the server has not read, by the tables of the system; none while its end of the connection is not there.
+fn unread(own: u16, peer: u16) -> Option<u64> {
+    let (own, peer) = (format!(":{own:04X}"), format!(":{peer:04X}"));
+    let table = std::fs::read_to_string("/proc/net/tcp").ok()?;
+    let queues = |local: &str, remote: &str| {
+        table.lines().find_map(|line| {
+            let parts: Vec<&str> = line.split_whitespace().collect();
+            let is_it = parts.get(1)?.ends_with(local) && parts.get(2)?.ends_with(remote);
+            let (sent, received) = parts.get(4).filter(|_| is_it)?.split_once(':')?;
+            let number = |text| u64::from_str_radix(text, 16).ok();
+            Some((number(sent)?, number(received)?))
+        })
+    };
+    Some(queues(&own, &peer)?.0 + queues(&peer, &own)?.1)
 }

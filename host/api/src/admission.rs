@@ -177,7 +177,7 @@ async fn caller(state: &AppState, headers: &HeaderMap, extensions: &Extensions) 
         };
         return match state.auth.authenticate(key).await {
             Err(error) if error.code() == Code::InvalidApiKey => Err(refused),
-            found => Ok(counted(state, found?)),
+            found => Ok(of_request(state, found?, extensions)),
         };
     }
     let caller = match (state.auth.authenticate(key).await, address) {
@@ -188,14 +188,16 @@ async fn caller(state: &AppState, headers: &HeaderMap, extensions: &Extensions) 
         }
         (found, _) => found?,
     };
-    Ok(counted(state, caller))
+    Ok(of_request(state, caller, extensions))
 }
 
-fn counted(state: &AppState, caller: Caller) -> Caller {
+fn of_request(state: &AppState, caller: Caller, extensions: &Extensions) -> Caller {
     let tally = state
         .usage
         .tally(caller.workspace.clone(), caller.key_id.clone());
-    caller.counted_in(tally)
+    let mut caller = caller.counted_in(tally);
+    caller.request_id = extensions.get::<RequestId>().map(|id| id.0.clone());
+    caller
 }
 
 /// Whether a body has a content encoding.

@@ -3,8 +3,6 @@
 mod answer;
 mod results;
 
-use std::collections::HashMap;
-
 use crate::{
     error::ApiResult,
     routes::{ID, KeyHandler, Routes, STORING, Tag, USER},
@@ -258,9 +256,9 @@ pub async fn items(
     let conversation = conversations.get(&caller, conversation_id(&id)?).await?;
     let window = list.window("msg_", Code::MessageNotFound)?;
     let (messages, has_more) = conversations.list(&conversation, window).await?;
-    let mut answers = match with.include {
+    let mut known = match with.include {
         Some(ItemPart::Answer) => answer::of(&messages, &answering, &feedback).await?,
-        Some(ItemPart::ResponseId) | None => HashMap::new(),
+        Some(ItemPart::ResponseId) | None => answer::Known::default(),
     };
     let item = |message: &Message| Item {
         response_id: match with.include {
@@ -268,7 +266,8 @@ pub async fn items(
             Some(ItemPart::ResponseId) => answer::response_of(message),
             None => None,
         },
-        answer: answers.remove(&message.id),
+        answer: known.answers.remove(&message.id),
+        failure: known.failures.remove(&message.id),
         ..item(message)
     };
     Ok(axum::Json(Page::new(&messages, id_of, item, has_more)))
@@ -280,7 +279,7 @@ pub async fn items(
 pub struct ItemsQuery {
     /// `response_id` adds to each answer in words the response that it was made for, which feedback is given to;
     /// `answer` adds that to questions too, and what is known of the answer: its steps, its assumptions, how it ended,
-    /// how it was rated.
+    /// how it was rated. A question gets why its response failed.
     #[param(value_type = Option<String>, pattern = "^(response_id|answer)$", example = "response_id")]
     include: Option<ItemPart>,
 }
@@ -418,6 +417,9 @@ pub struct Item {
     /// For an answer in words whose response is still stored, with `include=answer`.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<answer::AnswerBody>,
+    /// For a question, with `include=answer`: why its response failed or was cancelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<answer::AnswerFailure>,
 }
 
 /// The text of a message.
@@ -467,5 +469,6 @@ fn item(message: &Message) -> Item {
         sql: message.sql.as_ref().map(|sql| sql.text.clone()),
         response_id: None,
         answer: None,
+        failure: None,
     }
 }

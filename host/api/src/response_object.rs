@@ -28,8 +28,8 @@ pub struct ResponseObject<'a> {
     #[schema(value_type = ResponseStatus)]
     status: &'static str,
     /// Why it failed.
-    #[schema(required = true, value_type = Option<ResponseError>)]
-    error: Option<&'a Value>,
+    #[schema(required = true)]
+    error: Option<ResponseError<'a>>,
     /// Why the text ends in the middle.
     #[schema(required = true)]
     incomplete_details: Option<IncompleteDetails>,
@@ -89,11 +89,25 @@ pub struct ResponseObject<'a> {
 }
 
 /// Why a response failed.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "it describes what is kept as JSON")]
-struct ResponseError {
-    code: String,
-    message: String,
+#[derive(Serialize, ToSchema)]
+struct ResponseError<'a> {
+    code: &'a str,
+    message: &'a str,
+    /// The `X-Request-ID` of the request that asked, under which the server's log has it. Null where it was not kept.
+    #[schema(required = true)]
+    request_id: Option<&'a str>,
+}
+
+impl<'a> ResponseError<'a> {
+    fn of(record: &'a ResponseRecord) -> Option<Self> {
+        let error = record.error.as_ref()?;
+        let field = |name| error.get(name).and_then(Value::as_str).unwrap_or_default();
+        Some(Self {
+            code: field("code"),
+            message: field("message"),
+            request_id: record.settings.request_id.as_deref(),
+        })
+    }
 }
 
 /// A message, or the result of a statement.
@@ -131,13 +145,13 @@ struct Usage {
     total_tokens: u64,
 }
 
-#[derive(Default, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = InputTokensDetails)]
 struct InputDetails {
     cached_tokens: u64,
 }
 
-#[derive(Default, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = OutputTokensDetails)]
 struct OutputDetails {
     reasoning_tokens: u64,
@@ -174,7 +188,7 @@ impl<'a> ResponseObject<'a> {
             created_at: record.created_at.as_second(),
             completed_at: record.completed_at.map(|time| time.as_second()),
             status: record.status.as_str(),
-            error: record.error.as_ref(),
+            error: ResponseError::of(record),
             incomplete_details: record
                 .ending
                 .filter(|ending| ending.is_cut())
@@ -190,9 +204,13 @@ impl<'a> ResponseObject<'a> {
             metadata: &record.metadata,
             usage: Usage {
                 input_tokens: usage.input_tokens,
-                input_tokens_details: InputDetails::default(),
+                input_tokens_details: InputDetails {
+                    cached_tokens: usage.cached_tokens,
+                },
                 output_tokens: usage.output_tokens,
-                output_tokens_details: OutputDetails::default(),
+                output_tokens_details: OutputDetails {
+                    reasoning_tokens: usage.reasoning_tokens,
+                },
                 total_tokens: usage.input_tokens + usage.output_tokens,
             },
             background: record.background,

@@ -111,6 +111,8 @@ pub struct Caller {
     pub(crate) hash: Option<Hash>,
     /// Counts the usage of the request; `None` outside of requests.
     pub tally: Option<Arc<Tally>>,
+    /// Id of the request, under which the log has it; `None` outside of requests.
+    pub request_id: Option<Arc<str>>,
 }
 
 impl Caller {
@@ -230,6 +232,7 @@ impl Auth {
                 compat: None,
                 hash: None,
                 tally: None,
+                request_id: None,
                 attributes: Arc::default(),
             };
             (hash(key), caller)
@@ -418,6 +421,7 @@ mod tests {
             compat: None,
             hash: None,
             tally: None,
+            request_id: None,
             attributes: Arc::default(),
         };
         assert!(caller.require(Role::User).is_ok());
@@ -440,6 +444,7 @@ mod tests {
             compat: None,
             hash: None,
             tally: None,
+            request_id: None,
             attributes: Arc::default(),
         };
         let some = Caller {

@@ -5,6 +5,7 @@ mod client;
 mod credentials;
 mod idle_timeout;
 mod origin;
+mod repeatable;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
 use serde_json::{Map, Value};
 use tokio::sync::OwnedSemaphorePermit;
 use wasmtime_wasi_http::{Error as HttpError, RequestOptions, WasiBody};
@@ -32,6 +34,9 @@ use mindhost_plugin_api::{
     manifest::{CredentialRule, Manifest},
     redact::Redactor,
 };
+
+/// Access tokens that are tried for one request.
+const MAX_TOKENS: u32 = 3;
 
 /// The result of a request, with WASI's error.
 pub type HttpResult<T> = std::result::Result<T, HttpError>;
@@ -150,23 +155,25 @@ impl HttpGrant {
         Ok(request)
     }
 
-    /// Adds the access token of an admitted request's origin, if it has one.
-    async fn authorize<B>(
-        &self,
-        request: &mut Request<B>,
-    ) -> Result<Option<(&AccessTokens, HeaderValue)>, Failure> {
+    /// The access tokens of an admitted request's origin, if it has some.
+    fn tokens<B>(&self, request: &Request<B>) -> Option<&AccessTokens> {
         let origin = Origin::of(request.uri());
         let granted = self.granted.iter();
         let mut credentials = granted
             .filter(|one| Some(&one.origin) == origin.as_ref())
             .flat_map(|one| &one.credentials);
-        let tokens = credentials.find_map(|one| match one {
-            Credential::Token(tokens) => Some(tokens),
+        credentials.find_map(|one| match one {
+            Credential::Token(tokens) => Some(&**tokens),
             _ => None,
-        });
-        let Some(tokens) = tokens else {
-            return Ok(None);
-        };
+        })
+    }
+
+    /// Adds an access token to a request; gives the header that has it.
+    async fn authorize<B>(
+        &self,
+        request: &mut Request<B>,
+        tokens: &AccessTokens,
+    ) -> Result<HeaderValue, Failure> {
         let endpoint = Origin::of(tokens.endpoint()).ok_or(HttpError::HttpRequestUriInvalid)?;
         if let Some(ip) = endpoint.literal() {
             self.rules.check(ip, &endpoint)?;
@@ -176,7 +183,7 @@ impl HttpGrant {
         self.redactor.add(sent.trim_start_matches("Bearer "));
         let headers = request.headers_mut();
         headers.insert(http::header::AUTHORIZATION, header.clone());
-        Ok(Some((tokens, header)))
+        Ok(header)
     }
 
     /// The headers that a guest may not set.
@@ -191,30 +198,60 @@ impl HttpGrant {
         options: Option<RequestOptions>,
         slot: OwnedSemaphorePermit,
     ) -> Result<Exchange, Failure> {
-        let mut request = self.admit(request)?;
+        let request = self.admit(request)?;
         let first_byte = options
             .and_then(|options| options.first_byte_timeout)
             .unwrap_or(self.idle_timeout);
         let idle_timeout = options
             .and_then(|options| options.between_bytes_timeout)
             .unwrap_or(self.idle_timeout);
-        let answered = async {
-            let token = self.authorize(&mut request).await?;
-            let response = self.client.request(request).await;
-            let response = response.map_err(|error| client::failure(&error))?;
-            if let Some((tokens, header)) = token
-                && response.status() == StatusCode::UNAUTHORIZED
-            {
-                tokens.drop(&header).await;
-            }
-            Ok::<_, Failure>(response)
-        };
-        let response = tokio::time::timeout(first_byte, answered)
+        let response = tokio::time::timeout(first_byte, self.answered(request))
             .await
             .map_err(|_| HttpError::ConnectionReadTimeout)??;
         let response =
             response.map(|body| IdleTimeoutBody::new(body, idle_timeout, slot).boxed_unsync());
         Ok((response, Box::new(std::future::ready(Ok(())))))
+    }
+}
+
+impl HttpGrant {
+    /// The response to an admitted request. One whose access token is not accepted any more is sent again with a new
+    /// one, as often as [`MAX_TOKENS`] says: statements at the same time share tokens, and may use each other's up.
+    async fn answered(
+        &self,
+        mut request: Request<WasiBody>,
+    ) -> Result<Response<Incoming>, Failure> {
+        let Some(tokens) = self.tokens(&request) else {
+            return self.request(request).await;
+        };
+        let again;
+        (request, again) = repeatable::split(request).await?;
+        let mut header = self.authorize(&mut request, tokens).await?;
+        let mut response = self.request(request).await?;
+        for _ in 1..MAX_TOKENS {
+            if response.status() != StatusCode::UNAUTHORIZED {
+                break;
+            }
+            tokens.drop(&header).await;
+            let Some(mut request) = again.as_ref().map(repeatable::Repeatable::request) else {
+                break;
+            };
+            let refused = header;
+            header = self.authorize(&mut request, tokens).await?;
+            if header == refused {
+                break;
+            }
+            response = self.request(request).await?;
+        }
+        if response.status() == StatusCode::UNAUTHORIZED {
+            tokens.drop(&header).await;
+        }
+        Ok(response)
+    }
+
+    async fn request(&self, request: Request<WasiBody>) -> Result<Response<Incoming>, Failure> {
+        let response = self.client.request(request).await;
+        response.map_err(|error| client::failure(&error))
     }
 }
 

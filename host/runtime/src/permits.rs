@@ -301,10 +301,14 @@ mod tests {
     #[tokio::test]
     async fn one_workspace_cannot_use_up_the_cancel_permits() {
         let permits = InstancePermits::new(&Config::defaults().unwrap().plugins.limits);
-        let short = || Call::new(Duration::from_millis(20), CancellationToken::new());
+        let call = |time| Call::new(time, CancellationToken::new());
+        let (short, long) = (
+            || call(Duration::from_millis(20)),
+            || call(Duration::from_secs(60)),
+        );
         let mut taken = Vec::new();
         for _ in 0..CANCELS_PER_WORKSPACE {
-            let permit = permits.acquire_for_cancel(Some("crowded"), &short()).await;
+            let permit = permits.acquire_for_cancel(Some("crowded"), &long()).await;
             taken.push(permit.ok().unwrap());
         }
         let refused = permits.acquire_for_cancel(Some("crowded"), &short()).await;
@@ -312,13 +316,13 @@ mod tests {
         assert!(message.contains("one workspace"), "{message}");
         for number in 0..RESERVED_INSTANCES - CANCELS_PER_WORKSPACE {
             let other = format!("other {}", number / CANCELS_PER_WORKSPACE);
-            let permit = permits.acquire_for_cancel(Some(&other), &short()).await;
+            let permit = permits.acquire_for_cancel(Some(&other), &long()).await;
             taken.push(permit.ok().unwrap());
         }
         taken.clear();
         assert!(
             permits
-                .acquire_for_cancel(Some("crowded"), &short())
+                .acquire_for_cancel(Some("crowded"), &long())
                 .await
                 .is_ok()
         );

@@ -267,7 +267,7 @@ pub struct PooledConnection<W: World<Guest: ConnectionExports>> {
     /// Absent while a call runs, and after a call that lost the connection.
     pub live: Option<LiveConnection<W::Guest>>,
     /// The connection comes from the pool and has not been used since: it may have broken there.
-    reused: bool,
+    pub reused: bool,
     /// The permit for its connection to the target.
     pub permit: Arc<ConnectionPermit>,
     _key_permit: Option<OwnedSemaphorePermit>,

@@ -34,6 +34,26 @@ impl PrefixLimited {
     }
 }
 
+/// `IS [NOT] DISTINCT FROM` with what follows it, in brackets. The parser takes `a IS DISTINCT FROM b AND c` for
+/// `a IS DISTINCT FROM (b AND c)`; so does DataFusion, which reads the text once more.
+fn distinct_from(
+    parser: &mut Parser,
+    left: &Expr,
+    precedence: u8,
+) -> Option<Result<Expr, ParserError>> {
+    use Keyword::{DISTINCT, FROM, IS, NOT};
+    let form: fn(Box<Expr>, Box<Expr>) -> Expr =
+        if parser.parse_keywords(&[IS, NOT, DISTINCT, FROM]) {
+            Expr::IsNotDistinctFrom
+        } else if parser.parse_keywords(&[IS, DISTINCT, FROM]) {
+            Expr::IsDistinctFrom
+        } else {
+            return None;
+        };
+    let right = parser.parse_subexpr(precedence);
+    Some(right.map(|right| Expr::Nested(Box::new(form(Box::new(left.clone()), Box::new(right))))))
+}
+
 macro_rules! like_inner {
     ($($name:ident)*) => {
         $(fn $name(&self) -> bool { self.inner.$name() })*
@@ -57,7 +77,8 @@ impl Dialect for PrefixLimited {
         expr: &Expr,
         precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
-        self.inner.parse_infix(parser, expr, precedence)
+        let own = self.inner.parse_infix(parser, expr, precedence);
+        own.or_else(|| distinct_from(parser, expr, precedence))
     }
 
     fn dialect(&self) -> TypeId {

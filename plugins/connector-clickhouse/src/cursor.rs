@@ -64,7 +64,9 @@ impl Cursor {
             )));
         }
         let id = plain_id(&statement.id);
-        if session.server.has_arrow() {
+        // There is no description of an EXPLAIN.
+        let is_described = !statement.text.starts_with("EXPLAIN ");
+        if is_described && session.server.has_arrow() {
             let described = describe(session, statement)?;
             if described
                 .iter()

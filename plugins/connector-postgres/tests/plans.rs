@@ -220,7 +220,7 @@ fn a_kept_statement_stops_at_its_timeout_and_by_a_cancel() {
         ..Statement::new(timeout)
     };
     for _ in 0..3 {
-        for (seconds, set) in [(1, "1s"), (16, "16s")] {
+        for (seconds, set) in [(20, "20s"), (70, "70s")] {
             let (_, rows) = run(&mut postgres, &with(seconds)).unwrap();
             let Value::Text(now) = &rows[0][0] else {
                 panic!("{rows:?}")

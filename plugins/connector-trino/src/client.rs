@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use mindhost_sdk::http::{Request, Response, escaped};
+use mindhost_sdk::http::{Request, Response};
 use mindhost_sdk::{Error, ErrorKind, Result};
 use serde_json::value::RawValue;
 
@@ -89,7 +89,7 @@ impl Running {
             .header("x-trino-language", "en-US")
             .header("x-trino-client-tags", "mindhost")
             .header("x-trino-client-capabilities", "PARAMETRIC_DATETIME")
-            .header("x-trino-session", session(sending.timeout))
+            .header("x-trino-session", data.session(seconds(sending.timeout)))
             .header(
                 "x-trino-transaction-id",
                 sending.transaction.unwrap_or("NONE"),
@@ -259,10 +259,9 @@ fn texts(row: Vec<serde_json::Value>) -> Vec<Option<String>> {
     row.into_iter().map(text).collect()
 }
 
-/// The settings of a statement.
-fn session(timeout: Duration) -> String {
-    let seconds = timeout.as_millis().div_ceil(1000).clamp(1, 86_400);
-    format!("query_max_run_time={}", escaped(&format!("{seconds}s")))
+/// What a statement may run, in whole seconds.
+fn seconds(timeout: Duration) -> u128 {
+    timeout.as_millis().div_ceil(1000).clamp(1, 86_400)
 }
 
 /// A name that the server gave, which goes back to it in a URL or a header.
@@ -296,6 +295,8 @@ mod tests {
                 user: "app".into(),
                 catalog: "tpch".into(),
                 schemas: Vec::new(),
+                session_properties: Default::default(),
+                roles: Default::default(),
                 spooling: false,
                 segments_url: None,
             },
@@ -353,10 +354,8 @@ mod tests {
 
     #[test]
     fn times_and_ids_fit_into_headers() {
-        assert_eq!(
-            session(Duration::from_millis(1500)),
-            "query_max_run_time=2s"
-        );
+        assert_eq!(seconds(Duration::from_millis(1500)), 2);
+        assert_eq!(seconds(Duration::ZERO), 1);
         assert_eq!(plain("a\r\nb c-1"), "abc-1");
     }
 }

@@ -51,6 +51,10 @@ pub(crate) fn headed(data: &ConnectionData, request: Request) -> Request {
         .header("x-trino-user", &data.user)
         .header("x-trino-source", "mindhost")
         .header("user-agent", "mindhost");
+    let request = match data.role_header() {
+        Some(roles) => request.header("x-trino-role", roles),
+        None => request,
+    };
     Request {
         first_byte_timeout: ANSWER,
         between_bytes_timeout: ANSWER,
@@ -127,6 +131,8 @@ mod tests {
             user: "app".into(),
             catalog: "tpch".into(),
             schemas: Vec::new(),
+            session_properties: Default::default(),
+            roles: Default::default(),
             spooling: false,
             segments_url: None,
         }

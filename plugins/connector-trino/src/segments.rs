@@ -158,6 +158,8 @@ mod tests {
             user: "app".into(),
             catalog: "tpch".into(),
             schemas: Vec::new(),
+            session_properties: Default::default(),
+            roles: Default::default(),
             spooling: true,
             segments_url: None,
         }

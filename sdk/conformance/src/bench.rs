@@ -46,6 +46,31 @@ impl Notes {
     }
 }
 
+/// How long the cases look that could go on for any time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// At the first rows of one table: a page of some sources takes seconds.
+    pub look: Duration,
+    /// At the first rows of all tables.
+    pub look_at_all: Duration,
+    /// Until a case that can try any number of scans has tried enough.
+    pub enough: Duration,
+}
+
+impl Pace {
+    pub const USUAL: Self = Self {
+        look: Duration::from_secs(10),
+        look_at_all: Duration::from_secs(40),
+        enough: Duration::from_secs(15),
+    };
+    /// After each build of a plugin, while its author waits.
+    pub const QUICK: Self = Self {
+        look: Duration::from_secs(2),
+        look_at_all: Duration::from_secs(4),
+        enough: Duration::from_secs(2),
+    };
+}
+
 /// What a case works with.
 pub(crate) struct Bench {
     sandbox: Arc<dyn Sandbox>,
@@ -54,6 +79,7 @@ pub(crate) struct Bench {
     /// For the cases of a scanner: its first tables with their first rows.
     pub samples_of_tables: OnceCell<Vec<Sample>>,
     pub notes: Notes,
+    pub pace: Pace,
     masked: Masked,
     /// Pools that are being closed.
     farewells: TaskTracker,
@@ -98,8 +124,9 @@ pub(crate) fn integer(value: &Value) -> Option<i128> {
 }
 
 impl Bench {
-    pub fn new(sandbox: Arc<dyn Sandbox>, config: Config) -> Self {
+    pub fn new(sandbox: Arc<dyn Sandbox>, config: Config, pace: Pace) -> Self {
         Self {
+            pace,
             samples: Samples::new(dialect(sandbox.manifest()), &config.tests),
             sandbox,
             config,
@@ -226,17 +253,19 @@ impl Bench {
         &self,
         connection: &mut dyn Connection,
     ) -> std::result::Result<Vec<TableRef>, Stop> {
-        match self.named_table() {
-            Some(table) => Ok(vec![table]),
-            None => self.first_tables(connection.tables(&usual()).await),
+        match self.named_tables() {
+            named if named.is_empty() => self.first_tables(connection.tables(&usual()).await),
+            named => Ok(named),
         }
     }
 
-    /// The table of the hints.
-    pub fn named_table(&self) -> Option<TableRef> {
-        let named = self.config.tests.table.as_ref()?;
-        let (schema, name) = named.split_once('.').unwrap_or(("main", named));
-        Some(TableRef::new(schema, name))
+    /// The tables of the hints.
+    pub fn named_tables(&self) -> Vec<TableRef> {
+        let named = self.config.tests.table.iter().map(|named| {
+            let (schema, name) = named.split_once('.').unwrap_or(("main", named));
+            TableRef::new(schema, name)
+        });
+        named.collect()
     }
 
     /// The first few of all tables.

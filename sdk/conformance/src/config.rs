@@ -7,7 +7,7 @@ use std::{
 };
 
 use mindhost_plugin_api::Target;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 /// Connection data: an object of JSON.
@@ -41,8 +41,9 @@ pub struct Config {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Hints {
-    /// The table to look at, as `schema.name`; else the first ones of `tables`.
-    pub table: Option<String>,
+    /// The table to look at, as `schema.name`, or several in a list; else the first ones of `tables`.
+    #[serde(deserialize_with = "one_or_more")]
+    pub table: Vec<String>,
     /// Gives one row with one column.
     pub one: Option<String>,
     /// Gives no row.
@@ -182,6 +183,22 @@ impl Config {
     }
 }
 
+fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(
+        untagged,
+        expecting = "expected the name of a table, or a list of names"
+    )]
+    enum Names {
+        One(String),
+        More(Vec<String>),
+    }
+    Ok(match Names::deserialize(deserializer)? {
+        Names::One(name) => vec![name],
+        Names::More(names) => names,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,7 +210,7 @@ mod tests {
         let whole = "[connection_data]\npath = \"shop.db\"\n[tests]\ntable = \"main.item\"\n";
         let whole = Config::parse_toml("c", whole).unwrap();
         assert_eq!(whole.connection_data["path"], "shop.db");
-        assert_eq!(whole.tests.table.as_deref(), Some("main.item"));
+        assert_eq!(whole.tests.table, ["main.item"]);
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub use config::Config;
 pub use report::{Entry, Report};
 pub use sandbox::{Limits, LoadedPlugin, Noticed, Sandbox};
 
-use bench::Bench;
+use bench::{Bench, Pace};
 use case::{Case, failed};
 
 /// How long one case may take; the bound on a plugin that is slow rather than wrong.
@@ -102,8 +102,17 @@ fn fits(name: &str, part: &str) -> bool {
     }
 }
 
-/// The filter of the cases that take little time and find most mistakes, for use after each build.
-pub fn quick(cases: &[CaseInfo]) -> String {
+/// Which cases run.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    /// Those whose names contain one of the parts between commas; `=name` is exactly that one.
+    Filter(&'a str),
+    /// Those that take little time and find most mistakes, and fewer trials of each: for use after each build.
+    Quick,
+}
+
+/// The filter of the quick cases.
+fn quick(cases: &[CaseInfo]) -> String {
     let names = cases.iter().map(|(name, _)| *name);
     let quick = names.filter(|name| QUICK.contains(name));
     quick
@@ -122,22 +131,30 @@ pub fn unknown_in<'a>(filter: &'a str, cases: &[CaseInfo]) -> Vec<&'a str> {
     parts.filter(|part| !is_known(part)).collect()
 }
 
-/// Runs the cases of a plugin whose names contain `filter`, or one of its parts between commas (`=name` is exactly that
-/// one); `seen` hears of each as soon as it ended, and every ten seconds of one that runs. One after the other: a case must not disturb what another one measures.
+/// Runs cases of a plugin; `seen` hears of each as soon as it ended, and every ten seconds of one that runs. One after
+/// the other: a case must not disturb what another one measures.
 pub async fn run(
     sandbox: Arc<dyn Sandbox>,
     config: Config,
-    filter: &str,
+    wanted: Wanted<'_>,
     mut seen: impl FnMut(Progress<'_>),
 ) -> Report {
-    let bench = Bench::new(sandbox, config);
+    let pace = match wanted {
+        Wanted::Filter(_) => Pace::USUAL,
+        Wanted::Quick => Pace::QUICK,
+    };
+    let bench = Bench::new(sandbox, config, pace);
     let manifest = bench.manifest();
+    let filter = match wanted {
+        Wanted::Filter(filter) => filter.to_owned(),
+        Wanted::Quick => quick(&cases_of(manifest)),
+    };
     let mut report = Report::new(&manifest.name, &manifest.version);
     let accepted = Entry::accepted();
     seen(Progress::Ended(&accepted));
     report.add(accepted);
     let cases = cases(manifest).into_iter();
-    for case in cases.filter(|case| is_wanted(case.name, filter)) {
+    for case in cases.filter(|case| is_wanted(case.name, &filter)) {
         let start = Instant::now();
         let running = |since| seen(Progress::Running(case.name, since));
         let outcome = match in_time((case.run)(&bench), STILL_RUNS, running).await {

@@ -48,9 +48,9 @@ impl Observed {
         for table in &tables {
             observed.0.insert(name(table), None);
         }
-        let looked_at = match bench.named_table() {
-            Some(table) => vec![table],
-            None => bench.first_tables(Ok(tables)).unwrap_or_default(),
+        let looked_at = match bench.named_tables() {
+            named if named.is_empty() => bench.first_tables(Ok(tables)).unwrap_or_default(),
+            named => named,
         };
         for table in looked_at {
             let rows = rows(bench, &mut *connection, &table).await;

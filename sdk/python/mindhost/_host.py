@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from ._texts import well_formed
+
 
 @dataclass
 class Sent:
@@ -15,6 +17,10 @@ class Sent:
     headers: list[tuple[str, str]]
     body: bytes
     timeout_ms: int
+
+    def __post_init__(self) -> None:
+        self.url = well_formed(self.url)
+        self.headers = [(well_formed(name), well_formed(value)) for name, value in self.headers]
 
 
 class Exchange(Protocol):
@@ -52,6 +58,8 @@ class Host(Protocol):
 _given: Host | None = None
 # While a component is made there is no host to talk to.
 _is_live = False
+# How often the plugin has waited for something outside: rows that come slowly are not held back.
+_waits = 0
 
 
 def provide(host: Host) -> None:
@@ -83,5 +91,16 @@ def is_live() -> bool:
 def log_lines(level: str, text: object) -> None:
     """Logs each line of a text. Says nothing where nobody listens."""
     if _is_live and _given is not None:
-        for line in str(text).split("\n"):
+        for line in well_formed(str(text)).split("\n"):
             _given.log(level, line)
+
+
+def waited() -> None:
+    """Something took time: an answer, a piece of it, a pause."""
+    global _waits
+    _waits += 1
+
+
+def waits() -> int:
+    """How often something took time."""
+    return _waits

@@ -1,10 +1,18 @@
-"""Makes a component of plugin.py and manifest.json of the working directory: python mindhost/build.py output.wasm"""
+"""Makes a component of plugin.py and manifest.json of the working directory: python mindhost/build.py output.wasm
 
+Packages come from the environment (venv) of the Python that runs this, and from nowhere else on the machine.
+"""
+
+import ast
 import json
 import os
 import re
 import subprocess
 import sys
+import sysconfig
+import tempfile
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 _APPS = {
@@ -22,24 +30,128 @@ def main() -> int:
     output = sys.argv[1]
     sdk = Path(__file__).resolve().parent
     try:
-        world = json.loads(Path("manifest.json").read_text(encoding="utf-8"))["world"]
-    except (OSError, ValueError, KeyError) as error:
-        print(f"manifest.json: {error}", file=sys.stderr)
-        return 1
-    if world not in _APPS:
-        print(f"manifest.json: this SDK does not make the world {world}", file=sys.stderr)
+        world = _world()
+        check_sources()
+    except Wrong as error:
+        print(error, file=sys.stderr)
         return 1
     wit = sdk / "wit" if (sdk / "wit").is_dir() else sdk.parent.parent / "wit"
     tool = [str(Path(sys.executable).with_name("componentize-py")), "--quiet"]
-    where = ["--python-path", ".", "--python-path", str(sdk.parent), "--python-path", str(sdk / "glue")]
+    paths = [".", str(sdk.parent), str(sdk / "glue"), *packages()]
+    where = [word for path in paths for word in ("--python-path", path)]
     command = [*tool, "--wit-path", str(wit), "--world", world, "componentize", *where, "--output", output, _APPS[world]]
-    environment = {**os.environ, "RUST_BACKTRACE": "0"}
-    done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, env=environment)
+    # Without an environment the tool takes the packages of the machine's Python, so it gets an empty one.
+    with tempfile.TemporaryDirectory() as empty:
+        Path(empty, "lib/site-packages").mkdir(parents=True)
+        environment = {**os.environ, "RUST_BACKTRACE": "0", "VIRTUAL_ENV": empty}
+        done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, env=environment)
     if done.returncode == 0:
         print(f"{output}: {world}, {Path(output).stat().st_size} bytes")
     else:
         print(told(done.stderr), file=sys.stderr)
     return done.returncode
+
+
+class Wrong(Exception):
+    """What is wrong with the sources, in words for the author."""
+
+
+def _world() -> str:
+    """The world of the manifest."""
+    path = Path("manifest.json")
+    try:
+        text = path.read_text(encoding="utf-8")
+        manifest = json.loads(text)
+    except OSError as error:
+        raise Wrong(f"manifest.json: {error.strerror}") from None
+    except json.JSONDecodeError as error:
+        source = text.split("\n")[error.lineno - 1]
+        raise Wrong(_shown("manifest.json", error.lineno, error.colno, source, error.msg)) from None
+    except ValueError as error:
+        raise Wrong(f"manifest.json: {error}") from None
+    if not isinstance(manifest, dict) or "world" not in manifest:
+        raise Wrong(f"manifest.json: `world` is missing; it is one of {', '.join(_APPS)}")
+    world = manifest["world"]
+    if world not in _APPS:
+        raise Wrong(f"manifest.json: `world` must be one of {', '.join(_APPS)}, not {world!r}")
+    return str(world)
+
+
+def packages() -> list[str]:
+    """The folders with the packages of the environment in which this runs. A Python of the machine has none for us."""
+    if sys.prefix == sys.base_prefix:
+        return []
+    return list(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
+
+
+# Python in a component; an older one on the machine does not know all of its syntax.
+_COMPONENT_PYTHON = (3, 14)
+_NEW_SYNTAX = re.compile(
+    r"""[fFtT][rR]?["']|[rR][fFtT]["']|^\s*type\s+\w|^\s*(?:async\s+)?(?:def|class)\s+\w+\s*\[|^\s*except\b.*,"""
+)
+
+
+def check_sources() -> None:
+    """What can be told of plugin.py, and of the project's modules that it imports, without a build."""
+    if not Path("plugin.py").is_file():
+        raise Wrong("there is no plugin.py")
+    waiting, seen = ["plugin.py"], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        tree = _parsed(name)
+        # Syntax that this Python does not know: the build tells.
+        if tree is None:
+            continue
+        if name == "plugin.py" and not _has_plugin(tree):
+            raise Wrong("plugin.py has no class `Plugin`")
+        waiting += _own_modules(tree)
+
+
+def _parsed(name: str) -> "ast.Module | None":
+    source = Path(name).read_bytes()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source, name)
+            # Some errors are found only after parsing, such as `return` outside of a function.
+            compile(source, name, "exec", dont_inherit=True)
+        return tree
+    except SyntaxError as error:
+        line = _line(name, error.lineno or 1)
+        if sys.version_info < _COMPONENT_PYTHON and _NEW_SYNTAX.search(line):
+            return None
+        raise Wrong(_shown(name, error.lineno or 1, error.offset or 1, line, error.msg)) from None
+    except ValueError as error:
+        raise Wrong(f"{name}: {error}") from None
+
+
+def _has_plugin(tree: ast.Module) -> bool:
+    """Whether a name `Plugin` is made anywhere at the top of the module; a star may bring it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.alias) and (node.asname or node.name) in {"Plugin", "*"}:
+            return True
+        if isinstance(node, ast.ClassDef) and node.name == "Plugin":
+            return True
+        if isinstance(node, ast.Name) and node.id == "Plugin" and isinstance(node.ctx, ast.Store):
+            return True
+    return False
+
+
+def _own_modules(tree: ast.Module) -> Iterator[str]:
+    """The files of this folder that a module imports."""
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
+        for name in names:
+            path = name.replace(".", "/")
+            yield from (file for file in (f"{path}.py", f"{path}/__init__.py") if _is_own(file))
+
+
+def _is_own(file: str) -> bool:
+    return Path(file).is_file() and not file.startswith("mindhost/")
 
 
 # The author's folder is the first of the paths, which the tool numbers.
@@ -69,6 +181,14 @@ def _in_three_lines(file: str, number: str, shown: list[str], what: str) -> str:
     indent = len(full) - len(full.lstrip()) if full.strip() == source.strip() else 0
     column = f":{indent + caret + 1}" if caret >= 0 else ""
     return f"{file}:{number}{column}\n  {source.rstrip()}\n  {' ' * max(caret, 0)}^ {what}"
+
+
+def _shown(file: str, number: int, column: int, source: str, what: str) -> str:
+    """The same three lines, of a place that is known; the column counts from 1."""
+    shown = source.strip()
+    indent = len(source) - len(source.lstrip())
+    caret = min(max(column - 1 - indent, 0), len(shown))
+    return f"{file}:{number}:{column}\n  {shown}\n  {' ' * caret}^ {what}"
 
 
 def _line(file: str, number: int) -> str:

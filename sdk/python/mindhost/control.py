@@ -2,7 +2,7 @@
 
 import math
 
-from ._host import host
+from ._host import host, waited
 from .errors import PluginError
 
 
@@ -29,5 +29,6 @@ def sleep(seconds: float) -> None:
     ms = math.ceil(seconds * 1000)
     if ms > remaining_ms():
         raise PluginError("timeout", f"a wait of {ms} ms is longer than the call may take")
+    waited()
     if not host().sleep(ms):
         raise PluginError("cancelled", "the host cancelled the call")

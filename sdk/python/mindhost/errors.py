@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ._texts import well_formed
+
 ErrorKind = Literal[
     "invalid-config",
     "auth",
@@ -45,10 +47,10 @@ class PluginError(Exception):
         retry_after_ms: int | None = None,
         connection_usable: bool | None = None,
     ):
-        super().__init__(message)
+        self.message = well_formed(str(message))
+        super().__init__(self.message)
         self.kind = kind
-        self.message = message
-        self.code = str(code)
+        self.code = well_formed(str(code))
         self.position = position
         self.retry_after_ms = retry_after_ms
         self.connection_usable = kind not in _BREAKING if connection_usable is None else connection_usable

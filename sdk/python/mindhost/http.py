@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime
 import decimal
 import email.utils
-import json
 import random
 import re
 import urllib.parse
@@ -16,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from . import control
-from ._host import Exchange, Sent, host
+from ._host import Exchange, Sent, host, waited
+from ._texts import DEEPEST, loads, well_formed
 from .errors import ErrorKind, PluginError
 
 # A server that says these wants the same request again, later.
@@ -25,6 +25,8 @@ _FIRST_WAIT_MS = 500
 _LONGEST_WAIT_MS = 30_000
 # Time for the request after a wait.
 _MARGIN_MS = 1_000
+# A call that has not even so long left has used its time up; what it lacks is time, and not a calmer server.
+_SHORT_WAIT_MS = 5_000
 
 Next = Callable[[Any, "Response"], "str | Mapping[str, Any] | None"]
 """What `pages` asks for the next page: its URL, or a dict with `url` and `body`, or none at the end."""
@@ -46,6 +48,7 @@ class Response:
         """The body as pieces of bytes. Leaving the loop early ends the exchange."""
         try:
             while self._exchange is not None and (piece := self._exchange.read()) is not None:
+                waited()
                 yield piece
         finally:
             self.close()
@@ -95,7 +98,10 @@ class Response:
         """The whole body as JSON. With `exact`, numbers with a point or an exponent are `Decimal`."""
         text = self.text(limit)
         try:
-            return json.loads(text, parse_float=decimal.Decimal if exact else None)
+            return loads(text, parse_float=decimal.Decimal if exact else None)
+        except RecursionError:
+            message = f"the response (status {self.status}) is JSON with more than {DEEPEST} levels"
+            raise PluginError("upstream", message) from None
         except (ValueError, decimal.InvalidOperation):
             raise PluginError("upstream", f"the response (status {self.status}) is not JSON") from None
 
@@ -117,13 +123,17 @@ def request(
 ) -> Response:
     """Sends a request and waits for the head of its response. A status is not an error.
 
+    `timeout_ms` is the longest silence: until the head of the response, and between two pieces of its body. A longer
+    one is the error `timeout`. The whole answer may take as long as the call may.
+
     With `retries` it is sent again while the server is busy (429, 503): after its `Retry-After`, or after half a second,
     one, two, …, with some chance in it. Busy to the end, or for longer than the call may take, is `rate-limited`.
     """
     fields = [(name.lower(), str(value)) for name, value in (headers or {}).items()]
-    sent = Sent(method, url, fields, body.encode() if isinstance(body, str) else body, timeout_ms)
+    sent = Sent(method, url, fields, _bytes(body), timeout_ms)
     attempt = 0
     while True:
+        waited()
         response = Response(host().send(sent))
         if retries == 0 or response.status not in _BUSY:
             return response
@@ -131,9 +141,16 @@ def request(
         asked = retry_after(response)
         pause = _backoff(attempt) if asked is None else asked
         attempt += 1
-        if attempt > retries or pause + _MARGIN_MS > control.remaining_ms():
+        if attempt > retries:
             raise _busy(response.status, asked, attempt)
+        left = control.remaining_ms()
+        if pause + _MARGIN_MS > left:
+            raise _too_late(response.status, pause, asked, left)
         control.sleep(pause / 1000)
+
+
+def _bytes(body: str | bytes) -> bytes:
+    return well_formed(body).encode() if isinstance(body, str) else body
 
 
 def get(
@@ -239,6 +256,17 @@ def _backoff(attempt: int) -> int:
 def _busy(status: int, retry_after_ms: int | None, attempts: int) -> PluginError:
     times = "1 attempt" if attempts == 1 else f"{attempts} attempts"
     message = f"the server is busy (status {status}, {times})"
+    return PluginError("rate-limited", message, code=str(status), retry_after_ms=retry_after_ms)
+
+
+def _too_late(status: int, pause_ms: int, retry_after_ms: int | None, left_ms: int) -> PluginError:
+    """The wait does not fit into the time of the call."""
+    message = (
+        f"the server is busy (status {status}); it is asked again in {pause_ms / 1000:.1f} s at the earliest, "
+        f"and {left_ms / 1000:.1f} s are left for this call"
+    )
+    if pause_ms <= _SHORT_WAIT_MS:
+        return PluginError("timeout", message, code=str(status))
     return PluginError("rate-limited", message, code=str(status), retry_after_ms=retry_after_ms)
 
 

@@ -2,16 +2,23 @@
 
 import datetime
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
+from ._host import waits
+from ._texts import well_formed
 from .catalog import Column, DataType
 from .errors import PluginError
 
 # What a value takes beside its text or bytes.
 _FIXED = 16
+# Rows that come slowly are given after so long, and do not wait for a whole batch.
+_PATIENCE_SECONDS = 0.2
+# The clock is outside of the component: it is read after so many rows at the latest.
+_ROWS_A_LOOK = 64
 _EPOCH = datetime.datetime(1970, 1, 1)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
@@ -75,9 +82,10 @@ class Answer:
         self.columns = [column(own) for own in columns]
 
     def next(self, max_rows: int, max_bytes: int) -> Any:
-        """The next rows in both limits; a larger row comes alone. None at the end."""
+        """The next rows in both limits, or those that came in time; a larger row comes alone. None at the end."""
         batch: list[list[Any]] = []
         size = 0
+        pace = _Pace()
         while len(batch) < max_rows:
             row, self._waiting = self._waiting or self._row(), None
             if row is None:
@@ -87,6 +95,8 @@ class Answer:
                 break
             batch.append(row[0])
             size += row[1]
+            if pace.is_over(len(batch)):
+                break
         return WIRE.batch(batch) if batch else None
 
     def close(self) -> None:
@@ -109,15 +119,35 @@ class Answer:
         return cells, size
 
 
+class _Pace:
+    """Whether a batch has taken long enough since its first row, at little cost a row."""
+
+    def __init__(self) -> None:
+        self._began = 0.0
+        self._waits = 0
+        self._next_look = 2
+
+    def is_over(self, count: int) -> bool:
+        """With so many rows. Looks at the clock after something was waited for, and else seldom."""
+        waited = waits()
+        if count == 1:
+            self._began, self._waits = time.monotonic(), waited
+            return False
+        if waited == self._waits and count < self._next_look:
+            return False
+        self._waits, self._next_look = waited, count + min(count, _ROWS_A_LOOK)
+        return time.monotonic() - self._began >= _PATIENCE_SECONDS
+
+
 def column(own: Column) -> Any:
     """A column in the contract's words."""
     if own.type not in TYPES and own.type != "any":
         raise PluginError("internal", f"column {own.name} has the unknown type {own.type}")
     return WIRE.column(
         # Engines name a column after its expression, however long that is; a name has 4,096 bytes and no NUL.
-        own.name[:1000].replace("\0", "\ufffd"),
+        well_formed(own.name[:1000].replace("\0", "\ufffd")),
         own.type,
-        own.native_type,
+        well_formed(own.native_type),
         own.nullable,
         [("dynamic", "true")] if own.dynamic else [],
     )
@@ -126,8 +156,13 @@ def column(own: Column) -> Any:
 def _size(cell: Any) -> int:
     value = getattr(cell, "value", None)
     if isinstance(value, str):
-        return len(value.encode())
+        return len(value) if value.isascii() else len(value.encode())
     return len(value) if isinstance(value, bytes) else 0
+
+
+def _made(tag: str, value: Any) -> Any:
+    """A value of the contract. All texts of rows come through here."""
+    return WIRE.make[tag](well_formed(value) if isinstance(value, str) else value)
 
 
 def _encode(own: Column, value: Any) -> Any:
@@ -153,7 +188,7 @@ def _integer(tag: str, least: int, most: int) -> Callable[[Any], Any]:
         number = int(value)
         if not isinstance(value, str) and number != value:
             raise ValueError
-        return WIRE.make[tag](number) if least <= number <= most else WIRE.make["other"](str(number))
+        return _made(tag, number) if least <= number <= most else _made("other", str(number))
 
     return encode
 
@@ -161,7 +196,7 @@ def _integer(tag: str, least: int, most: int) -> Callable[[Any], Any]:
 def _boolean(value: Any) -> Any:
     # Some engines have no truth values but 0 and 1. A text is none: "false" would be true.
     if isinstance(value, (bool, int)) and value in (0, 1):
-        return WIRE.make["boolean"](bool(value))
+        return _made("boolean", bool(value))
     raise TypeError
 
 
@@ -169,7 +204,7 @@ def _text(value: Any) -> Any:
     # What has parts is no text, and its Python spelling is nobody's.
     if isinstance(value, (list, tuple, dict, set, bytes, bytearray)):
         raise TypeError
-    return WIRE.make["text"](str(value))
+    return _made("text", str(value))
 
 
 def _date(value: Any) -> Any:
@@ -177,8 +212,8 @@ def _date(value: Any) -> Any:
         try:
             value = datetime.date.fromisoformat(value)
         except ValueError:
-            return WIRE.make["other"](value)
-    return WIRE.make["date"]((value - _EPOCH.date()).days)
+            return _made("other", value)
+    return _made("date", (value - _EPOCH.date()).days)
 
 
 def _time(value: Any) -> Any:
@@ -186,9 +221,9 @@ def _time(value: Any) -> Any:
         try:
             value = datetime.time.fromisoformat(value)
         except ValueError:
-            return WIRE.make["other"](value)
+            return _made("other", value)
     seconds = (value.hour * 60 + value.minute) * 60 + value.second
-    return WIRE.make["time"](seconds * 1_000_000 + value.microsecond)
+    return _made("time", seconds * 1_000_000 + value.microsecond)
 
 
 def _timestamp(tag: str) -> Callable[[Any], Any]:
@@ -197,21 +232,21 @@ def _timestamp(tag: str) -> Callable[[Any], Any]:
             try:
                 value = datetime.datetime.fromisoformat(value)
             except ValueError:
-                return WIRE.make["other"](value)
+                return _made("other", value)
         if value.tzinfo is not None:
             value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
-        return WIRE.make[tag]((value - _EPOCH) // _MICROSECOND)
+        return _made(tag, (value - _EPOCH) // _MICROSECOND)
 
     return encode
 
 
 def _json(value: Any) -> Any:
-    return WIRE.make["json"](value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return _made("json", value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 def _any(value: Any) -> Any:
     if isinstance(value, bool):
-        return WIRE.make["boolean"](value)
+        return _made("boolean", value)
     for kind, name in _NAMES:
         if isinstance(value, kind):
             return _ENCODERS[name](value)
@@ -233,15 +268,15 @@ _ENCODERS: dict[str, Callable[[Any], Any]] = {
     "boolean": _boolean,
     "int64": _integer("int64", -(2**63), 2**63 - 1),
     "uint64": _integer("uint64", 0, 2**64 - 1),
-    "float64": lambda value: WIRE.make["float64"](float(value)),
-    "decimal": lambda value: WIRE.make["decimal"](str(value)),
+    "float64": lambda value: _made("float64", float(value)),
+    "decimal": lambda value: _made("decimal", str(value)),
     "text": _text,
-    "bytes": lambda value: WIRE.make["bytes"](bytes(value)),
+    "bytes": lambda value: _made("bytes", bytes(value)),
     "date": _date,
     "time": _time,
     "timestamp": _timestamp("timestamp"),
     "timestamp-utc": _timestamp("timestamp-utc"),
     "json": _json,
     "any": _any,
-    "other": lambda value: WIRE.make["other"](str(value)),
+    "other": lambda value: _made("other", str(value)),
 }

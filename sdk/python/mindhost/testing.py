@@ -6,25 +6,38 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
+import logging
 import os
+import sys
+import unittest
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Union, cast
 
 from . import values
+from ._events import Events
 from ._host import Exchange, Sent, called, provide
+from ._output import FORMAT, Handler, Lines, add_handler
+from ._texts import well_formed
 from .errors import PluginError
 from .kinds import Connector, Filter, Model, Scan, Scanner, Statement, TableName
-from .messages import CalledTool, Message, Request, Text
+from .messages import CalledTool, Event, Message, Request, Text
 from .rows import Answer, Cell
 
 # The largest response that is recorded.
 _LARGEST = 64 << 20
+# The most that is read at a time.
+_PIECE = 64 << 10
+
+
+Body = Union[str, bytes, Sequence[Union[str, bytes, PluginError]]]
+"""What a response brings: as a whole, or as pieces that are read one by one. An error among them breaks it off."""
 
 
 @dataclass
@@ -33,7 +46,7 @@ class Response:
 
     status: int = 200
     headers: Sequence[tuple[str, str]] = ()
-    body: str | bytes = ""
+    body: Body = ""
 
 
 Answers = Callable[[Sent], Response]
@@ -47,12 +60,18 @@ class StandIn:
     http: Answers
     time_limit_ms: int = 60_000
     logged: list[tuple[str, str]] = field(default_factory=list)
-    """Level and text of each line that the plugin logged."""
+    """Level and text of each line that the plugin logged or printed."""
     slept: list[int] = field(default_factory=list)
     """The milliseconds of each wait; a test does not wait."""
     requests: list[Sent] = field(default_factory=list)
     cancelled: bool = False
     """Set it to have the plugin see that the host cancelled the call."""
+
+    def __enter__(self) -> StandIn:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _restore()
 
     def log(self, level: str, line: str) -> None:
         """Keeps the line."""
@@ -84,31 +103,73 @@ class _Told:
         self.status = response.status
         self.headers = list(response.headers)
         body = response.body
-        self._rest = body.encode() if isinstance(body, str) else body
+        self._pieces = _pieces([body] if isinstance(body, (str, bytes)) else body)
 
     def read(self) -> bytes | None:
         """The next bytes."""
-        piece, self._rest = self._rest[: 64 << 10], self._rest[64 << 10 :]
-        return piece or None
+        return next(self._pieces, None)
 
     def close(self) -> None:
         """Nothing more is read."""
-        self._rest = b""
+        self._pieces = iter(())
+
+
+def _pieces(body: Iterable[str | bytes | PluginError]) -> Iterator[bytes]:
+    for piece in body:
+        if isinstance(piece, PluginError):
+            raise piece
+        whole = piece.encode() if isinstance(piece, str) else piece
+        yield from (whole[at : at + _PIECE] for at in range(0, len(whole), _PIECE))
 
 
 def stand_in(http: Answers | None = None, *, time_limit_ms: int = 60_000) -> StandIn:
-    """A host for tests, from here on the plugin's. Files are those of the machine, waits take no time."""
+    """A host for tests, from here on the plugin's. Files are those of the machine, waits take no time.
+
+    `print` and `logging` are logged, as in a component, and printed too. That ends with the `with` block of the
+    host, or after the tests of the module if there is none.
+    """
     host = StandIn(http or _refuse, time_limit_ms)
     provide(host)
     called()
+    _install()
     return host
+
+
+# What was there before the handlers of the tests.
+_handler: Handler | None = None
+_level = logging.NOTSET
+
+
+def _install() -> None:
+    global _handler, _level
+    # A runner of tests may have put streams of its own in the place of these.
+    if not isinstance(sys.stdout, Lines):
+        sys.stdout = Lines("info", sys.stdout, is_copied=True)
+    if not isinstance(sys.stderr, Lines):
+        sys.stderr = Lines("warn", sys.stderr, is_copied=True)
+    if _handler is None:
+        _level = logging.getLogger().level
+        _handler = add_handler(logging.Formatter(FORMAT))
+        unittest.addModuleCleanup(_restore)
+
+
+def _restore() -> None:
+    global _handler
+    if isinstance(sys.stdout, Lines):
+        sys.stdout = sys.stdout.before
+    if isinstance(sys.stderr, Lines):
+        sys.stderr = sys.stderr.before
+    if _handler is not None:
+        logging.getLogger().removeHandler(_handler)
+        logging.getLogger().setLevel(_level)
+        _handler = None
 
 
 def replay(
     path: str | Path,
     *,
     record: bool = False,
-    headers: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | Callable[[Sent], Mapping[str, str]] | None = None,
     servers: Mapping[str, str | None] | None = None,
     secrets: Iterable[str | None] = (),
     time_limit_ms: int = 60_000,
@@ -116,9 +177,10 @@ def replay(
     """A stand-in whose HTTP comes from a file of fixtures.
 
     With `RECORD_HTTP=1` in the environment, or where the file is missing and `record` is true, requests go to the
-    real server and the file is written anew; several tests of one run may share it. `headers` are for the real server
-    alone (what the host would add: the key), `servers` says where it is for a URL of the tests, and no text of
-    `secrets` is ever written.
+    real server and the file is written anew; several tests of one run may share it. `headers` are what the host would
+    add, such as the key, or a function that gives it for a request: they are sent to the origin of the first request
+    alone, or to those of `servers`, which says where the real server of a URL of the tests is. In answers it is that
+    URL again. No text of `secrets` is ever written.
     """
     path = Path(path)
     masks = [secret for secret in secrets if secret]
@@ -148,11 +210,13 @@ class Said:
     tool_calls: list[CalledTool] = field(default_factory=list)
     usage: dict[str, int] = field(default_factory=dict)
     stop: str | None = None
+    events: list[Event] = field(default_factory=list)
+    """Everything that the host gets, one by one."""
 
 
 @dataclass
 class Opened:
-    """A plugin with a configuration. Each call opens it anew, and checks what it gives as the SDK does."""
+    """A plugin with a configuration. Each call opens it anew, and checks what it gives as a component does."""
 
     plugin: type[Connector] | type[Scanner] | type[Model]
     config: dict[str, Any]
@@ -177,14 +241,15 @@ class Opened:
         kept = [one for one in filters if source.filter_support(name, one) != "no"]
         rows = source.scan(name, Scan(wanted, kept, limit, "test"))
         answer = Answer([own[column] for column in wanted], rows)
-        return [dict(zip(wanted, row)) for row in _read(answer)]
+        names = [well_formed(column) for column in wanted]
+        return [dict(zip(names, row)) for row in _read(answer)]
 
     def query(self, text: str) -> Rows:
         """The columns and rows of a statement."""
         connection = self.plugin(self.config)
         assert isinstance(connection, Connector), "only a connector is queried"
         columns, rows = connection.query(Statement(text, "test", 60_000, 16 << 20))
-        return Rows([column.name for column in columns], _read(Answer(columns, rows)))
+        return Rows([well_formed(column.name) for column in columns], _read(Answer(columns, rows)))
 
     def complete(self, request: str | Request) -> Said:
         """The whole answer to a question or a request."""
@@ -193,20 +258,37 @@ class Opened:
         if isinstance(request, str):
             request = Request(messages=[Message("user", [Text(request)])])
         said = Said()
-        for event in model.complete(request):
-            if event is None:
-                continue
-            told: Mapping[str, Any] = event
-            said.text += told.get("text", "")
-            said.tool_calls += [told["tool_call"]] if "tool_call" in told else []
-            said.usage = {**told["usage"]} if "usage" in told else said.usage
-            said.stop = told.get("stop", said.stop)
+        events = Events(model.complete(request))
+        while (given := events.next()) is not None:
+            for told in given:
+                said.events.append(cast(Event, told))
+                said.text += told.get("text", "")
+                said.tool_calls += [told["tool_call"]] if "tool_call" in told else []
+                said.usage = told.get("usage", said.usage)
+                said.stop = told.get("stop", said.stop)
+        events.check_end()
         return said
 
 
 def open_plugin(plugin: type[Connector] | type[Scanner] | type[Model], config: dict[str, Any]) -> Opened:
-    """A plugin as the host opens it."""
+    """A plugin as the host opens it: what `config` leaves out has the default of `connection_data` in manifest.json,
+    which is beside the file of the plugin.
+    """
+    config = copy.deepcopy(config)
+    file = getattr(sys.modules.get(plugin.__module__), "__file__", None) or "plugin.py"
+    manifest = Path(file).with_name("manifest.json")
+    if manifest.is_file():
+        _fill(json.loads(manifest.read_text(encoding="utf-8")).get("connection_data"), config)
     return Opened(plugin, config)
+
+
+def _fill(schema: Any, data: dict[str, Any]) -> None:
+    """Defaults, as the host fills them in: also in objects that are given."""
+    for name, about in (schema or {}).get("properties", {}).items():
+        if isinstance(data.get(name), dict):
+            _fill(about, data[name])
+        elif name not in data and "default" in about:
+            data[name] = copy.deepcopy(about["default"])
 
 
 _SHOWN: dict[str, Callable[[Any], Any]] = {
@@ -265,18 +347,34 @@ _UNWRITTEN = {
 }  # fmt: skip
 
 
+_Headers = Mapping[str, str] | Callable[[Sent], Mapping[str, str]]
+
 # What this process has recorded, by file: several tests of it may write into one.
 _recorded: dict[Path, list[dict[str, Any]]] = {}
 
 
-def _recorder(path: Path, extra: Mapping[str, str], servers: Mapping[str, str], masks: list[str]) -> Answers:
+def _recorder(path: Path, extra: _Headers, servers: Mapping[str, str], masks: list[str]) -> Answers:
     fixtures = _recorded.setdefault(path.resolve(), [])
+    trusted = {_origin(real) for real in servers.values()}
+
+    def own(text: str) -> str:
+        for url, real in servers.items():
+            text = text.replace(real, url)
+        return text
 
     def answer(request: Sent) -> Response:
         url = request.url
-        for own, real in servers.items():
-            url = url.replace(own, real)
-        response = _fetched(url, request, extra)
+        for own_url, real in servers.items():
+            url = url.replace(own_url, real)
+        if not trusted:
+            trusted.add(_origin(url))
+        added: Mapping[str, str] = {}
+        if _origin(url) in trusted:
+            added = extra(request) if callable(extra) else extra
+        response = _fetched(url, request, added)
+        response.headers = [(name, own(value)) for name, value in response.headers]
+        text = _written(response.body)
+        response.body = own(text) if isinstance(text, str) else response.body
         # The server's clock matters beside a date to come back at, and makes two recordings differ.
         is_later = any(name == "retry-after" for name, _ in response.headers)
         told = [one for one in response.headers if one[0] not in _UNWRITTEN and (is_later or one[0] != "date")]
@@ -291,6 +389,11 @@ def _recorder(path: Path, extra: Mapping[str, str], servers: Mapping[str, str], 
         return response
 
     return answer
+
+
+def _origin(url: str) -> str:
+    parts = urllib.parse.urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}".lower()
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -323,14 +426,15 @@ def _asked(request: Sent, masks: list[str]) -> dict[str, Any]:
     return {**asked, "body": body} if body else asked
 
 
-def _written(body: str | bytes) -> str | dict[str, str]:
+def _written(body: Body) -> str | dict[str, str]:
     """Text where the bytes are text."""
     if isinstance(body, str):
         return body
+    whole = body if isinstance(body, bytes) else b"".join(_pieces(body))
     try:
-        return body.decode()
+        return whole.decode()
     except UnicodeDecodeError:
-        return {"base64": base64.b64encode(body).decode()}
+        return {"base64": base64.b64encode(whole).decode()}
 
 
 def _masked(text: str, masks: list[str]) -> str:

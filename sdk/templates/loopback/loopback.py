@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socketserver
 import subprocess
 import sys
@@ -56,10 +57,10 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
 
-    def piece(self, text):
-        """A piece of the answer."""
-        text = text.encode()
-        self.wfile.write(b"%x\r\n%s\r\n" % (len(text), text))
+    def piece(self, piece):
+        """A piece of the answer: a text, or bytes."""
+        piece = piece.encode() if isinstance(piece, str) else piece
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
 
     def end(self):
         """The answer is whole."""
@@ -93,4 +94,7 @@ def serve(handler, words):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     for word, value in words(port).items():
         command = [argument.replace(word, value) for argument in command]
-    return subprocess.run(command, check=False).returncode
+    with subprocess.Popen(command) as child:
+        # Whoever ends this program means the command too.
+        signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+        return child.wait()

@@ -3,9 +3,15 @@
 set -eu
 cd "$(dirname "$0")"
 python="${PYTHON:-.venv/bin/python}"
+install() {
+    "$python" -m pip install --quiet --requirement requirements.txt
+    touch .venv/installed
+}
 if [ ! -x "$python" ]; then
     python3 -m venv .venv
-    "$python" -m pip install --quiet --requirement requirements.txt
+    install
+elif [ -z "${PYTHON:-}" ] && [ -e .venv/installed ] && [ requirements.txt -nt .venv/installed ]; then
+    install
 fi
 "$python" mindhost/build.py component.wasm
 "${MINDHOST:-mindhost}" plugin pack component.wasm --manifest manifest.json --output {{name}}.wasm

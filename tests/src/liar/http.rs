@@ -54,6 +54,15 @@ pub struct HeardRequest {
     pub path: String,
     /// The text of its header `Authorization`.
     pub authorization: Option<String>,
+    /// Its other headers, for [`HeardRequest::header`].
+    headers: HeaderMap,
+}
+
+impl HeardRequest {
+    /// The text of a header, if it has that one.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
 }
 
 type Script = dyn Fn(&str) -> Option<Lie> + Send + Sync;
@@ -163,6 +172,7 @@ async fn answer(
             method: method.to_string(),
             path: uri.to_string(),
             authorization: authorization.map(str::to_owned),
+            headers: headers.clone(),
         });
     let lie = match method {
         Method::POST => script(&body),

@@ -268,7 +268,7 @@ async fn every_operation_of_the_document_has_a_case() {
 #[tokio::test]
 async fn no_route_answers_without_a_valid_key() {
     let setup = Setup::start().await;
-    let ends = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(2);
+    let ends = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(6);
     let ended = json!({"name": "old", "role": "operator", "expires_at": ends});
     let ended = setup.key(ended).await;
     eventually(async || jiff::Timestamp::now(), |now| *now > ends).await;

@@ -142,9 +142,9 @@ async fn what_a_client_with_the_handshake_gives_up_ends_and_what_another_waits_f
     mind.provider("scripted").create().await;
 
     // Both count their requests alike and have one key.
-    let mut patient = client_that_waits(&host, "60");
+    let mut patient = client_that_waits(&host, "300");
     model.wait_for_requests(1).await;
-    let mut hasty = client_that_waits(&host, "2");
+    let mut hasty = client_that_waits(&host, "15");
     model.wait_for_abandoned(1).await;
     assert_eq!(first_line(&mut hasty).await, "gave up\n");
     gate.open();

@@ -17,7 +17,7 @@ mod under_load;
 mod usage;
 mod watch;
 
-use mindhost_tests::{Host, Value, Version, build, json, served_by};
+use mindhost_tests::{Builder, Host, Value, Version, build, json, served_by};
 
 use crate::stores;
 
@@ -27,9 +27,15 @@ async fn host() -> Host {
     host.start().await
 }
 
+/// On a busy machine what follows an activation outlasts the usual probation.
+fn on_long_probation(host: Builder) -> Builder {
+    host.plugin(build::guest("memory"))
+        .env("MINDHOST_ROLLOUTS__PROBATION", "10m")
+}
+
 #[tokio::test]
 async fn a_version_is_inspected_installed_activated_rolled_back_and_removed() {
-    for host in stores::both_with(|host| host.plugin(build::guest("memory"))).await {
+    for host in stores::both_with(on_long_probation).await {
         let mind = host.memory("numbers", 3).await;
         let (old, new) = (Version::of("0.1.0"), Version::of("0.1.1"));
         let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);

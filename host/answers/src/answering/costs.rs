@@ -27,9 +27,15 @@ pub struct Attempt {
 impl AnswerCosts {
     /// Adds the tokens of a turn.
     pub fn add(&self, usage: Usage) {
-        let mut all = lock(&self.usage);
-        all.input_tokens = all.input_tokens.saturating_add(usage.input_tokens);
-        all.output_tokens = all.output_tokens.saturating_add(usage.output_tokens);
+        let all = &mut *lock(&self.usage);
+        for (sum, more) in [
+            (&mut all.input_tokens, usage.input_tokens),
+            (&mut all.cached_tokens, usage.cached_tokens),
+            (&mut all.output_tokens, usage.output_tokens),
+            (&mut all.reasoning_tokens, usage.reasoning_tokens),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
     }
 
     /// The tokens of all turns.

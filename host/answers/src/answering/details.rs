@@ -24,6 +24,9 @@ pub struct AnswerDetails {
 /// Why an answer failed, as it was told the caller.
 #[derive(Clone, Debug, Deserialize)]
 pub struct StoredError {
+    /// Id of the request that asked, which is stored with its settings.
+    #[serde(skip)]
+    pub request_id: Option<Arc<str>>,
     /// The code of the error.
     pub code: String,
     /// Its message.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{
     Ask, Inner, Input, history,
-    record::{Limits, ResponseRecord, ResponseStatus, Usage},
+    record::{Limits, ResponseRecord, ResponseStatus, Settings, Usage},
 };
 use crate::conversations::{self, Author, Conversation, Message, Window};
 use mindhost_base::{
@@ -74,7 +74,10 @@ impl AnswerRequest {
                 max_output_tokens: ask.max_output_tokens,
                 max_inline_rows: ask.query.as_ref().map(|query| query.max_inline_rows),
             },
-            settings: ask.settings.clone(),
+            settings: Settings {
+                request_id: caller.request_id.clone(),
+                ..ask.settings.clone()
+            },
             ending: None,
             created_at: Timestamp::now(),
             completed_at: None,

@@ -139,8 +139,14 @@ impl Truncation {
 pub struct Usage {
     /// What the model read, over all turns: each turn reads the dialogue again.
     pub input_tokens: u64,
+    /// Of them, what the vendor had in its cache.
+    #[serde(default)]
+    pub cached_tokens: u64,
     /// What the model wrote, over all turns, with its tool calls.
     pub output_tokens: u64,
+    /// Of them, what the model thought and did not say.
+    #[serde(default)]
+    pub reasoning_tokens: u64,
 }
 
 /// Limits that the caller set for this response.
@@ -163,7 +169,7 @@ impl Limits {
     }
 }
 
-/// Other settings of the caller, returned as they were sent.
+/// Other settings of the caller, returned as they were sent, and the id of the request that sent them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
@@ -196,6 +202,10 @@ pub struct Settings {
     pub prompt_cache_key: Option<String>,
     /// What to do with a dialogue that is too long.
     pub truncation: Truncation,
+    /// Id of the request that asked, under which the log has it. Kept from the start, so that also a response whose
+    /// host died has it. `None` of one that no request made, or a version that did not keep it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<Arc<str>>,
 }
 
 /// One response, as it is stored and as `GET /responses/{id}` gives it.

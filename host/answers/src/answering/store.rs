@@ -15,8 +15,8 @@ use sqlx::{
 use uuid::Uuid;
 
 use super::{
-    details::{AnswerDetails, StoredFacts},
-    record::{EarlyEnd, Limits, ResponseRecord, ResponseStatus},
+    details::{AnswerDetails, StoredError, StoredFacts},
+    record::{EarlyEnd, Limits, ResponseRecord, ResponseStatus, Settings},
     step::Step,
 };
 use crate::jobs::Job;
@@ -176,7 +176,7 @@ pub async fn details(store: &Store, ids: &[Uuid]) -> Result<HashMap<Uuid, Answer
     let mut found = HashMap::with_capacity(ids.len());
     for ids in ids.chunks(CHUNK) {
         let sql = format!(
-            "SELECT id, error, output, is_cut, steps FROM responses WHERE id IN ({})",
+            "SELECT id, error, output, settings, is_cut, steps FROM responses WHERE id IN ({})",
             placeholders(1, ids.len())
         );
         let mut query = sqlx::query(AssertSqlSafe(sql));
@@ -186,10 +186,9 @@ pub async fn details(store: &Store, ids: &[Uuid]) -> Result<HashMap<Uuid, Answer
         for row in query.fetch_all(store.pool()).await? {
             let id: String = row.try_get("id")?;
             let output: Vec<StoredFacts> = store::json(row.try_get("output")?)?;
-            let error: Option<String> = row.try_get("error")?;
             let details = AnswerDetails {
                 steps: steps(&row)?,
-                error: error.map(|text| store::json(&text)).transpose()?,
+                error: error_of(&row)?,
                 ending: EarlyEnd::of_number(row.try_get("is_cut")?),
                 facts: output.into_iter().next().unwrap_or_default(),
             };
@@ -197,6 +196,17 @@ pub async fn details(store: &Store, ids: &[Uuid]) -> Result<HashMap<Uuid, Answer
         }
     }
     Ok(found)
+}
+
+fn error_of(row: &AnyRow) -> Result<Option<StoredError>> {
+    let Some(error) = row.try_get::<Option<String>, _>("error")? else {
+        return Ok(None);
+    };
+    let settings: Settings = store::json(row.try_get("settings")?)?;
+    Ok(Some(StoredError {
+        request_id: settings.request_id,
+        ..store::json(&error)?
+    }))
 }
 
 fn steps(row: &AnyRow) -> Result<Vec<Arc<Step>>> {
@@ -405,24 +415,31 @@ mod tests {
             .unwrap()
     }
 
-    #[tokio::test]
-    async fn abandoned_response_counts_until_deleted() {
-        let (_dir, store, workspace) = temporary().await;
+    /// A response that another host makes, and the key that asked for it.
+    async fn of_another_host(store: &Store, workspace: &str) -> (Uuid, Arc<str>) {
         let keys = SecretKeys::single(SecretKey::new([7; 32]));
-        let auth = Auth::new(store.clone(), keys, Some(KEY), &workspace);
+        let auth = Auth::new(store.clone(), keys, Some(KEY), workspace);
         let caller = auth.await.unwrap().authenticate(KEY).await.unwrap();
         let id = Uuid::now_v7();
         let begun = sqlx::query(
             "INSERT INTO responses (id, workspace_id, key_id, mind_id, mind_name, status, output, usage, metadata, \
              background, limits, settings, is_cut, host_id, heartbeat_at, created_at) \
-             VALUES ($1, $2, $3, 'mind', 'mind', 'in_progress', '[]', '{}', '{}', 0, '{}', '{}', 0, 'dead', 0, 0)",
+             VALUES ($1, $2, $3, 'mind', 'mind', 'in_progress', '[]', '{}', '{}', 0, '{}', \
+             '{\"request_id\": \"first\"}', 0, 'dead', 0, 0)",
         );
-        let begun = begun.bind(id.to_string()).bind(&*workspace);
+        let begun = begun.bind(id.to_string()).bind(workspace);
         store.record(begun.bind(&*caller.key_id)).await.unwrap();
+        (id, caller.key_id)
+    }
+
+    #[tokio::test]
+    async fn abandoned_response_counts_until_deleted() {
+        let (_dir, store, workspace) = temporary().await;
+        let (id, key) = of_another_host(&store, &workspace).await;
         // This response, and another row of the key.
         let own = i64::try_from(ROW_BYTES + "[]{}".len()).unwrap();
         let mut tx = store.begin_records().await.unwrap();
-        store::count(&mut tx, &workspace, &caller.key_id, own + 1000)
+        store::count(&mut tx, &workspace, &key, own + 1000)
             .await
             .unwrap();
         tx.commit().await.unwrap();
@@ -433,5 +450,22 @@ mod tests {
         assert_eq!(stored(&store).await, own + 1000 + 10);
         delete(&store, id).await.unwrap();
         assert_eq!(stored(&store).await, 1000);
+    }
+
+    #[tokio::test]
+    async fn abandoned_response_keeps_the_id_of_its_request() {
+        let (_dir, store, workspace) = temporary().await;
+        let (id, _key) = of_another_host(&store, &workspace).await;
+        let now = store::now();
+        let error = r#"{"code": "internal_error", "message": "it stopped"}"#;
+        fail_abandoned(&store, "alive", now, now, error)
+            .await
+            .unwrap();
+        let known = details(&store, &[id]).await.unwrap().remove(&id).unwrap();
+        let error = known.error.unwrap();
+        assert_eq!(
+            (&*error.message, error.request_id.as_deref()),
+            ("it stopped", Some("first"))
+        );
     }
 }

@@ -79,6 +79,7 @@ impl Drop for TokenCount<'_> {
         self.count(Usage {
             input_tokens,
             output_tokens: self.counted.output_tokens.max(estimated.output_tokens),
+            ..self.counted
         });
     }
 }
@@ -99,5 +100,6 @@ fn estimate(messages: &[ModelMessage], written: usize) -> Usage {
     Usage {
         input_tokens: (read / 4) as u64,
         output_tokens: written.div_ceil(4) as u64,
+        ..Usage::default()
     }
 }

@@ -422,6 +422,8 @@ fn usage(counts: &[(String, u64)]) -> Usage {
     };
     Usage {
         input_tokens: of("input"),
+        cached_tokens: of("cached-input"),
         output_tokens: of("output"),
+        reasoning_tokens: of("reasoning"),
     }
 }

@@ -8,8 +8,8 @@ use mindhost_base::error::{Code, Error, Kind, Result};
 use mindhost_plugin_api::{Call, Connection, Dialect, Statement};
 use mindhost_sql::json::{self, Rows};
 
-/// Rows of a plan; each engine gives one.
-const MAX_ROWS: u32 = 16;
+/// Rows of an EXPLAIN: one plan, or each table that ClickHouse reads.
+const MAX_ROWS: u32 = 100;
 /// Depth of a plan of MySQL or MariaDB in which its cost is looked for.
 const MAX_DEPTH: usize = 6;
 
@@ -31,19 +31,21 @@ impl Results {
             return Ok(());
         };
         let datasource = accepted.access.scope.datasources.get(index);
-        let explain = match datasource.map(|datasource| datasource.dialect) {
-            Some(Dialect::Postgresql) => "EXPLAIN (FORMAT JSON)",
-            Some(Dialect::Mysql) => "EXPLAIN FORMAT=JSON",
-            _ => return Ok(()),
-        };
+        let (explain, cost): (_, fn(&Value) -> Option<f64>) =
+            match datasource.map(|one| one.dialect) {
+                Some(Dialect::Postgresql) => ("EXPLAIN (FORMAT JSON)", cost_of_plan),
+                Some(Dialect::Mysql) => ("EXPLAIN FORMAT=JSON", cost_of_plan),
+                Some(Dialect::Clickhouse) => ("EXPLAIN ESTIMATE", rows_to_read),
+                _ => return Ok(()),
+            };
         let Some(source) = accepted.access.source(index) else {
             return Ok(());
         };
         let call = call.within(self.statement_timeout(accepted));
         let mut connection = self.connect(source, &call).await?;
         let text = format!("{explain} {}", guarded.text());
-        let cost = match plan(&mut *connection, text, &call).await {
-            Ok(plan) => cost(&plan),
+        let cost = match explained(&mut *connection, text, &call).await {
+            Ok(rows) => cost(&rows),
             Err(error)
                 if matches!(
                     error.kind(),
@@ -79,8 +81,8 @@ fn too_high(cost: Option<f64>, max_cost: f64) -> Error {
     )
 }
 
-/// Runs an EXPLAIN statement, and parses its first cell as JSON.
-async fn plan(connection: &mut dyn Connection, text: String, call: &Call) -> Result<Value> {
+/// The rows of an EXPLAIN statement.
+async fn explained(connection: &mut dyn Connection, text: String, call: &Call) -> Result<Value> {
     let statement = Statement {
         text,
         id: Uuid::now_v7().to_string(),
@@ -91,11 +93,24 @@ async fn plan(connection: &mut dyn Connection, text: String, call: &Call) -> Res
     connection.close(call).await?;
     let batches = read?.into_iter().collect::<Vec<_>>();
     let rows = serde_json::to_string(&Rows::new(columns, batches)).map_err(Error::internal)?;
-    let rows = json::values(&rows).map_err(Error::internal)?;
-    Ok(match &rows[0][0] {
-        Value::String(text) => serde_json::from_str(text).unwrap_or_default(),
-        plan => plan.clone(),
-    })
+    json::values(&rows).map_err(Error::internal)
+}
+
+/// The cost in the first cell, which is a plan as JSON: of PostgreSQL, MySQL or MariaDB.
+fn cost_of_plan(rows: &Value) -> Option<f64> {
+    match &rows[0][0] {
+        Value::String(text) => cost(&serde_json::from_str(text).unwrap_or_default()),
+        plan => cost(plan),
+    }
+}
+
+/// The rows that ClickHouse reads of all tables: database, table, parts, rows and marks of each. It gives none for
+/// tables that are not of the MergeTree family.
+fn rows_to_read(rows: &Value) -> Option<f64> {
+    let tables = rows.as_array().into_iter().flatten();
+    tables
+        .filter_map(|table| number(&table[3]))
+        .reduce(|all, one| all + one)
 }
 
 /// The cost of a whole plan: of PostgreSQL, MySQL or MariaDB.
@@ -150,6 +165,14 @@ mod tests {
             assert_eq!(cost(&plan), Some(expected), "{plan}");
         }
         assert_eq!(cost(&json!({"query_block": {"select_id": 1}})), None);
+        let clickhouse = json!([
+            ["default", "a", "1", "5000", "1"],
+            ["default", "b", 2, 70, 3]
+        ]);
+        assert_eq!(rows_to_read(&clickhouse), Some(5_070.0));
+        assert_eq!(rows_to_read(&json!([])), None);
+        let text = json!([[r#"[{"Plan": {"Total Cost": 12.5}}]"#]]);
+        assert_eq!(cost_of_plan(&text), Some(12.5));
         assert_eq!(cost(&Value::Null), None);
     }
 }

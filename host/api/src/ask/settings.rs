@@ -35,6 +35,8 @@ impl CreateResponse {
             service_tier: self.service_tier.map(|tier| tier.name().to_owned()),
             safety_identifier: identifier("safety_identifier", self.safety_identifier.as_deref())?,
             prompt_cache_key: identifier("prompt_cache_key", self.prompt_cache_key.as_deref())?,
+            // It comes with the caller.
+            request_id: None,
         })
     }
 }

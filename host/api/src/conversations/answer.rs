@@ -7,7 +7,12 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use mindhost_answers::{
-    answering::{Answering, details::AnswerDetails, record::EarlyEnd, step::Step},
+    answering::{
+        Answering,
+        details::{AnswerDetails, StoredError},
+        record::EarlyEnd,
+        step::Step,
+    },
     conversations::{Author, Message, SqlOrigin},
     feedback::{FeedbackBox, Rated, Rating},
 };
@@ -52,12 +57,25 @@ pub(super) struct AnswerBody {
 
 /// Why an answer is not whole.
 #[derive(Debug, Serialize, ToSchema)]
-struct AnswerFailure {
+pub(super) struct AnswerFailure {
     /// As in errors.
     #[schema(example = "cancelled")]
     code: String,
     /// For people.
     message: String,
+    /// The `X-Request-ID` of the request that asked, under which the server's log has it. Null where it was not kept.
+    #[schema(required = true, value_type = Option<String>)]
+    request_id: Option<Arc<str>>,
+}
+
+impl From<StoredError> for AnswerFailure {
+    fn from(error: StoredError) -> Self {
+        Self {
+            code: error.code,
+            message: error.message,
+            request_id: error.request_id,
+        }
+    }
 }
 
 /// How the key that asked rated its answer.
@@ -91,24 +109,42 @@ pub(super) fn response_with(message: &Message) -> Option<Uuid> {
     }
 }
 
-/// What is known of the answers among these messages, by message.
+/// What is known of the responses of messages, by message.
+#[derive(Default)]
+pub(super) struct Known {
+    pub answers: HashMap<Uuid, AnswerBody>,
+    /// Why the response to a question failed, or was cancelled.
+    pub failures: HashMap<Uuid, AnswerFailure>,
+}
+
+/// What is known of the responses of these messages.
 pub(super) async fn of(
     messages: &[Message],
     answering: &Answering,
     feedback: &FeedbackBox,
-) -> Result<HashMap<Uuid, AnswerBody>> {
-    let answers = messages
+) -> Result<Known> {
+    let with = messages
         .iter()
-        .filter_map(|message| Some((message.id, response_of(message)?)));
-    let answers: Vec<(Uuid, Uuid)> = answers.collect();
-    let responses: Vec<Uuid> = answers.iter().map(|(_, response)| *response).collect();
-    let mut details = answering.details(&responses).await?;
+        .filter_map(|message| Some((message, response_with(message)?)));
+    let with: Vec<(&Message, Uuid)> = with.collect();
+    let mut responses: Vec<Uuid> = with.iter().map(|(_, response)| *response).collect();
+    responses.sort_unstable();
+    responses.dedup();
+    let details = answering.details(&responses).await?;
     let mut ratings = feedback.ratings(&responses).await?;
-    let bodies = answers.into_iter().filter_map(|(message, response)| {
-        let details = details.remove(&response)?;
-        Some((message, body(details, ratings.remove(&response))))
-    });
-    Ok(bodies.collect())
+    let mut known = Known::default();
+    for (message, response) in with {
+        let Some(details) = details.get(&response) else {
+            continue;
+        };
+        if message.author != Author::User {
+            let body = body(details.clone(), ratings.remove(&response));
+            known.answers.insert(message.id, body);
+        } else if let Some(error) = &details.error {
+            known.failures.insert(message.id, error.clone().into());
+        }
+    }
+    Ok(known)
 }
 
 fn body(details: AnswerDetails, rated: Option<Rated>) -> AnswerBody {
@@ -122,10 +158,7 @@ fn body(details: AnswerDetails, rated: Option<Rated>) -> AnswerBody {
         follow_up_questions: facts.follow_up_questions,
         unverified_numbers: facts.unverified_numbers,
         ending: details.ending.map(EarlyEnd::as_str),
-        error: details.error.map(|error| AnswerFailure {
-            code: error.code,
-            message: error.message,
-        }),
+        error: details.error.map(Into::into),
         feedback: rated.map(|rated| AnswerRating {
             rating: rated.rating,
             comment: rated.comment,

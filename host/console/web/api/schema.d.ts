@@ -1102,6 +1102,7 @@ export interface components {
         AnswerFailure: {
             code: string;
             message: string;
+            request_id: string | null;
         };
         AnswerFormat: {
             type?: string | null;
@@ -1577,6 +1578,7 @@ export interface components {
             /** Format: uuid */
             response_id?: string | null;
             answer?: components["schemas"]["AnswerDetails"] | null;
+            failure?: components["schemas"]["AnswerFailure"] | null;
         };
         ItemReference: {
             type: string;
@@ -2065,6 +2067,7 @@ export interface components {
                 /** Format: uuid */
                 response_id?: string | null;
                 answer?: components["schemas"]["AnswerDetails"] | null;
+                failure?: components["schemas"]["AnswerFailure"] | null;
             }[];
             first_id: string | null;
             last_id: string | null;
@@ -2346,6 +2349,7 @@ export interface components {
         ResponseError: {
             code: string;
             message: string;
+            request_id: string | null;
         };
         /** @enum {string} */
         ResponseStatus: "created" | "in_progress" | "completed" | "failed" | "cancelled";
@@ -5164,6 +5168,9 @@ export interface operations {
                      *           "follow_up_questions": [
                      *             "How many orders are there for each status?"
                      *           ],
+                     *           "unverified_numbers": [
+                     *             "6"
+                     *           ],
                      *           "ending": "cannot_answer"
                      *         }
                      *       ],
@@ -5284,6 +5291,9 @@ export interface operations {
                      *           ],
                      *           "follow_up_questions": [
                      *             "How many orders are there for each status?"
+                     *           ],
+                     *           "unverified_numbers": [
+                     *             "6"
                      *           ],
                      *           "ending": "cannot_answer"
                      *         }
@@ -5429,6 +5439,9 @@ export interface operations {
                      *           ],
                      *           "follow_up_questions": [
                      *             "How many orders are there for each status?"
+                     *           ],
+                     *           "unverified_numbers": [
+                     *             "6"
                      *           ],
                      *           "ending": "cannot_answer"
                      *         }

@@ -1,4 +1,5 @@
-// What stands below an answer's text: how it ended if not by itself, what it assumed, and what can be asked next.
+// What stands below an answer's text: how it ended if not by itself, which of its numbers are not in the rows, what it
+// assumed, and what can be asked next.
 import { Untrusted } from "../ui/text";
 import type { Turn } from "./turns";
 
@@ -17,6 +18,7 @@ export function Basis({ turn }: { turn: Turn }) {
     <>
       {ending && <p class="muted" role="note">{ending}</p>}
       {turn.truncated && <p class="muted" role="note">The model got only some of the rows. All of them are below.</p>}
+      {turn.unverified.length > 0 && <Unverified numbers={turn.unverified} />}
       {turn.assumptions.length > 0 && (
         <section class="assumptions" aria-label="Assumed">
           <p class="muted">Assumed</p>
@@ -24,6 +26,17 @@ export function Basis({ turn }: { turn: Turn }) {
         </section>
       )}
     </>
+  );
+}
+
+function Unverified({ numbers }: { numbers: string[] }) {
+  const [one, rest] = numbers.length === 1 ? ["This number is", "it"] : ["These numbers are", "them"];
+  return (
+    <p class="notice unverified" role="note">
+      {one} not in the rows, and cannot be worked out from them:{" "}
+      {numbers.map((number, index) => <>{index > 0 && ", "}<strong><Untrusted text={number} /></strong></>)}
+      . Check {rest} before you use {rest}.
+    </p>
   );
 }
 

@@ -1,6 +1,6 @@
 // One conversation as it is shown: its stored messages, and the answer that is being made.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api, isAbort, mayPass, send, take, toError, type ApiError, type Schemas } from "../lib/api";
+import { api, brokenOff, isAbort, mayPass, requestIdOf, send, take, toError, type ApiError, type Schemas } from "../lib/api";
 import { events } from "../lib/events";
 import { later } from "../lib/later";
 import { go, href } from "../lib/router";
@@ -72,7 +72,7 @@ export function useConversation(id: string | null, began: () => void) {
       // Between the two requests the answer may have been stored.
       if (last.output.length > 0 && !isMade(last)) return setTurns(await load(id, abort.signal));
       const isBroken = last.error !== null || last.status === "cancelled";
-      if (!isMade(last)) return setTurns(isBroken ? [...turns, ended(fresh("assistant", ""), last, null)] : turns);
+      if (!isMade(last)) return setTurns(isBroken ? [...turns, ended(fresh("assistant", ""), last)] : turns);
       response.current = last.id;
       setTurns([...turns, { ...fresh("assistant", ""), isElsewhere: true }]);
       lookAgain();
@@ -125,11 +125,11 @@ export function useConversation(id: string | null, began: () => void) {
       const body = question.sql === undefined ? { ...wanted, input: question.text } : { ...wanted, tools: [tool] };
       const headers = { "Content-Type": "application/json" };
       const answer = await send("/api/v1/responses", { method: "POST", headers, body: JSON.stringify(body), signal: abort.signal });
-      for await (const event of events(answer.body!)) {
+      for await (const event of events(answer)) {
         if (event.type === "response.created" && isShown()) response.current = (event["response"] as Schemas["Response"]).id;
-        update((turn) => changed(turn, event, answer.headers.get("x-request-id")));
+        update((turn) => changed(turn, event, requestIdOf(answer)));
       }
-      update((turn) => (turn.state === "running" ? { ...turn, state: "stopped" } : turn));
+      update((turn) => (turn.state === "running" ? { ...turn, state: "failed", error: brokenOff(answer) } : turn));
     } catch (thrown) {
       if (isAbort(thrown)) update((turn) => ({ ...turn, state: "stopped" }));
       else update((turn) => ({ ...turn, state: "failed", error: toError(thrown) }));

@@ -1,7 +1,7 @@
 // The export of a result as CSV, with its progress.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { mayLose } from "../lib/leaving";
-import { isAbort, send, toError, type ApiError } from "../lib/api";
+import { isAbort, pieces, send, toError, type ApiError } from "../lib/api";
 import { save } from "../lib/save";
 
 const NEWLINE = 10;
@@ -22,12 +22,10 @@ export function useExport(conversation: string, message: string, total: number) 
     const response = await send(`/api/v1/conversations/${conversation}/items/${message}/export`, { signal });
     const parts: BlobPart[] = [];
     let [size, lines] = [0, 0];
-    for (const reader = response.body!.getReader(); ; ) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      parts.push(value);
-      size += value.length;
-      for (const byte of value) if (byte === NEWLINE) lines++;
+    for await (const piece of pieces(response)) {
+      parts.push(piece);
+      size += piece.length;
+      for (const byte of piece) if (byte === NEWLINE) lines++;
       setReceived(size);
       // A value may hold line breaks, so this is a guess, and never says that all is there.
       setShare(Math.min(lines / (total + 1), 0.99));

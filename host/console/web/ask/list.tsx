@@ -119,7 +119,10 @@ function useTitles(all: Conversation[]): Map<string, string> {
         const query = { limit: 1, order: "asc" as const };
         try {
           const page = await take(api.GET("/api/v1/conversations/{id}/items", { params: { path: { id }, query }, signal: abort.signal }));
-          const first = page.data[0]?.content[0]?.text || page.data[0]?.sql || "Empty conversation";
+          const item = page.data[0];
+          // Of a statement that a caller sent there is the answer alone, which does not say what was asked.
+          const said = item?.role === "user" ? item.content[0]?.text : item?.sql;
+          const first = said || item?.content[0]?.text || item?.sql || "Empty conversation";
           firsts.set(id, first.slice(0, 200));
         } catch (thrown) {
           if (isAbort(thrown)) return;

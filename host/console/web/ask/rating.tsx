@@ -2,6 +2,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { api, take, type Schemas } from "../lib/api";
 import { useAction } from "../lib/load";
+import { useOpener } from "../lib/opener";
 import { Failure } from "../ui/failure";
 import { SqlEditor, type CatalogOf } from "../ui/sql";
 import { datasourceName } from "./suggestions";
@@ -33,6 +34,7 @@ export function Rating({ response, before, sql, mind }: Props) {
   const [isNew, setNew] = useState(false);
   const [open, setOpen] = useState<"comment" | "sql" | null>(null);
   const { busy, error, run } = useAction();
+  const [ofComment, ofSql] = [useOpener(open === "comment"), useOpener(open === "sql")];
   // The API replaces all of a rating, so what it has already is sent back.
   const send = (changes: Partial<Given> & { rating: Schemas["Rating"] }) => run(async () => {
     const body = { comment: given?.comment ?? null, corrected_sql: given?.corrected_sql ?? null, ...changes };
@@ -54,8 +56,8 @@ export function Rating({ response, before, sql, mind }: Props) {
       ))}
       {given && open === null && (
         <>
-          <button type="button" class="small" onClick={() => setOpen("comment")}>{given.comment ? "Change the comment" : "Add a comment"}</button>
-          {mayCorrect && <button type="button" class="small" onClick={() => setOpen("sql")}>{given.corrected_sql ? "Change the right SQL" : "Give the right SQL"}</button>}
+          <button ref={ofComment} type="button" class="small" onClick={() => setOpen("comment")}>{given.comment ? "Change the comment" : "Add a comment"}</button>
+          {mayCorrect && <button ref={ofSql} type="button" class="small" onClick={() => setOpen("sql")}>{given.corrected_sql ? "Change the right SQL" : "Give the right SQL"}</button>}
         </>
       )}
       {given && open === "comment" && <Comment text={given.comment ?? ""} busy={busy} close={() => setOpen(null)} send={(comment) => void send({ rating: given.rating, comment })} />}

@@ -51,7 +51,7 @@ function Views({ conversation, message, chart: known }: Omit<Props, "open">) {
   }, [rows]);
   useEffect(() => () => rows.close(), [rows]);
 
-  if (rows.total === null && rows.error) return <Failure error={rows.error} retry={() => { rows.retry(); redraw(); }} />;
+  if (rows.total === null && rows.error) return <Failure error={rows.error} retry={() => rows.retry()} />;
   if (chart === undefined) return <p class="muted" role="status">Loading the rows …</p>;
   return (
     <div class="stack tight">
@@ -124,7 +124,11 @@ function Table({ rows, conversation, message }: { rows: Rows; version: number; c
       <Foot conversation={conversation} message={message} total={total} stable={rows.isStable} />
       {opened !== null && (
         <Dialog title={`Row ${number(opened + 1)}`} close={() => setOpened(null)}>
-          <RowInFull columns={rows.columns} values={rows.row(opened)} />
+          {rows.row(opened) === null && rows.error ? (
+            <Failure error={rows.error} retry={() => rows.retry()} />
+          ) : (
+            <RowInFull columns={rows.columns} values={rows.row(opened)} />
+          )}
         </Dialog>
       )}
     </div>

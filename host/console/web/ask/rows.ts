@@ -56,6 +56,7 @@ export class Rows {
 
   retry(): void {
     this.error = null;
+    this.changed();
     this.#next();
   }
 

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { Schemas } from "../lib/api";
 import { milliseconds, plural, visible } from "../lib/format";
 import { Markdown } from "../lib/markdown";
+import { useOpener } from "../lib/opener";
 import { Link, href } from "../lib/router";
 import { Failure } from "../ui/failure";
 import { SqlEditor, SqlView } from "../ui/sql";
@@ -28,7 +29,7 @@ interface Props {
   ask: ((text: string) => void) | null;
   /** Whether the reader's key asked: others read only. */
   isOwn: boolean;
-  /** Whether this question has no answer: it failed before its first word, or its answer was deleted. */
+  /** Whether this question has no answer: it failed or was stopped before its first word, or its answer was deleted. */
   isUnanswered: boolean;
 }
 
@@ -44,10 +45,15 @@ export class TurnView extends Component<Props> {
       <article id={turn.id ? `message-${turn.id}` : undefined} class={`turn ${turn.role}${marked ? " marked" : ""}`}>
         <h2 class="hidden">{turn.role === "user" ? "You" : "Answer"}</h2>
         {turn.role === "user" ? <p class="said">{visible(turn.text || turn.sql || "")}</p> : <Answer {...props} />}
-        {isUnanswered && <p class="muted" role="note">No answer is stored for this question.</p>}
+        {isUnanswered && <Unanswered turn={turn} />}
       </article>
     );
   }
+}
+
+function Unanswered({ turn }: { turn: Turn }) {
+  if (turn.error) return <Failure error={turn.error} />;
+  return <p class="muted" role="note">{turn.state === "stopped" ? "Stopped." : "No answer is stored for this question."}</p>;
 }
 
 function Answer({ turn, conversation, newest, mind, run, ask, isOwn }: Props) {
@@ -113,6 +119,7 @@ function Steps({ steps, running }: { steps: Step[]; running: boolean }) {
 function Sql({ sql, mind, run }: { sql: string; mind: Schemas["Mind"] | null; run: ((sql: string) => void) | null }) {
   const [edited, setEdited] = useState<string | null>(null);
   const maySql = mind?.parameters.allow_direct_queries === true;
+  const opener = useOpener(edited !== null);
   const submit = () => {
     if (!run || edited === null || edited.trim() === "") return;
     run(edited);
@@ -131,7 +138,7 @@ function Sql({ sql, mind, run }: { sql: string; mind: Schemas["Mind"] | null; ru
       )}
       <div class="row">
         <Copy text={edited ?? sql} />
-        {maySql && edited === null && <button type="button" class="small" onClick={() => setEdited(sql)}>Edit</button>}
+        {maySql && edited === null && <button ref={opener} type="button" class="small" onClick={() => setEdited(sql)}>Edit</button>}
         {edited !== null && (
           <>
             <button type="button" class="small primary" disabled={!run} onClick={submit}>Run</button>

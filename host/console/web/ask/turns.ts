@@ -15,11 +15,14 @@ export interface Turn {
   at: number | null;
   steps: Step[];
   state: "running" | "done" | "stopped" | "failed";
+  /** Of a question: why its answer failed. */
   error: ApiError | null;
   /** Of the answer, to say whether it was right; null of what runs a statement. Of a question, the one that answers it. */
   response: string | null;
   assumptions: string[];
   followUps: string[];
+  /** Numbers of the text that are in nothing that the model has read. */
+  unverified: string[];
   /** Whether the model got fewer rows than there are. */
   truncated: boolean;
   /** Why the answer ended; null if by itself. */
@@ -33,13 +36,16 @@ export interface Turn {
 }
 
 /** Nothing is known of what an answer is based on. */
-const UNKNOWN = { response: null, assumptions: [], followUps: [], truncated: false, ending: null, given: null };
+const UNKNOWN = { response: null, assumptions: [], followUps: [], unverified: [], truncated: false, ending: null, given: null };
 
 const PAGE = 100;
 
+const failureOf = ({ message, code, request_id }: Schemas["AnswerFailure"]): ApiError => new ApiError(message, code, 200, request_id);
+
 function stored(item: Schemas["Item"]): Turn {
   const known = item.answer;
-  const failed = known?.error && known.error.code !== "cancelled" ? new ApiError(known.error.message, known.error.code, 200, null) : null;
+  const why = known?.error ?? item.failure;
+  const failed = why && why.code !== "cancelled" ? failureOf(why) : null;
   return {
     id: item.id,
     role: item.role === "user" ? "user" : "assistant",
@@ -47,15 +53,22 @@ function stored(item: Schemas["Item"]): Turn {
     sql: item.sql,
     at: item.created_at,
     steps: known?.steps ?? [],
-    state: failed ? "failed" : item.status === "completed" || known?.ending ? "done" : "stopped",
+    state: failed ? "failed" : (item.status === "completed" && !why) || known?.ending ? "done" : "stopped",
     error: failed,
     response: item.response_id ?? null,
     assumptions: known?.assumptions ?? [],
     followUps: known?.follow_up_questions ?? [],
+    unverified: known?.unverified_numbers ?? [],
     truncated: known?.truncated ?? false,
     ending: known?.ending ?? null,
     given: known?.feedback ?? null,
   };
+}
+
+/** A statement that a caller sent has no question: it is what was asked. */
+function asked(item: Schemas["Item"], before: Turn | undefined): Turn[] {
+  const isStatement = item.role === "assistant" && item.sql !== null && !item.response_id && before?.role !== "user";
+  return isStatement ? [fresh("user", item.sql!)] : [];
 }
 
 export async function load(id: string, signal: AbortSignal): Promise<Turn[]> {
@@ -64,7 +77,7 @@ export async function load(id: string, signal: AbortSignal): Promise<Turn[]> {
   for (;;) {
     const query = { limit: PAGE, order: "asc" as const, include: "answer", ...(after ? { after } : {}) };
     const page = await take(api.GET("/api/v1/conversations/{id}/items", { params: { path: { id }, query }, signal }));
-    turns.push(...page.data.map(stored));
+    for (const item of page.data) turns.push(...asked(item, turns[turns.length - 1]), stored(item));
     if (!page.has_more || !page.last_id) return turns;
     after = page.last_id;
   }
@@ -91,25 +104,24 @@ export function changed(turn: Turn, event: ServerEvent, requestId: string | null
     case "response.incomplete":
     case "response.failed":
     case "response.cancelled":
-      return ended(turn, event["response"] as Schemas["Response"], requestId);
+      return ended(turn, event["response"] as Schemas["Response"]);
     default:
       return turn;
   }
 }
 
 /** The answer as its response ended. */
-export function ended(turn: Turn, response: Schemas["Response"], requestId: string | null): Turn {
+export function ended(turn: Turn, response: Schemas["Response"]): Turn {
   const item = response.output[0];
   const at = response.completed_at;
   if (response.status === "cancelled" || response.error?.code === "cancelled") return { ...turn, at, state: "stopped", error: null };
   if (response.error) {
-    const { code, message } = response.error;
-    return { ...turn, at, state: "failed", error: turn.error ?? new ApiError(message, code, 200, requestId) };
+    return { ...turn, at, state: "failed", error: turn.error ?? failureOf(response.error) };
   }
   if (!item) return { ...turn, at, state: "done" };
   if ("query" in item) return { ...turn, id: item.id, sql: item.query, at, state: "done", chart: chartOf(item) };
-  const { assumptions, follow_up_questions: followUps, truncated, ending } = item;
+  const { assumptions, follow_up_questions: followUps, unverified_numbers: unverified = [], truncated, ending } = item;
   const text = item.content.map((part) => part.text).join("");
-  const basis = { assumptions, followUps, truncated, ending, chart: chartOf(item) };
+  const basis = { assumptions, followUps, unverified, truncated, ending, chart: chartOf(item) };
   return { ...turn, id: item.id, text, sql: item.sql, at, state: "done", response: response.id, ...basis };
 }

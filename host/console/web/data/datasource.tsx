@@ -7,6 +7,7 @@ import { Link, href } from "../lib/router";
 import { Failure } from "../ui/failure";
 import { NotFound } from "../ui/not_found";
 import { Badge, Head, Load, Progress } from "../ui/page";
+import { Tabs } from "../ui/tabs";
 import { Untrusted } from "../ui/text";
 import { datasourceAddress, searchAddress, type Catalog } from "./addresses";
 import { remember } from "./catalogs";
@@ -47,7 +48,11 @@ export function DatasourcePage({ name, view, table }: { name: string; view: stri
   if (!VIEWS.has(view) || (view === "files" && !may("list_files"))) return <NotFound />;
   const isDiagram = view === "diagram";
   const takesFiles = view === "files" || (files.data !== null && files.data !== false);
-  const current = (one: string) => (view === one ? "page" : undefined);
+  const tabs = [
+    { title: "Tables", to: datasourceAddress(name), isCurrent: view === "tables" },
+    { title: "Diagram", to: href("data", name, "diagram"), isCurrent: isDiagram },
+    ...(takesFiles ? [{ title: "Files", to: href("data", name, "files"), isCurrent: view === "files" }] : []),
+  ];
   return (
     <div class={isDiagram ? "page wide" : "page"}>
       <Head
@@ -63,11 +68,7 @@ export function DatasourcePage({ name, view, table }: { name: string; view: stri
           <>
             <Run catalog={catalog} />
             {files.error && view !== "files" && <Failure error={files.error} retry={files.reload} />}
-            <nav class="tabs" aria-label="Views">
-              <Link to={datasourceAddress(name)} aria-current={current("tables")}>Tables</Link>
-              <Link to={href("data", name, "diagram")} aria-current={current("diagram")}>Diagram</Link>
-              {takesFiles && <Link to={href("data", name, "files")} aria-current={current("files")}>Files</Link>}
-            </nav>
+            <Tabs tabs={tabs} />
             {isDiagram && <Diagram name={name} tables={catalog.tables} />}
             {view === "files" && <Files name={name} files={files} isReading={isReading} read={read} />}
             {view === "tables" && <Tables name={name} catalog={catalog} />}

@@ -1,6 +1,7 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { visible } from "../lib/format";
 import { useAction } from "../lib/load";
+import { useOpener } from "../lib/opener";
 import { Failure } from "../ui/failure";
 import { Untrusted } from "../ui/text";
 
@@ -17,12 +18,14 @@ export function Editable({ label, text, may, save }: Props) {
   const { busy, error, run } = useAction();
   const field = useRef<HTMLTextAreaElement>(null);
   const isOpen = draft !== null;
-  useEffect(() => field.current?.focus(), [isOpen]);
+  const opener = useOpener(isOpen);
+  // At once, so that no key is lost that is pressed next.
+  useLayoutEffect(() => field.current?.focus(), [isOpen]);
   const shown = text ? <Untrusted text={text} max={4000} /> : <span class="muted">{may ? "Add a description" : "No description"}</span>;
   if (!may) return <p>{shown}</p>;
   if (!isOpen) {
     return (
-      <button type="button" class="editable" onClick={() => setDraft(text ?? "")}><span class="hidden">{visible(label)}: </span>{shown}</button>
+      <button ref={opener} type="button" class="editable" onClick={() => setDraft(text ?? "")}><span class="hidden">{visible(label)}: </span>{shown}</button>
     );
   }
   const submit = (event: Event) => {

@@ -35,7 +35,7 @@ export function Tables({ name, catalog }: { name: string; catalog: Catalog }) {
         {wanted && <Link to={searchAddress(text.trim())}>Search all datasources</Link>}
       </div>
       <div class="card flush scroll" tabIndex={0} role="region" aria-label="Tables">
-        <table>
+        <table class="tables">
           <thead>
             <tr><th scope="col">Table</th><th scope="col">Description</th><th scope="col" class="right">Rows</th><th scope="col" class="right">Columns</th></tr>
           </thead>

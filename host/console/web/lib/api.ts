@@ -53,6 +53,28 @@ export async function accepted(as: string | null, response: Response): Promise<R
   throw error;
 }
 
+export const requestIdOf = (response: Response): string | null => response.headers.get("x-request-id");
+
+/** The connection ended too early. */
+export const brokenOff = (response: Response): ApiError =>
+  new ApiError("The connection to the server ended before all of the answer had arrived.", "broken_off", 0, requestIdOf(response));
+
+/** The body of an answer as it arrives. One that breaks off is an error with the id of its request, as others are. */
+export async function* pieces(response: Response): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const reader = response.body!.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } catch (thrown) {
+    throw isAbort(thrown) ? thrown : brokenOff(response);
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
 async function failure(response: Response): Promise<ApiError> {
   const body = (await response.json().catch(() => null)) as Partial<Schemas["Error"]> | null;
   const said = body?.error;
@@ -60,7 +82,7 @@ async function failure(response: Response): Promise<ApiError> {
     said?.message ?? `The server answered ${response.status}`,
     said?.code ?? "unknown",
     response.status,
-    response.headers.get("x-request-id"),
+    requestIdOf(response),
     said?.param ?? null,
     said?.position ?? null,
     said?.rights ?? [],

@@ -1,4 +1,5 @@
 // Server-sent events over `fetch`, which can send the key and a body.
+import { pieces } from "./api";
 
 export interface ServerEvent {
   type: string;
@@ -6,23 +7,17 @@ export interface ServerEvent {
 }
 
 /** Gives each event as it arrives. Ends with the stream. */
-export async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
-  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+export async function* events(response: Response): AsyncGenerator<ServerEvent> {
+  const decoder = new TextDecoder();
   let rest = "";
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      rest += value;
-      const blocks = rest.split("\n\n");
-      rest = blocks.pop() ?? "";
-      for (const block of blocks) {
-        const data = block.split("\n").filter((line) => line.startsWith("data:"));
-        const text = data.map((line) => line.slice(5).trimStart()).join("\n");
-        if (text !== "" && text !== "[DONE]") yield JSON.parse(text) as ServerEvent;
-      }
+  for await (const piece of pieces(response)) {
+    rest += decoder.decode(piece, { stream: true });
+    const blocks = rest.split("\n\n");
+    rest = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const data = block.split("\n").filter((line) => line.startsWith("data:"));
+      const text = data.map((line) => line.slice(5).trimStart()).join("\n");
+      if (text !== "" && text !== "[DONE]") yield JSON.parse(text) as ServerEvent;
     }
-  } finally {
-    await reader.cancel().catch(() => undefined);
   }
 }

@@ -1,9 +1,11 @@
 // Ways to sign in: with a key, with the key that the tab kept, and with a one-time link.
-import { api, send, take, toError } from "./api";
+import { ApiError, api, send, take, toError } from "./api";
 import { begin, ended, isKept, key } from "./session";
 
 /** Signs in with a key. Throws what the server says of a wrong one. */
 export async function signIn(text: string, keep: boolean): Promise<void> {
+  // No header can hold it, and what the browser says of that tells nobody what to do.
+  if (/[^\x21-\x7E]/.test(text)) throw new ApiError("This is no API key: it has a space or another character that no key has. Copy it again.", "console", 0, null);
   key.value = text;
   try {
     const who = await take(api.GET("/api/v1/keys/current"));

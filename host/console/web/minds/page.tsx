@@ -1,8 +1,8 @@
-import { useEffect, useRef } from "preact/hooks";
 import { may } from "../lib/api";
 import { Link, href } from "../lib/router";
 import { NotFound } from "../ui/not_found";
 import { Head } from "../ui/page";
+import { Tabs } from "../ui/tabs";
 import { Untrusted } from "../ui/text";
 import { EntryPage } from "./entry_page";
 import { EvaluationPage } from "./evaluation_page";
@@ -26,9 +26,6 @@ const VIEWS = [
 
 /** `/minds`, `/minds/new`, `/minds/{name}`, `/minds/{name}/{view}/…` */
 export function MindsPage({ path: [name, view = "", ...rest] }: { path: string[] }) {
-  const tabs = useRef<HTMLElement>(null);
-  // At phone width not all of them have room.
-  useEffect(() => tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [name, view]);
   if (name === undefined) return <Minds />;
   if (name === "new" && view === "") return may("create_mind") ? <NewMind /> : <NotFound />;
   const views = VIEWS.filter((one) => one.shown());
@@ -39,11 +36,7 @@ export function MindsPage({ path: [name, view = "", ...rest] }: { path: string[]
       <Head title={<Untrusted text={name} />} up={<Link to={href("minds")}>Minds</Link>}>
         <Link class="button primary" to={`${href("ask")}?mind=${encodeURIComponent(name)}`}>Ask it</Link>
       </Head>
-      <nav class="tabs" aria-label="Views" ref={tabs}>
-        {views.map(({ path, title }) => (
-          <Link key={path} to={href("minds", name, ...(path ? [path] : []))} aria-current={path === current.path ? "page" : undefined}>{title}</Link>
-        ))}
-      </nav>
+      <Tabs tabs={views.map(({ path, title }) => ({ title, to: href("minds", name, ...(path ? [path] : [])), isCurrent: path === current.path }))} />
       <View name={name} view={current.path} rest={rest} />
     </div>
   );

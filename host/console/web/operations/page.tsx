@@ -1,9 +1,10 @@
 // What an administrator looks after: usage, what runs, the audit trail, keys, workspaces, health.
 import type { VNode } from "preact";
 import { may } from "../lib/api";
-import { Link, href } from "../lib/router";
+import { href } from "../lib/router";
 import { NotFound } from "../ui/not_found";
 import { Head } from "../ui/page";
+import { Tabs } from "../ui/tabs";
 import { Audit } from "./audit";
 import { Health } from "./health";
 import { Keys } from "./keys";
@@ -35,9 +36,7 @@ export function OperationsPage({ path: [name, ...rest] }: { path: string[] }) {
   return (
     <div class="page">
       <Head title="Operations" />
-      <nav class="tabs" aria-label="Views">
-        {views.map(({ path, title }) => <Link key={path} to={href("operations", path)} aria-current={path === current.path ? "page" : undefined}>{title}</Link>)}
-      </nav>
+      <Tabs tabs={views.map(({ path, title }) => ({ title, to: href("operations", path), isCurrent: path === current.path }))} />
       <View path={rest} />
     </div>
   );

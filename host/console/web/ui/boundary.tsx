@@ -22,6 +22,12 @@ export class Boundary extends Component<Props, { thrown: unknown }> {
 
   override render() {
     if (this.state.thrown === null) return this.props.children;
-    return <div class="page"><Failure error={toError(this.state.thrown)} /></div>;
+    return (
+      <div class="page">
+        <h1>This page failed</h1>
+        <p>Something in the console went wrong. Nothing was changed on the server.</p>
+        <Failure error={toError(this.state.thrown)} retry={() => this.setState({ thrown: null })} action="Show the page again" />
+      </div>
+    );
   }
 }

@@ -65,9 +65,12 @@ export function changesOf(known: Record<string, unknown>, values: Record<string,
   return Object.fromEntries(names.map((name) => [name, isKept(name) ? known[name] : (values[name] ?? null)]));
 }
 
+const SHORT = /\b(?:api|ca|id|ssl|tls|url)\b/gi;
+
 /** The property's name for people: its title, or its name in words. */
 export function title(name: string, property: Property): string {
-  return property.title ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
+  const words = name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
+  return property.title ?? words.replace(SHORT, (short) => short.toUpperCase());
 }
 
 /** What a text stands for. Empty text stands for nothing. Throws where it is no JSON. */

@@ -140,6 +140,7 @@ mod tests {
                 compat: None,
                 hash: None,
                 tally: None,
+                request_id: None,
                 attributes: Default::default(),
             },
             last_used_at: 0,

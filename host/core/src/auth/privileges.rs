@@ -90,6 +90,7 @@ mod tests {
             compat: None,
             hash: None,
             tally: None,
+            request_id: None,
             attributes: Default::default(),
         };
         let same = Privileges {

@@ -98,6 +98,7 @@ pub(super) async fn by_hash(
                 compat: compat(&row)?,
                 hash: Some(*hash),
                 tally: None,
+                request_id: None,
                 attributes: Arc::new(attributes(&row)?),
             },
             last_used_at: row.try_get::<Option<i64>, _>("last_used_at")?.unwrap_or(0),

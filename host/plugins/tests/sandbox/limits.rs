@@ -56,7 +56,7 @@ async fn a_cursor_that_cannot_be_closed_costs_its_connection_and_no_more() {
     let sandbox = Sandbox::new().await;
     for mode in ["loop", "trap", "error"] {
         let data = json!({"mode": mode, "at": "close"});
-        let call = Call::new(Duration::from_secs(2), CancellationToken::new());
+        let call = Call::new(Duration::from_secs(10), CancellationToken::new());
         sandbox.outcome_of(data, "close", &call).await.unwrap();
     }
 }
@@ -244,6 +244,7 @@ async fn one_datasource_leaves_memory_for_the_others() {
 async fn the_guest_hears_of_a_cancellation_before_the_engine_does() {
     let sandbox = Sandbox::with(PluginSettings {
         cancel_grace: Duration::from_secs(20),
+        cancel_timeout: Duration::from_secs(20),
         ..settings()
     })
     .await;

@@ -132,6 +132,7 @@ impl Connection for WasmConnection {
 
     async fn begin_snapshot(&mut self, timeout: Duration, call: &Call) -> Result<bool> {
         let timeout = millis(timeout);
+        let reused = self.pooled.reused;
         // Set before the call, because a failed call may leave a snapshot open.
         self.snapshot = true;
         self.snapshot = self
@@ -141,6 +142,8 @@ impl Connection for WasmConnection {
                 )
             })
             .await?;
+        // A plugin without snapshots says so without a word to its engine, so a pooled connection may still be dead.
+        self.pooled.reused = reused && !self.snapshot;
         Ok(self.snapshot)
     }
 

@@ -24,6 +24,12 @@ const MAX_ANSWER: usize = 64 * 1024;
 const USUAL_LIFETIME: Duration = Duration::from_secs(300);
 /// The longest time that a token is used, whatever the endpoint says.
 const LONGEST_LIFETIME: Duration = Duration::from_secs(24 * 3600);
+/// How often an endpoint that is busy is asked again for one token.
+const MAX_REPEATS: u32 = 3;
+/// The first wait, if the endpoint says none; each further one is twice as long.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// A longer wait is the caller's: the answer says that there is no token.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// How long before its end a token is renewed: a request may be on its way for a while. Of a short lifetime, a tenth.
 const MARGIN: Duration = Duration::from_secs(60);
 
@@ -151,7 +157,30 @@ impl AccessTokens {
         }
     }
 
+    /// Asks for a token, and again while the endpoint is busy.
     async fn ask(
+        &self,
+        http: &HttpClient,
+        in_body: bool,
+    ) -> Result<Result<TokenResponse, Refusal>, Failure> {
+        let mut wait = FIRST_WAIT;
+        for _ in 0..MAX_REPEATS {
+            let answer = self.ask_once(http, in_body).await?;
+            let Err(refusal) = &answer else {
+                return Ok(answer);
+            };
+            let asked = refusal.retry_after.unwrap_or(wait);
+            if !refusal.is_busy() || asked > LONGEST_WAIT {
+                return Ok(answer);
+            }
+            // The caller's time limit ends this too.
+            tokio::time::sleep(asked).await;
+            wait *= 2;
+        }
+        self.ask_once(http, in_body).await
+    }
+
+    async fn ask_once(
         &self,
         http: &HttpClient,
         in_body: bool,
@@ -160,6 +189,8 @@ impl AccessTokens {
         let response = http.request(request).await;
         let response = response.map_err(|error| client::failure(&error))?;
         let status = response.status();
+        let retry_after = response.headers().get(header::RETRY_AFTER);
+        let retry_after = retry_after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
         let body = Limited::new(response.into_body(), MAX_ANSWER)
             .collect()
             .await;
@@ -175,6 +206,7 @@ impl AccessTokens {
         Ok(Err(Refusal {
             status,
             code: code.and_then(|refused| error_code(&refused.error)),
+            retry_after: retry_after.map(Duration::from_secs),
         }))
     }
 
@@ -252,9 +284,16 @@ impl AccessTokens {
 struct Refusal {
     status: StatusCode,
     code: Option<&'static str>,
+    /// As the endpoint asks, in seconds; a date counts as not said.
+    retry_after: Option<Duration>,
 }
 
 impl Refusal {
+    /// Whether the same request may be granted later.
+    fn is_busy(&self) -> bool {
+        self.status == StatusCode::TOO_MANY_REQUESTS || self.status.is_server_error()
+    }
+
     /// Whether the client was not recognized, which is also how endpoints answer that want the secret elsewhere.
     fn is_of_client(&self) -> bool {
         self.code == Some("invalid_client")
@@ -265,6 +304,7 @@ impl Refusal {
         let status = self.status.as_u16();
         let advice = match self.code {
             _ if self.is_of_client() => "check the client's id and secret",
+            None if self.is_busy() => "it is busy or broken; try again later",
             Some("invalid_scope") => "check the scope",
             Some("unauthorized_client" | "unsupported_grant_type") => {
                 "allow client credentials for this client there"

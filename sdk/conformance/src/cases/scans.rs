@@ -29,20 +29,15 @@ pub(super) use self::cases::CASES;
 const MOST: usize = 2_000;
 /// Rows that are read of a large table through a filter.
 const MOST_FILTERED: usize = 20_000;
-/// How long the first rows of one table, and of all tables, may take: a page of some sources takes seconds.
-const LOOK: Duration = Duration::from_secs(10);
-const LOOK_AT_ALL: Duration = Duration::from_secs(40);
-/// When a case that can try any number of scans has tried enough.
-const ENOUGH: Duration = Duration::from_secs(15);
 const CLAIM: &str = "claim `exact` only for a filter that leaves the very rows that SQL would, `inexact` for one that leaves more, `no` for the rest; apply every filter that was claimed, with all of its values";
 
 type Row = Vec<Value>;
 
 /// A table with its first rows.
 pub(crate) struct Sample {
-    table: TableRef,
+    pub(super) table: TableRef,
     columns: Arc<[Column]>,
-    rows: Vec<Row>,
+    pub(super) rows: Vec<Row>,
     /// Whether these are all of its rows.
     is_whole: bool,
 }
@@ -50,6 +45,14 @@ pub(crate) struct Sample {
 impl Sample {
     fn scan(&self) -> Scan {
         whole(self.table.clone(), Arc::clone(&self.columns))
+    }
+
+    /// Whether a scan of all rows may end after so many.
+    pub(super) fn may_end_after(&self, rows: usize) -> bool {
+        match self.is_whole {
+            true => rows == self.rows.len(),
+            false => rows >= self.rows.len(),
+        }
     }
 
     fn cells(&self, column: usize) -> Vec<&Value> {
@@ -91,7 +94,7 @@ fn whole(table: TableRef, columns: Arc<[Column]>) -> Scan {
 }
 
 /// The first tables with their first rows, read once a run.
-async fn tables(bench: &Bench) -> Result<&[Sample], Stop> {
+pub(super) async fn tables(bench: &Bench) -> Result<&[Sample], Stop> {
     let samples = bench.samples_of_tables.get_or_try_init(|| look(bench));
     Ok(samples.await?)
 }
@@ -99,13 +102,15 @@ async fn tables(bench: &Bench) -> Result<&[Sample], Stop> {
 async fn look(bench: &Bench) -> Result<Vec<Sample>, Stop> {
     let start = Instant::now();
     let mut reader = Reader::new(bench, Limits::USUAL);
-    let tables = match bench.named_table() {
-        Some(table) => vec![table],
-        None => bench.first_tables(reader.source().await?.tables(&usual()).await)?,
+    let tables = match bench.named_tables() {
+        named if named.is_empty() => {
+            bench.first_tables(reader.source().await?.tables(&usual()).await)?
+        }
+        named => named,
     };
     let mut found = Vec::new();
     for table in tables {
-        if !found.is_empty() && start.elapsed() > LOOK_AT_ALL {
+        if !found.is_empty() && start.elapsed() > bench.pace.look_at_all {
             break;
         }
         let columns = reader.source().await?.columns(&table, &usual()).await;
@@ -116,7 +121,9 @@ async fn look(bench: &Bench) -> Result<Vec<Sample>, Stop> {
             rows: Vec::new(),
             is_whole: false,
         };
-        let read = reader.read(&sample.scan(), ROWS, MOST, LOOK).await?;
+        let read = reader
+            .read(&sample.scan(), ROWS, MOST, bench.pace.look)
+            .await?;
         (sample.rows, sample.is_whole) = (read.rows, read.ended);
         if !sample.rows.is_empty() {
             found.push(sample);
@@ -152,9 +159,9 @@ struct Turns {
 }
 
 impl Turns {
-    fn among(tables: usize) -> Self {
+    fn among(tables: usize, time: Duration) -> Self {
         Self {
-            end: Instant::now() + ENOUGH,
+            end: Instant::now() + time,
             tables,
             begun: 0,
         }
@@ -236,6 +243,13 @@ fn beyond<'a>(one: &'a HashMap<String, usize>, other: &HashMap<String, usize>) -
     one.iter().find(more).map(|(row, _)| row.as_str())
 }
 
+/// The row that has the most cells in common with another one.
+fn nearest<'a>(row: &Row, among: &[&'a Row]) -> Option<&'a Row> {
+    let alike = |other: &&Row| row.iter().zip(*other).filter(|(a, b)| a == b).count();
+    let nearest = among.iter().copied().max_by_key(alike);
+    nearest.filter(|nearest| alike(nearest) > 0)
+}
+
 /// All rows that must come did, and none that must not.
 fn within<'a>(
     what: &str,
@@ -244,12 +258,19 @@ fn within<'a>(
     most: impl IntoIterator<Item = &'a Row>,
     next: &str,
 ) -> Result<(), Stop> {
-    let (came, least, most) = (counted(came), counted(least), counted(most));
-    if let Some(row) = beyond(&came, &most) {
+    let most: Vec<&Row> = most.into_iter().collect();
+    let rows = came;
+    let (came, least) = (counted(came), counted(least));
+    if let Some(row) = beyond(&came, &counted(most.iter().copied())) {
+        let stray = rows.iter().find(|one| format!("{one:?}") == row);
+        let nearest = stray.and_then(|stray| nearest(stray, &most));
+        let nearest = nearest.map_or(String::new(), |one| {
+            format!("; the first reading of the table had {one:?}, which is nearest to it")
+        });
         return ensure(
             false,
             format!("{what}: the rows that the kit finds among all rows of the table"),
-            format!("a row that is not among them, or too often: {row}"),
+            format!("a row that is not among them, or too often: {row}{nearest}"),
             next,
         );
     }
@@ -302,7 +323,8 @@ async fn holds(
         let came = reader.read_whole(&scan, ROWS).await?;
         return within(&what, &came, least, most, CLAIM);
     }
-    let read = reader.read(&scan, ROWS, MOST_FILTERED, LOOK).await?;
+    let look = reader.bench().pace.look;
+    let read = reader.read(&scan, ROWS, MOST_FILTERED, look).await?;
     each_passes(&what, sample, &read.rows, &exact)?;
     match read.ended {
         true => within(&what, &read.rows, least, &read.rows, CLAIM),

@@ -1,6 +1,5 @@
 """`print`, `logging` and the traces of exceptions, in the plugin log."""
 
-import io
 import linecache
 import logging
 import sys
@@ -9,65 +8,30 @@ from pathlib import Path
 from typing import Any
 
 from mindhost import _host
+from mindhost._output import FORMAT, Lines, add_handler
 
 _GLUE = str(Path(__file__).parent)
 _SDK = str(Path(_host.__file__).parent)
 # More frames than this tell nothing new.
 _FRAMES = 16
-_LONGEST = 8_192
-
-
-class _Lines(io.TextIOBase):
-    """A stream whose lines go to the plugin log; to the stream before it while the component is made."""
-
-    def __init__(self, level: str, before: Any):
-        self._level = level
-        self._before = before
-        self._rest = ""
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
-        if not _host.is_live():
-            return int(self._before.write(text))
-        *lines, rest = (self._rest + text).split("\n")
-        for line in lines:
-            _host.log_lines(self._level, line)
-        # A line without an end does not grow for ever.
-        self._rest = rest[:_LONGEST]
-        return len(text)
-
-    def flush(self) -> None:
-        """Lines are told when they end."""
 
 
 class _Formatter(logging.Formatter):
     """Traces have the author's files and lines."""
 
     def __init__(self, root: Path):
-        super().__init__("%(name)s: %(message)s")
+        super().__init__(FORMAT)
         self._root = root
 
     def formatException(self, ei: Any) -> str:
         return "".join(_told(ei[1], self._root)).rstrip("\n")
 
 
-class _Handler(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
-        level = "debug" if record.levelno < logging.INFO else "info"
-        level = "warn" if record.levelno >= logging.WARNING else level
-        _host.log_lines("error" if record.levelno >= logging.ERROR else level, self.format(record))
-
-
 def install(root: Path) -> None:
     """From here on everything that is printed or logged goes to the plugin log. `root` is the author's folder."""
-    sys.stdout = _Lines("info", sys.stdout)
-    sys.stderr = _Lines("warn", sys.stderr)
-    handler = _Handler()
-    handler.setFormatter(_Formatter(root))
-    logging.getLogger().addHandler(handler)
-    logging.getLogger().setLevel(logging.INFO)
+    sys.stdout = Lines("info", sys.stdout)
+    sys.stderr = Lines("warn", sys.stderr)
+    add_handler(_Formatter(root))
     _keep_sources(root)
 
 

@@ -11,6 +11,7 @@ from wit_world.imports import log as host_log
 from wit_world.imports import wasi_http_types as types
 
 _READ = 64 * 1024
+_MARGIN_MS = 2_000
 # With these a body is usual: without a length an empty one would be sent in chunks, which not every server reads.
 _CARRYING = {"POST", "PUT", "PATCH"}
 _METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"}
@@ -38,7 +39,8 @@ class Wasi:
             sink = outgoing.body()
             options = types.RequestOptions()
             options.set_first_byte_timeout(timeout_ms * 1_000_000)
-            options.set_between_bytes_timeout(timeout_ms * 1_000_000)
+            # Silence is counted here; the host counts from the last piece on, also while nobody reads.
+            options.set_between_bytes_timeout((timeout_ms + _MARGIN_MS) * 1_000_000)
             future = outgoing_handler.handle(outgoing, options)
             _write(sink, request.body, timeout_ms)
             with future.subscribe() as ready:
@@ -46,6 +48,8 @@ class Wasi:
                     _wait(ready, timeout_ms, "no answer came")
             return Exchange(_unwrap(_unwrap(answer)), future, timeout_ms)
         except Err as error:
+            if isinstance(error.value, types.ErrorCode_ConnectionReadTimeout):
+                raise PluginError("timeout", f"no answer came for {_seconds(timeout_ms)} s") from None
             raise _failed(error.value) from None
 
 
@@ -55,14 +59,20 @@ provide(Wasi())
 def _wait(ready: poll.Pollable, ms: int, what: str) -> None:
     """Waits for a pollable: not longer than `ms`, the host's deadline and the host's patience.
 
-    `what` is what did not happen in time: `no answer came`.
+    `what` is what did not happen for so long: `no answer came`.
     """
-    limit = max(0, min(ms, control.remaining_ms()))
-    is_cancelled, is_ready = _waited(limit, [ready])
+    left = max(0, control.remaining_ms())
+    is_cancelled, is_ready = _waited(min(ms, left), [ready])
     if is_cancelled:
         raise PluginError("cancelled", "the host cancelled the call")
+    if not is_ready and left < ms:
+        raise PluginError("timeout", f"{what} before the time of the call was over")
     if not is_ready:
-        raise PluginError("timeout", f"{what} within {limit} ms")
+        raise PluginError("timeout", f"{what} for {_seconds(ms)} s")
+
+
+def _seconds(ms: int) -> str:
+    return f"{ms / 1000:g}"
 
 
 def _waited(ms: int, pollables: list[poll.Pollable]) -> tuple[bool, bool]:
@@ -99,12 +109,20 @@ class Exchange:
             except Err as error:
                 if isinstance(error.value, streams.StreamError_Closed):
                     return None
-                raise PluginError("connection-lost", "the answer broke off") from None
+                raise self._broken(error.value) from None
             if piece:
                 return piece
             with stream.subscribe() as ready:
                 _wait(ready, self._timeout_ms, "the answer fell silent")
         return None
+
+    def _broken(self, error: Any) -> PluginError:
+        """Why there is no more of the answer. The host tells its own timeout in the text alone."""
+        with error.value as cause:
+            code, text = types.http_error_code(cause), cause.to_debug_string()
+        if isinstance(code, types.ErrorCode_ConnectionReadTimeout) or "read timeout" in text:
+            return PluginError("timeout", f"the answer fell silent for {_seconds(self._timeout_ms)} s")
+        return PluginError("connection-lost", "the answer broke off")
 
 
 def _head(request: Sent) -> types.OutgoingRequest:

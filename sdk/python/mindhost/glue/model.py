@@ -1,39 +1,28 @@
 """The resource of the interface `model`: componentize-py looks for it under this name."""
 
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterable
 from typing import Any
 
 from mindhost import messages
+from mindhost._events import Events
 from mindhost.errors import PluginError
 from shared import guarded
 from wit_world.exports import model as wit
 
 
 class Completion(wit.Completion):
-    def __init__(self, events: Iterator[dict[str, Any] | None]):
-        self._events = events
+    def __init__(self, given: Iterable[messages.Event | None]):
+        self._events = Events(given)
         # A refusal is an error of `start`.
-        self._first = [self._take()]
-        self._stopped = False
+        self._first = self._events.next()
 
     @guarded
     def next(self) -> list[wit.Event] | None:
-        if self._stopped:
-            return None
-        done, given = self._first.pop() if self._first else self._take()
-        if done:
-            raise PluginError("connection-lost", "the answer ended without a stop event")
-        # Nothing given means that the vendor has accepted: no event yet.
+        given, self._first = self._first, None
         if given is None:
-            return []
-        self._stopped = "stop" in given
-        return [_event(given)]
-
-    def _take(self) -> tuple[bool, dict[str, Any] | None]:
-        try:
-            return False, next(self._events)
-        except StopIteration:
-            return True, None
+            given = self._events.next()
+        return None if given is None else [_event(one) for one in given]
 
 
 def request(given: wit.Request) -> messages.Request:
@@ -44,9 +33,15 @@ def request(given: wit.Request) -> messages.Request:
         [messages.Tool(tool.name, tool.description, tool.parameters) for tool in given.tools],
         given.tool_choice,
         given.max_output_tokens,
-        given.temperature,
+        None if given.temperature is None else shortest(given.temperature),
         given.response_schema,
     )
+
+
+def shortest(number: float) -> float:
+    """The number with the fewest digits that is the same in 32 bits, as the host sends it: 0.2, not 0.200000003."""
+    digits = (float(f"{number:.{count}g}") for count in range(1, 10))
+    return next((short for short in digits if struct.pack("f", short) == struct.pack("f", number)), number)
 
 
 def _word(role: wit.Role) -> Any:
@@ -78,7 +73,6 @@ def _event(given: dict[str, Any]) -> wit.Event:
             return wit.Event_Opaque(wit.Opaque(opaque["kind"], opaque["data"]))
         case {"usage": usage}:
             return wit.Event_Usage([(name.replace("_", "-"), count) for name, count in usage.items()])
-        case {"stop": reason}:
-            known = wit.StopReason[reason.upper().replace("-", "_")]
-            return wit.Event_Stop((known, given.get("reason", reason)))
-    raise PluginError("internal", f"the plugin made an unknown event: {list(given)}")
+        case {"stop": stop, "reason": reason}:
+            return wit.Event_Stop((wit.StopReason[stop.upper().replace("-", "_")], reason))
+    raise AssertionError(f"an event that was not checked: {list(given)}")

@@ -10,7 +10,7 @@ from wit_world.imports import mindhost_plugin_types as types
 class Model(exports.Model):
     @guarded
     def start(self, config: types.Config, asked: wit.Request) -> Completion:
-        return Completion(iter(Plugin(settings(config)).complete(request(asked))))
+        return Completion(Plugin(settings(config)).complete(request(asked)))
 
     @guarded
     def check(self, config: types.Config) -> str:

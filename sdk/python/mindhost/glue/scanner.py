@@ -2,6 +2,7 @@
 
 from typing import Any, Self
 
+from mindhost._texts import well_formed
 from mindhost.catalog import Column
 from mindhost.errors import PluginError
 from mindhost.kinds import Filter, Scan
@@ -48,13 +49,15 @@ class Source(Described, wit.Source):
 
     @guarded
     def scan(self, request: wit.ScanRequest) -> Cursor:
-        columns = {own.name: own for own in self._columns(request.table)}
+        # The host has their names as well-formed texts.
+        columns = {well_formed(own.name): own for own in self._columns(request.table)}
         if missing := [name for name in request.projection if name not in columns]:
             raise PluginError("not-found", f"{request.table.name} has no column {missing[0]}")
         filters = [_filter(one) for one in request.filters]
-        asked = Scan(request.projection, filters, request.limit, request.id)
+        projected = [columns[name] for name in request.projection]
+        asked = Scan([own.name for own in projected], filters, request.limit, request.id)
         rows = self.plugin.scan(name_of(request.table), asked)
-        return Cursor(Answer([columns[name] for name in request.projection], rows, request.max_cell_bytes))
+        return Cursor(Answer(projected, rows, request.max_cell_bytes))
 
     def _columns(self, table: types.TableRef) -> list[Column]:
         about = self.plugin.describe(name_of(table))

@@ -1,17 +1,20 @@
 """What the glue of all worlds shares."""
 
+import dataclasses
 import functools
 import json
 from pathlib import Path
 from typing import Any
 
-# Before the plugin: what it prints while it is loaded goes where it should.
+# Before the plugin: what it prints while it is loaded goes where it should, and what it imports from is complete.
+import mindhost_library
 import mindhost_output
 import mindhost_wasi  # noqa: F401
 import mindhost_wire  # noqa: F401
 import plugin
 from componentize_py_types import Err
 from mindhost._host import called
+from mindhost._texts import well_formed
 from mindhost.catalog import Table
 from mindhost.errors import PluginError
 from wit_world.imports import mindhost_plugin_types as types
@@ -32,30 +35,49 @@ mindhost_output.install(_ROOT)
 def guarded(work: Any) -> Any:
     """Whatever a function of the plugin raises becomes an error of the contract.
 
-    The trace of a fault, and of what caused a refusal, goes to the plugin log: callers never see it.
+    The trace of a fault, and of what caused a refusal, goes to the plugin log: callers never see it. All texts to the
+    host come through here, but those of rows, which `mindhost.rows` makes.
     """
 
     @functools.wraps(work)
     def call(*arguments: Any) -> Any:
         called()
         try:
-            return work(*arguments)
+            return _sound(work(*arguments))
         except PluginError as error:
             if error.kind == "internal" or error.__cause__ is not None:
                 mindhost_output.log_trace(error, _ROOT)
             raise Err(_wire(error)) from None
         except Exception as error:
+            hint = mindhost_library.hint(error)
+            if hint:
+                error.add_note(hint)
             mindhost_output.log_trace(error, _ROOT)
-            raise Err(_wire(PluginError("internal", f"{type(error).__name__}: {error}"))) from None
+            message = "; ".join(filter(None, [f"{type(error).__name__}: {error}", hint]))
+            raise Err(_wire(PluginError("internal", message))) from None
 
     return call
+
+
+def _sound(value: Any) -> Any:
+    """The same with well-formed texts, without which the instance ends. The contract's own objects are changed."""
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, list):
+        return [_sound(one) for one in value]
+    if isinstance(value, tuple):
+        return tuple(map(_sound, value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, (type, types.Batch_Rows)):
+        for field in dataclasses.fields(value):
+            setattr(value, field.name, _sound(getattr(value, field.name)))
+    return value
 
 
 def _wire(error: PluginError) -> types.Error:
     return types.Error(
         _kind(error.kind),
-        error.code,
-        error.message,
+        well_formed(error.code),
+        well_formed(error.message),
         error.position,
         error.retry_after_ms,
         error.connection_usable,

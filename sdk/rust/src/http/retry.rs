@@ -15,6 +15,8 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// Time for the request after a wait.
 const MARGIN: Duration = Duration::from_secs(1);
+/// A call that has not even so long left has used its time up; what it lacks is time, and not a calmer server.
+const SHORT_WAIT: Duration = Duration::from_secs(5);
 
 /// Sends a request, and sends it again while the server is busy and [`Request::retries`] and the call's time allow it.
 pub(super) fn send(request: &Request) -> Result<Response> {
@@ -27,8 +29,12 @@ pub(super) fn send(request: &Request) -> Result<Response> {
         let asked = retry_after(&response);
         let wait = asked.unwrap_or_else(|| back_off(attempts));
         attempts += 1;
-        if attempts > request.retries || wait.saturating_add(MARGIN) > control::remaining() {
+        let left = control::remaining();
+        if attempts > request.retries {
             return Err(busy(response.status, asked, attempts));
+        }
+        if wait.saturating_add(MARGIN) > left {
+            return Err(too_late(response.status, wait, asked, left));
         }
         // The body that nobody reads must not hold the connection while this waits.
         drop(response);
@@ -66,9 +72,37 @@ fn busy(status: u16, asked: Option<Duration>, attempts: u32) -> Error {
     }
 }
 
+/// The wait does not fit into the time of the call.
+fn too_late(status: u16, wait: Duration, asked: Option<Duration>, left: Duration) -> Error {
+    let message = format!(
+        "the server is busy (status {status}); it is asked again in {:.1} s at the earliest, and {:.1} s are left for this call",
+        wait.as_secs_f64(),
+        left.as_secs_f64()
+    );
+    let kind = match wait <= SHORT_WAIT {
+        true => ErrorKind::Timeout,
+        false => ErrorKind::RateLimited,
+    };
+    let error = Error::new(kind, message).code(status.to_string());
+    match asked.filter(|_| kind == ErrorKind::RateLimited) {
+        Some(wait) => error.retry_after(wait),
+        None => error,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_without_time_for_a_short_wait_is_a_timeout() {
+        for (wait, kind) in [(1, ErrorKind::Timeout), (600, ErrorKind::RateLimited)] {
+            let wait = Duration::from_secs(wait);
+            let error = too_late(429, wait, Some(wait), Duration::from_millis(400));
+            assert_eq!(error.kind(), kind, "{error}");
+            assert!(error.to_string().contains("0.4 s are left"), "{error}");
+        }
+    }
 
     #[test]
     fn waits_grow_up_to_a_limit() {

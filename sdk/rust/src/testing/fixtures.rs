@@ -13,7 +13,7 @@ use super::curl;
 use super::stand_in::{StandIn, stand_in};
 use crate::control::stand_in as control;
 use crate::error::{Error, ErrorKind, Result};
-use crate::http::{Request, Response};
+use crate::http::{Request, Response, Url};
 
 /// Headers that say nothing that a plugin reads, or too much.
 const UNWRITTEN: [&str; 7] = [
@@ -59,14 +59,15 @@ impl Fixtures {
         }
     }
 
-    /// A header for the real server alone, such as the key that the host would add. It is never written.
+    /// A header for the real server alone, such as the key that the host would add. It is never written, and sent to
+    /// the origin of the first request alone, or to those of [`Fixtures::server`].
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// Where the real server of a URL of the tests is.
+    /// Where the real server of a URL of the tests is. In answers it is that URL again.
     #[must_use]
     pub fn server(mut self, url: impl Into<String>, real: impl Into<String>) -> Self {
         self.servers.push((url.into(), real.into()));
@@ -99,12 +100,14 @@ impl Fixtures {
                 parts.push(Vec::new());
                 parts.len() - 1
             });
-            FixtureMode::Recording(self, part)
+            FixtureMode::Recording(self, part, None)
         } else {
             FixtureMode::playing(self)?
         };
         let host = stand_in(move |request| match &mut tape {
-            FixtureMode::Recording(fixtures, part) => record(fixtures, *part, request),
+            FixtureMode::Recording(fixtures, part, first) => {
+                record(fixtures, *part, first, request)
+            }
             FixtureMode::Playing(fixtures, waiting) => play(fixtures, waiting, request),
         });
         // A real server that is busy has to be waited for.
@@ -119,6 +122,14 @@ impl Fixtures {
         })
     }
 
+    /// A text of the real servers with the URLs of the tests.
+    fn own(&self, text: &str) -> String {
+        let servers = self.servers.iter();
+        servers.fold(text.to_owned(), |text, (own, there)| {
+            text.replace(&**there, own)
+        })
+    }
+
     fn key(&self, request: &Request) -> RequestKey {
         RequestKey {
             method: request.method.to_owned(),
@@ -129,8 +140,8 @@ impl Fixtures {
 }
 
 enum FixtureMode {
-    /// With the number of its part of the file.
-    Recording(Fixtures, usize),
+    /// With the number of its part of the file, and the origin of its first request.
+    Recording(Fixtures, usize, Option<Origin>),
     /// The answers to each request that are left, the next one last.
     Playing(Fixtures, HashMap<RequestKey, Vec<CannedReply>>),
 }
@@ -189,13 +200,41 @@ fn with_recorded<T>(path: &Path, change: impl FnOnce(&mut Vec<Vec<Fixture>>) -> 
     change(recorded.entry(path.to_owned()).or_default())
 }
 
-fn record(fixtures: &Fixtures, part: usize, request: &Request) -> Result<Response> {
+/// Scheme, and host with the port.
+type Origin = (bool, String);
+
+fn origin(url: &str) -> Result<Origin> {
+    let url = Url::parse(url)?;
+    Ok((url.https, url.authority.to_ascii_lowercase()))
+}
+
+fn record(
+    fixtures: &Fixtures,
+    part: usize,
+    first: &mut Option<Origin>,
+    request: &Request,
+) -> Result<Response> {
     let mut real = request.clone();
     for (own, there) in &fixtures.servers {
         real.url = real.url.replace(&**own, there);
     }
-    real.headers.extend(fixtures.headers.iter().cloned());
+    let here = origin(&real.url)?;
+    let mut servers = fixtures.servers.iter().map(|(_, there)| origin(there));
+    let is_trusted = match fixtures.servers.is_empty() {
+        true => *first.get_or_insert_with(|| here.clone()) == here,
+        false => servers.any(|server| server.is_ok_and(|server| server == here)),
+    };
+    if is_trusted {
+        real.headers.extend(fixtures.headers.iter().cloned());
+    }
     let (status, mut headers, body) = curl::send(&real)?;
+    for (_, value) in &mut headers {
+        *value = fixtures.own(value);
+    }
+    let body = match String::from_utf8(body) {
+        Ok(text) => fixtures.own(&text).into_bytes(),
+        Err(error) => error.into_bytes(),
+    };
     // The server's clock matters beside a date to come back at, and makes two recordings differ.
     let is_later = headers.iter().any(|(name, _)| name == "retry-after");
     headers.retain(|(name, _)| !UNWRITTEN.contains(&&**name) && (is_later || name != "date"));

@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 
 from mindhost import Message, PluginError, Request, Text, Tool, ToolCall, ToolResult
-from mindhost.testing import Opened, Response, StandIn, open_plugin, stand_in
+from mindhost.testing import Body, Opened, Response, StandIn, open_plugin, stand_in
 from plugin import Plugin
 
 ANSWER = Path(__file__).with_name("answer.txt").read_text(encoding="utf-8")
@@ -15,7 +15,7 @@ def vendor() -> Opened:
     return open_plugin(Plugin, {"base_url": "http://vendor.test/v1/", "model": "parrot-1"})
 
 
-def answers(body: str, status: int = 200, **headers: str) -> StandIn:
+def answers(body: Body, status: int = 200, **headers: str) -> StandIn:
     told = Response(status, [(name.replace("_", "-"), value) for name, value in headers.items()], body)
     return stand_in(lambda request: told)
 
@@ -33,6 +33,16 @@ class Vendor(unittest.TestCase):
         self.assertEqual(answer.usage, {"input": 12, "output": 9})
         self.assertEqual(answer.stop, "tool-calls")
         self.assertEqual(host.requests[0].url, "http://vendor.test/v1/chat/completions")
+
+    def test_each_piece_is_said_as_soon_as_it_is_there(self) -> None:
+        silent = PluginError("timeout", "the answer fell silent for 60 s")
+        answers([*(f"{line}\n" for line in ANSWER.splitlines()[:8]), silent])
+        events = Plugin({"base_url": "http://vendor.test/v1", "model": "parrot-1"}).complete(Request())
+        self.assertIsNone(next(events), "the vendor accepted")
+        self.assertIn("text", next(events) or {})
+        with self.assertRaises(PluginError) as raised:
+            list(events)
+        self.assertEqual(raised.exception.kind, "timeout")
 
     def test_a_conversation_is_sent_as_the_vendor_wants_it(self) -> None:
         host = answers(ANSWER)

@@ -51,7 +51,7 @@ async fn slow_exports_hold_up_no_queries() {
         [[json!(3000)]]
     );
     assert!(
-        begun.elapsed() < Duration::from_secs(10),
+        begun.elapsed() < Duration::from_secs(45),
         "{:?}",
         begun.elapsed()
     );
@@ -118,7 +118,7 @@ async fn an_export_ends_with_what_allowed_it() {
                 }
             }
         };
-        let end = timeout(Duration::from_secs(10), rest).await;
+        let end = timeout(Duration::from_secs(60), rest).await;
         assert_eq!(end, Ok("cut"), "{ending}");
     }
 }

@@ -35,7 +35,7 @@ async fn ask(host: &Host, version: &Version, with: Value) -> mindhost_tests::Rep
     let mut body = json!({"version": version.digest(), "force": true});
     let more = with.as_object().expect("an object").clone();
     body.as_object_mut().expect("an object").extend(more);
-    let path = format!("/plugins/{}/activate?wait=60", version.plugin());
+    let path = format!("/plugins/{}/activate?wait=200", version.plugin());
     host.post(&path, body).await
 }
 

@@ -182,3 +182,43 @@ async fn answer_is_read_later_with_its_steps_assumptions_and_rating() {
         assert_eq!(answer("?include=answer").await.get("answer"), None);
     }
 }
+
+#[tokio::test]
+async fn failed_answer_is_read_later_with_its_reason_and_the_id_of_its_request() {
+    for host in stores::both().await {
+        host.sqlite("shop", responses::SHOP).await.load().await;
+        let turns = [
+            Turn::error(400, "The model sleeps."),
+            Turn::text("It is awake."),
+        ];
+        let model = ScriptedModel::start(turns).await;
+        host.scripted_provider("scripted", &model).await;
+        let mind = host.mind("told").datasource("shop").provider("scripted");
+        mind.create().await;
+        let made = host.post("/conversations", json!({})).await.json();
+        let ask = async |question: &str| {
+            let body = json!({"model": "told", "conversation": made["id"], "input": question});
+            host.post("/responses", body).await
+        };
+        let failed = ask("How many?").await;
+        let request = failed.header("x-request-id").to_owned();
+        ask("And now?").await.expect_status(200);
+        let path = format!("/conversations/{}/items", id(&made));
+        let items =
+            async |query: &str| host.get(&format!("{path}{query}")).await.json()["data"].clone();
+        let question = items("?include=answer&order=asc").await[0].clone();
+        let reason = &question["failure"];
+        assert_eq!(reason["request_id"], request, "{question}");
+        let message = reason["message"].as_str().unwrap();
+        assert!(message.contains("The model sleeps."), "{message}");
+        let response = format!("/responses/{}", question["response_id"].as_str().unwrap());
+        let stored = host.get(&response).await.expect_status(200).json();
+        assert_eq!(&stored["error"], reason, "{stored}");
+        // Neither unless asked, nor of what did not fail.
+        assert_eq!(items("?order=asc").await[0].get("failure"), None);
+        for item in items("?include=answer").await.as_array().unwrap() {
+            let has_failed = item["id"] == question["id"];
+            assert_eq!(item.get("failure").is_some(), has_failed, "{item}");
+        }
+    }
+}

@@ -198,7 +198,7 @@ async fn filters_and_limits_reach_the_scanner_that_wants_them() {
 
 #[tokio::test]
 async fn what_a_scanner_does_wrong_ends_the_statement_alone() {
-    let (_host, mind) = made_up(10_000, "3s").await;
+    let (_host, mind) = made_up(10_000, "10s").await;
     for (table, status, code) in [
         ("too_many", 502, "plugin_error"),
         ("wrong_type", 502, "plugin_error"),
@@ -227,7 +227,7 @@ async fn what_a_scanner_does_wrong_ends_the_statement_alone() {
 
 #[tokio::test]
 async fn a_statement_that_computes_for_ever_ends_in_time_and_leaves_room() {
-    let (_host, mind) = made_up(20_000, "2s").await;
+    let (_host, mind) = made_up(20_000, "10s").await;
     for sql in [
         "SELECT count(*) FROM numbers a, numbers b, numbers c",
         "SELECT count(*) FROM numbers a JOIN numbers b ON a.id < b.id JOIN numbers c ON b.id <> c.id",
@@ -321,6 +321,11 @@ struct State {
     tokens: u32,
     /// The bodies of the requests for tokens.
     asked: Vec<String>,
+    /// How many requests a token is accepted for, and how many the last one has been.
+    most_uses: Option<u32>,
+    uses: u32,
+    /// How often the endpoint still says that it is busy.
+    busy: u32,
 }
 
 impl Protected {
@@ -336,7 +341,7 @@ impl Protected {
         let token =
             move |headers: HeaderMap, body: String| async move { tokens.token(&headers, body) };
         let read = move |headers: HeaderMap, uri: Uri| async move {
-            if headers.get("authorization") != Some(&api.expected()) {
+            if !api.accepts(headers.get("authorization")) {
                 // Servers that say what they were sent are common.
                 return Err((StatusCode::UNAUTHORIZED, format!("not for {headers:?}")));
             }
@@ -360,6 +365,10 @@ impl Protected {
             .is_some_and(|sent| sent == "Basic Y2xlcms6czNjcmV0JTI2bW9yZQ==");
         let in_body = body.contains("client_id=clerk&client_secret=s3cret%26more");
         state.asked.push(body);
+        if state.busy > 0 {
+            state.busy -= 1;
+            return (StatusCode::SERVICE_UNAVAILABLE, Json(Value::Null));
+        }
         let known = if state.wants_body {
             in_body
         } else {
@@ -372,6 +381,7 @@ impl Protected {
             );
         }
         state.tokens += 1;
+        state.uses = 0;
         let mut granted =
             json!({"access_token": format!("token-{}", state.tokens), "token_type": "bearer"});
         if !state.expires_in.is_null() {
@@ -380,9 +390,12 @@ impl Protected {
         (StatusCode::OK, Json(granted))
     }
 
-    fn expected(&self) -> HeaderValue {
-        let tokens = self.0.lock().unwrap().tokens;
-        HeaderValue::try_from(format!("Bearer token-{tokens}")).unwrap()
+    fn accepts(&self, sent: Option<&HeaderValue>) -> bool {
+        let mut state = self.0.lock().unwrap();
+        let expected = format!("Bearer token-{}", state.tokens);
+        state.uses += 1;
+        sent.is_some_and(|sent| sent == expected.as_str())
+            && state.most_uses.is_none_or(|most| state.uses <= most)
     }
 
     /// Makes every token so far invalid.
@@ -450,11 +463,36 @@ async fn access_token_is_renewed_when_it_ends_or_is_not_accepted() {
     let (url, protected) = Protected::start(false, json!(3600)).await;
     let (_host, mind) = orders_of(&url).await;
     assert_eq!(mind.rows(COUNT).await, [[json!(200)]]);
+    // A request whose token is not accepted any more is sent again with a new one.
     protected.revoke();
-    let refused = mind.sql(COUNT).await.expect_error(502, "upstream_error");
-    assert!(!refused.to_string().contains("token-1"), "{refused}");
     assert_eq!(mind.rows(COUNT).await, [[json!(200)]]);
     assert_eq!(protected.asked().len(), 2);
+    // Five pages with tokens for two requests each.
+    protected.0.lock().unwrap().most_uses = Some(2);
+    assert_eq!(mind.rows(COUNT).await, [[json!(200)]]);
+    // An API that accepts none is not asked for ever.
+    protected.0.lock().unwrap().most_uses = Some(0);
+    let before = protected.asked().len();
+    let refused = mind.sql(COUNT).await.expect_error(502, "upstream_error");
+    assert!(!refused.to_string().contains("token-"), "{refused}");
+    assert!(protected.asked().len() <= before + 3);
+}
+
+#[tokio::test]
+async fn busy_token_endpoint_is_asked_again() {
+    let (url, protected) = Protected::start(false, json!(3600)).await;
+    let (_host, mind) = orders_of(&url).await;
+    protected.revoke();
+    protected.0.lock().unwrap().busy = 2;
+    assert_eq!(mind.rows(COUNT).await, [[json!(200)]]);
+    protected.revoke();
+    protected.0.lock().unwrap().busy = 100;
+    let refused = mind.sql(COUNT).await.expect_error(502, "upstream_error");
+    let message = refused["message"].as_str().unwrap();
+    assert!(
+        message.contains("answered 503; it is busy or broken"),
+        "{message}"
+    );
 }
 
 #[tokio::test]

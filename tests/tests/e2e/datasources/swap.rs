@@ -42,7 +42,7 @@ async fn replaced(host: &Host, engine: &str, connection_data: Value, plugin: &st
     for number in ["0.1.7", "0.1.8"] {
         let version = Version::of_plugin(plugin, number);
         host.install(&version).await;
-        let activate = format!("/plugins/{plugin}/activate?wait=60");
+        let activate = format!("/plugins/{plugin}/activate?wait=200");
         let rollout = host
             .post(&activate, json!({"version": version.digest()}))
             .await;

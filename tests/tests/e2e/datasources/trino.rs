@@ -53,6 +53,42 @@ async fn each_request_has_the_credential_of_the_connection_data() {
     }
 }
 
+#[tokio::test]
+async fn session_properties_and_roles_go_with_each_statement() {
+    let trino = LyingHttp::trino().await;
+    let more = json!({
+        "session_properties": {"join_distribution_type": "BROADCAST"},
+        "roles": {"system": "analyst"},
+    });
+    let (host, mind) = mind(&trino, more).await;
+    mind.rows("SELECT id FROM item").await;
+    let heard = trino.heard();
+    let begun: Vec<_> = heard.iter().filter(|one| one.method == "POST").collect();
+    assert!(!begun.is_empty());
+    for request in begun {
+        let session = request.header("x-trino-session").unwrap();
+        let (limit, own) = session.split_once(',').unwrap();
+        assert!(limit.starts_with("query_max_run_time="), "{session}");
+        assert_eq!(own, "join_distribution_type=BROADCAST");
+        assert_eq!(
+            request.header("x-trino-role"),
+            Some("system=ROLE%7Banalyst%7D")
+        );
+    }
+    // The limit of time is the host's.
+    let data = json!({
+        "url": trino.origin(), "user": "ann", "catalog": "c",
+        "session_properties": {"query_max_run_time": "1d"},
+    });
+    let body = json!({"name": "endless", "engine": "trino", "connection_data": data});
+    let refused = host.post("/datasources", body).await.expect_status(400);
+    assert!(
+        refused.text().contains("query_max_run_time"),
+        "{}",
+        refused.text()
+    );
+}
+
 /// An answer whose rows are in two segments.
 fn spooled(origin: &str, coordinator: &str) -> Lie {
     let segment = |number: u32| {

@@ -136,10 +136,10 @@ async fn datasources_are_read_at_the_same_time_and_all_end_with_the_client() {
     client.abort();
     eventually(&waiting, |counts| *counts == (0, 0)).await;
 
-    table_lock.abort();
     let kill = "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND state = 'User sleep'";
     let id = maria.run(kill).await;
     maria.run(&format!("KILL {id}")).await;
+    table_lock.abort();
     locker.batch_execute("ROLLBACK").await.unwrap();
     assert_eq!(mind.query(query).await["total"], 3002);
 }

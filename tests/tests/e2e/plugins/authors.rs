@@ -1,6 +1,7 @@
 //! What an author sees on the second day: lines of the own source, logs, types, unit tests, helpers.
 
 mod projects;
+mod python;
 mod reproducible;
 mod sdk;
 mod statistics;

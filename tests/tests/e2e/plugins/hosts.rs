@@ -90,7 +90,7 @@ async fn one_rollout_runs_at_a_time_and_any_host_may_end_it() {
 
 #[tokio::test]
 async fn a_version_is_on_probation_on_every_host() {
-    let probation = ("MINDHOST_ROLLOUTS__PROBATION", "1m");
+    let probation = ("MINDHOST_ROLLOUTS__PROBATION", "10m");
     let [_, first] = stores::both_with(|host| {
         host.plugin(build::guest("memory"))
             .env(probation.0, probation.1)

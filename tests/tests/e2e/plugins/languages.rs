@@ -31,7 +31,7 @@ async fn asks_ten_thousand_times(language: &'static str, file: &str, source: &st
     let url = serve().await;
     let host = Host::builder().plugin(project.build());
     let host = host
-        .env("MINDHOST_SQL__STATEMENT_TIMEOUT", "300s")
+        .env("MINDHOST_SQL__STATEMENT_TIMEOUT", "900s")
         .start()
         .await;
     let of_default = reader(&host, &url, None).await;

@@ -31,7 +31,8 @@ async fn a_damaged_file_is_stood_in_for_until_it_is_mended() {
 
 #[tokio::test]
 async fn what_was_only_installed_serves_nothing_after_a_restart_either() {
-    let host = Host::start().await;
+    let host = Host::builder().env("MINDHOST_ROLLOUTS__PROBATION", "10m");
+    let host = host.start().await;
     let first = Version::of("0.1.0");
     host.install(&first).await;
     host.restart().await;
@@ -54,14 +55,14 @@ async fn going_back_moves_no_other_plugin() {
     // On a busy machine the second activation outlasts the usual probation of the first.
     let host = Host::builder()
         .plugin(build::guest("memory"))
-        .env("MINDHOST_ROLLOUTS__PROBATION", "1m");
+        .env("MINDHOST_ROLLOUTS__PROBATION", "10m");
     let host = host.start().await;
     let mind = host.memory("numbers", 3).await;
     let other = Version::of_plugin("connector-sqlite", "0.1.1");
     host.install(&other).await;
     host.activate(&Version::of("0.1.1")).await;
     let body = json!({"version": other.digest()});
-    let activate = host.post("/plugins/connector-sqlite/activate?wait=60", body);
+    let activate = host.post("/plugins/connector-sqlite/activate?wait=200", body);
     activate.await.expect_status(202);
     let back = host.rolled_back("guest-memory").await;
     assert_eq!(back["stage"], "rolled_back", "{back}");
@@ -80,7 +81,7 @@ async fn a_plugin_that_takes_the_place_of_another_gives_it_back() {
     host.install(&other).await;
     let accept = json!(["engine:memory"]);
     let body = json!({"version": other.digest(), "accept_rights": accept});
-    let activate = host.post("/plugins/guest-memoyy/activate?wait=60", body);
+    let activate = host.post("/plugins/guest-memoyy/activate?wait=200", body);
     let rollout = activate.await.expect_status(202).json();
     assert_eq!(rollout["from"], Version::of("0.1.0").digest(), "{rollout}");
     let next = Version::of("0.1.2");
@@ -158,7 +159,7 @@ async fn certificates_stay_usable_under_a_plugin_that_marks_no_value_with_lines(
     host.install(&old).await;
     let activate = async |version: Value, accept: &[&str]| {
         let body = json!({"version": version, "force": true, "accept_rights": accept});
-        host.post("/plugins/connector-postgres/activate?wait=60", body)
+        host.post("/plugins/connector-postgres/activate?wait=200", body)
             .await
     };
     activate(json!(old.digest()), &[]).await.expect_status(202);

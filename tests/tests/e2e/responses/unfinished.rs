@@ -184,6 +184,7 @@ async fn an_answer_is_stopped_through_another_host() {
             .json();
         let path = format!("/responses/{}", id(&begun));
         assert_eq!(second.get(&path).await.json()["status"], "in_progress");
+        model.wait_for_requests(done).await;
         let conversation = begun["conversation"]["id"].as_str().unwrap();
         let stopped = match method {
             "cancel" => second.post(&format!("{path}/cancel"), json!({})).await,

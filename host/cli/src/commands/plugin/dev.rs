@@ -112,6 +112,7 @@ impl Bench {
     /// Builds, runs and tests once.
     async fn round(&self, saved: Instant) -> anyhow::Result<()> {
         let built = Instant::now();
+        aside!("building {}", self.first_build());
         self.build().await?;
         aside!("built    in {:.2} s", built.elapsed().as_secs_f64());
         let manifest = self.manifest()?;
@@ -164,6 +165,18 @@ impl Bench {
             saved.elapsed().as_secs_f64()
         );
         Ok(())
+    }
+
+    /// What a person wants to know who waits for a build.
+    fn first_build(&self) -> &'static str {
+        let is_first = self.folder.join("Cargo.toml").is_file()
+            && !self.folder.join("target/dev").is_dir();
+        match is_first {
+            true => {
+                "into target/dev; the first time cargo compiles all dependencies, which takes minutes"
+            }
+            false => "",
+        }
     }
 
     async fn build(&self) -> anyhow::Result<()> {
@@ -234,7 +247,7 @@ impl Bench {
         Ok(match manifest.kind {
             PluginKind::Model => Some(config.tests.prompt.unwrap_or_else(|| QUESTION.to_owned())),
             PluginKind::Connector if manifest.world == SCANNER_WORLD => {
-                let table = config.tests.table.as_deref();
+                let table = config.tests.table.first();
                 table.map(|table| format!("SELECT * FROM {} LIMIT 20", quoted(table)))
             }
             PluginKind::Connector => None,

@@ -133,11 +133,11 @@ async fn cases(test: &Test, coloured: bool) -> anyhow::Result<Report> {
         Progress::Ended(entry) => say_part!("{}", entry.text(coloured)),
         Progress::Running(name, since) => aside!("      {name} runs since {} s", since.as_secs()),
     };
-    let filter = match test.quick {
-        true => kit::quick(&kit::cases_of(sandbox.manifest())),
-        false => test.filter.clone(),
+    let wanted = match test.quick {
+        true => kit::Wanted::Quick,
+        false => kit::Wanted::Filter(&test.filter),
     };
-    let report = kit::run(Arc::clone(&sandbox) as _, config, &filter, seen).await;
+    let report = kit::run(Arc::clone(&sandbox) as _, config, wanted, seen).await;
     sandbox.settle().await;
     if let Some(tape) = tape {
         tape.finish()?;

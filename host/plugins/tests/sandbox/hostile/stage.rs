@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// The time of a brief call: enough to reach the guest on a machine that does much else.
-const BRIEF: Duration = Duration::from_secs(1);
+const BRIEF: Duration = Duration::from_secs(3);
 /// How much later than its deadline a call may end, on a machine that does much else: the grace is 100 ms.
 const LATE: Duration = Duration::from_secs(20);
 

@@ -9,7 +9,7 @@ use mindhost_plugin_api::{
 };
 
 use super::{
-    CLAIM, LOOK, MOST, Reader, Row, Sample, Turns, each_passes, expected, holds, shown, small,
+    CLAIM, MOST, Reader, Row, Sample, Turns, each_passes, expected, holds, shown, small,
     small_cells, spread, support, tables, whole, within,
 };
 use crate::{
@@ -77,7 +77,7 @@ const OWN_STATE: &str = "keep the state of a scan in its cursor, and not in the 
 async fn projection(bench: &Bench) -> Verdict {
     let mut reader = Reader::new(bench, Limits::USUAL);
     let samples = small(bench).await?;
-    let mut turns = Turns::among(samples.len());
+    let mut turns = Turns::among(samples.len(), bench.pace.enough);
     for sample in samples {
         let Some(end) = turns.next() else { break };
         let count = sample.columns.len();
@@ -130,7 +130,7 @@ async fn claimed(
 async fn filters(bench: &Bench) -> Verdict {
     let mut reader = Reader::new(bench, Limits::USUAL);
     let samples = tables(bench).await?;
-    let mut turns = Turns::among(samples.len());
+    let mut turns = Turns::among(samples.len(), bench.pace.enough);
     let (mut tried, mut known) = (0, 0);
     for sample in samples {
         let Some(end) = turns.next() else { break };
@@ -197,7 +197,7 @@ fn telling<'a>(sample: &Sample, claimed: &'a [(Filter, Pushdown)]) -> Vec<[&'a F
 async fn pairs(bench: &Bench) -> Verdict {
     let mut reader = Reader::new(bench, Limits::USUAL);
     let samples = tables(bench).await?;
-    let mut turns = Turns::among(samples.len());
+    let mut turns = Turns::among(samples.len(), bench.pace.enough);
     let (mut tried, mut known) = (0, 0);
     for sample in samples {
         let Some(end) = turns.next() else { break };
@@ -230,7 +230,7 @@ async fn pairs(bench: &Bench) -> Verdict {
 async fn limit(bench: &Bench) -> Verdict {
     let mut reader = Reader::new(bench, Limits::USUAL);
     let samples = tables(bench).await?;
-    let mut turns = Turns::among(samples.len());
+    let mut turns = Turns::among(samples.len(), bench.pace.enough);
     for sample in samples {
         let Some(end) = turns.next() else { break };
         limited(&mut reader, sample, None).await?;
@@ -287,7 +287,7 @@ async fn limited(
 async fn two_scans(bench: &Bench) -> Verdict {
     let mut source = bench.source(Limits::USUAL).await?;
     let samples = small(bench).await?;
-    let mut turns = Turns::among(samples.len());
+    let mut turns = Turns::among(samples.len(), bench.pace.enough);
     for whole in samples {
         if turns.next().is_none() {
             break;
@@ -335,7 +335,7 @@ async fn batches(bench: &Bench) -> Verdict {
     let mut reader = Reader::new(bench, Limits::USUAL);
     let mut narrow = bench.source(Limits::NARROW).await?;
     let samples = small(bench).await?;
-    let mut turns = Turns::among(samples.len());
+    let mut turns = Turns::among(samples.len(), bench.pace.enough);
     let mut largest = 0;
     for whole in samples {
         if turns.next().is_none() {
@@ -344,7 +344,7 @@ async fn batches(bench: &Bench) -> Verdict {
         let scan = whole.scan();
         for max_rows in [1, 3, u32::MAX] {
             // One that fetches as many rows as it is asked for takes long to give them one by one.
-            let read = reader.read(&scan, max_rows, MOST, LOOK).await?;
+            let read = reader.read(&scan, max_rows, MOST, bench.pace.look).await?;
             let what = format!("{}, {max_rows} rows at a time", shown(&scan));
             let least = if read.ended { &whole.rows[..] } else { &[] };
             within(&what, &read.rows, least, &whole.rows, NEXT)?;
@@ -411,7 +411,7 @@ async fn large_cell(bench: &Bench) -> Verdict {
 async fn closed(bench: &Bench) -> Verdict {
     let mut reader = Reader::new(bench, Limits::USUAL);
     let samples = small(bench).await?;
-    let mut turns = Turns::among(samples.len());
+    let mut turns = Turns::among(samples.len(), bench.pace.enough);
     for whole in samples {
         if turns.next().is_none() {
             break;
@@ -437,9 +437,9 @@ async fn closed(bench: &Bench) -> Verdict {
 
 async fn cancel(bench: &Bench) -> Verdict {
     let mut source = bench.source(Limits::USUAL).await?;
-    let tables = match bench.named_table() {
-        Some(table) => vec![table],
-        None => bench.first_tables(source.tables(&usual()).await)?,
+    let tables = match bench.named_tables() {
+        named if named.is_empty() => bench.first_tables(source.tables(&usual()).await)?,
+        named => named,
     };
     let mut ended = 0;
     for table in tables {

@@ -35,6 +35,10 @@ impl<'a> Reader<'a> {
         }
     }
 
+    pub fn bench(&self) -> &'a Bench {
+        self.bench
+    }
+
     pub async fn source(&mut self) -> Result<&mut dyn Source, Stop> {
         let source = match self.source.take() {
             Some(source) => source,

@@ -2,13 +2,19 @@
 
 import datetime
 import decimal
+import contextlib
 import inspect
+import io
+import json
+import logging
 import os
 import pathlib
 import re
+import sys
 import tempfile
 import threading
 import unittest
+from unittest import mock
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -18,6 +24,7 @@ from mindhost import (
     ColumnStatistics,
     Connector,
     Filter,
+    Model,
     PluginError,
     Scanner,
     StatisticsOptions,
@@ -29,7 +36,9 @@ from mindhost import (
     rows,
     values,
 )
-from mindhost.testing import Response, open_plugin, replay, stand_in
+from mindhost import _texts as texts
+from mindhost import build
+from mindhost.testing import Response, Said, open_plugin, replay, stand_in
 
 
 def told(*responses: Response) -> Any:
@@ -217,6 +226,234 @@ class Opened(unittest.TestCase):
         stand_in()
         with self.assertRaises(ValueError):
             open_plugin(Short, {}).query("select 1")
+
+
+def said(*events: Any) -> Said:
+    """The answer of a model that yields these."""
+
+    class Parrot(Model):
+        def complete(self, request: Any) -> Any:
+            yield from events
+
+    stand_in()
+    return open_plugin(Parrot, {}).complete("Hello")
+
+
+END = {"stop": "end"}
+
+
+class Events(unittest.TestCase):
+    """What a model yields is checked as a component checks it."""
+
+    def test_a_test_sees_the_single_events(self) -> None:
+        told = said(None, {"text": "a"}, {"text": "b"}, {"usage": {"input": 1, "cached-input": 0}}, END)
+        usage = {"input": 1, "cached_input": 0}
+        end = {"stop": "end", "reason": "end"}
+        self.assertEqual(told.events, [{"text": "a"}, {"text": "b"}, {"usage": usage}, end])
+        self.assertEqual((told.text, told.usage, told.stop), ("ab", usage, "end"))
+
+    def test_a_pair_that_was_cut_between_two_events_is_joined(self) -> None:
+        for pieces, expected in [
+            (["a\ud83d", "\ude00b"], ["a", "\U0001f600b"]),
+            (["\ud83d", "\ude00"], ["\U0001f600"]),
+            (["\ud83d", "x"], ["\ufffdx"]),
+            (["a\ud83d"], ["a", "\ufffd"]),
+            (["\ude00", "\ud83d\ude00"], ["\ufffd", "\U0001f600"]),
+        ]:
+            told = said(*[{"text": piece} for piece in pieces], END)
+            self.assertEqual([event["text"] for event in told.events if "text" in event], expected, pieces)
+        told = said({"text": "\ud83d"}, {"usage": {"input": 1}}, {"text": "\ude00"}, END)
+        self.assertEqual(told.text, "\U0001f600", "other events do not end a text")
+
+    def test_events_that_the_host_does_not_know_are_errors(self) -> None:
+        call = {"id": "1", "name": "lookup"}
+        for event, message in [
+            ({"usage": {"total": 1}}, "'total'"),
+            ({"usage": {"input": None}}, "usage.input"),
+            ({"stop": "done"}, "'done'"),
+            ({"tool_call": call}, "`tool_call` has no `arguments`"),
+            ({"tool_call": {**call, "arguments": {}}}, "`tool_call.arguments` must be a text"),
+            ({"text": None}, "`text` must be a text"),
+            ({"text": "a", "stop": "end"}, "an event has one of"),
+            ("a", "yields a Python str"),
+        ]:
+            with self.assertRaisesRegex(PluginError, message) as raised:
+                said(event, END)
+            self.assertEqual(raised.exception.kind, "internal")
+        with self.assertRaisesRegex(PluginError, "`text` after its stop event"):
+            said(END, {"text": "late"})
+        with self.assertRaises(PluginError) as raised:
+            said({"text": "a"})
+        self.assertEqual(raised.exception.kind, "connection-lost")
+
+
+class Texts(unittest.TestCase):
+    """What is no Unicode text is made one before the host sees it."""
+
+    def test_halves_of_pairs_are_joined_or_replaced(self) -> None:
+        for text, expected in [
+            ("plain", "plain"),
+            ("caf\u00e9 \U0001f600", "caf\u00e9 \U0001f600"),
+            ("\ud83d\ude00", "\U0001f600"),
+            ("\ude00\ud83d", "\ufffd\ufffd"),
+            ("a\ud83db", "a\ufffdb"),
+            ("\ud83d\ud83d\ude00", "\ufffd\U0001f600"),
+        ]:
+            self.assertEqual(texts.well_formed(text), expected)
+
+    def test_every_text_that_leaves_is_well_formed(self) -> None:
+        half = "a\ud83d"
+
+        class Halves(Connector):
+            def query(self, statement: Any) -> Any:
+                log.info(half)
+                print(half)
+                http.get(f"http://a.test/{half}", headers={"x-half": half})
+                return [Column(half), Column("j", "json")], [(half, {"k": half})]
+
+        host = told(Response())
+        with host:
+            answer = open_plugin(Halves, {}).query("select 1")
+        self.assertEqual((answer.columns, answer.rows), (["a\ufffd", "j"], [["a\ufffd", '{"k": "a\ufffd"}']]))
+        self.assertEqual(host.logged[0], ("info", "a\ufffd"))
+        self.assertEqual(host.requests[0].url, "http://a.test/a\ufffd")
+        self.assertEqual(host.requests[0].headers, [("x-half", "a\ufffd")])
+        error = PluginError("upstream", half, code=half)
+        self.assertEqual((error.message, str(error), error.code), ("a\ufffd",) * 3)
+
+    def test_json_with_too_many_levels_is_an_error(self) -> None:
+        for text in ["[" * 501 + "]" * 501, "[" * 100_000, '{"a":' * 501, '["\\\\",' * 501]:
+            with self.assertRaises(RecursionError):
+                texts.loads(text)
+        for text in ["[" * 500 + "]" * 500, json.dumps(["[" * 1000, '\\"[{' * 1000]), json.dumps([[{}]] * 5000)]:
+            self.assertEqual(texts.loads(text), json.loads(text))
+        told(Response(body="[" * 100_000))
+        with self.assertRaisesRegex(PluginError, "levels") as raised:
+            http.get("http://a.test/").json()
+        self.assertEqual(raised.exception.kind, "upstream")
+
+
+class Pace(unittest.TestCase):
+    """Rows that come slowly do not wait until a batch is full."""
+
+    def batches(self, slow: Any, count: int = 100) -> list[int]:
+        clock = [0.0]
+
+        def given() -> Any:
+            for n in range(count):
+                clock[0] += slow(n)
+                yield (n,)
+
+        with mock.patch("time.monotonic", lambda: clock[0]):
+            answer = rows.Answer([Column("n", "int64")], given())
+            batches = []
+            while (batch := answer.next(8_192, 1 << 20)) is not None:
+                batches.append(len(batch))
+        return batches
+
+    def test_pages_of_a_slow_server_are_given_as_they_come(self) -> None:
+        host = told(*[Response() for _ in range(4)])
+
+        def page(n: int) -> float:
+            if n % 25:
+                return 0
+            http.get("http://a.test/").text()
+            return 0.3
+
+        self.assertEqual(self.batches(page), [26, 25, 25, 24])
+        self.assertEqual(len(host.requests), 4)
+
+    def test_a_slow_generator_gives_rows_soon_and_a_fast_one_whole_batches(self) -> None:
+        self.assertLessEqual(self.batches(lambda n: 0.05)[0], 8)
+        self.assertEqual(self.batches(lambda n: 0.00001, 10_000), [8_192, 1_808])
+
+
+class Printed(unittest.TestCase):
+    def test_print_and_logging_are_in_the_log_and_end_with_the_block(self) -> None:
+        with stand_in():
+            """Ends what tests before have installed."""
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), stand_in() as host:
+            print("one\ntwo")
+            print("half", end="")
+            print(" a line")
+            with contextlib.redirect_stderr(io.StringIO()):
+                stand = stand_in()
+                print("odd", file=sys.stderr)
+            logging.getLogger("items").info("%d details", 2)
+            logging.getLogger("items").debug("nobody asked")
+            logging.getLogger("items").error("bad")
+        self.assertEqual(host.logged, [("info", "one"), ("info", "two"), ("info", "half a line")])
+        self.assertEqual(stand.logged, [("warn", "odd"), ("info", "items: 2 details"), ("error", "items: bad")])
+        self.assertEqual(out.getvalue(), "one\ntwo\nhalf a line\n", "and it is printed")
+        handlers = [type(one).__name__ for one in logging.getLogger().handlers]
+        self.assertEqual(handlers, [], "the handlers are gone")
+        self.assertNotEqual(type(sys.stdout).__name__, "Lines")
+
+
+class Streams(unittest.TestCase):
+    def test_a_body_comes_in_pieces_and_breaks(self) -> None:
+        silent = PluginError("timeout", "the answer fell silent")
+        told(Response(body=["data: a\n", b"\ndata: \xc3", b"\xa9\n\n", silent]))
+        events = http.get("http://a.test/").events()
+        self.assertEqual([next(events), next(events)], ["a", "\u00e9"])
+        with self.assertRaisesRegex(PluginError, "silent"):
+            next(events)
+
+
+class Builds(unittest.TestCase):
+    """What a build can tell before it begins."""
+
+    def told(self, **files: str) -> str:
+        before = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                (pathlib.Path(folder) / f"{name}.py").write_text(text)
+            os.chdir(folder)
+            try:
+                build.check_sources()
+            except build.Wrong as error:
+                return str(error)
+            finally:
+                os.chdir(before)
+        return ""
+
+    def test_mistakes_in_the_sources_are_three_lines(self) -> None:
+        plugin = "from lib import x\nclass Plugin:\n    pass\n"
+        self.assertEqual(self.told(plugin=plugin, lib="x = 1\n"), "")
+        wrong = self.told(plugin=plugin, lib="for x in y\n    pass\n")
+        self.assertEqual(wrong, "lib.py:1:11\n  for x in y\n            ^ expected ':'")
+        wrong = self.told(plugin="class Plugin:\n    pass\nreturn 1\n")
+        self.assertEqual(wrong, "plugin.py:3:1\n  return 1\n  ^ 'return' outside function")
+
+    def test_a_module_without_the_class_is_named(self) -> None:
+        self.assertEqual(self.told(plugin="class Plug: pass\n"), "plugin.py has no class `Plugin`")
+        for source in ["from own import Plugin\n", "from own import *\n", "Plugin = type('P', (), {})\n"]:
+            self.assertEqual(self.told(plugin=source), "")
+
+    def test_syntax_of_a_newer_python_is_left_to_the_build(self) -> None:
+        self.assertEqual(self.told(plugin="class Plugin: pass\ntype X = int\ndef f[T](x: T): ...\n"), "")
+
+    def test_packages_of_the_machine_are_not_taken(self) -> None:
+        with mock.patch.object(sys, "prefix", "/usr"), mock.patch.object(sys, "base_prefix", "/usr"):
+            self.assertEqual(build.packages(), [])
+
+
+class Defaults(unittest.TestCase):
+    def test_a_test_has_the_defaults_of_the_manifest(self) -> None:
+        class Own(Model):
+            pass
+
+        manifest = {"connection_data": {"properties": {
+            "model": {"default": "parrot-1"}, "more": {"properties": {"n": {"default": 1}}}, "none": {}
+        }}}  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "manifest.json").write_text(json.dumps(manifest))
+            with mock.patch.object(sys.modules[__name__], "__file__", f"{folder}/plugin.py"):
+                given = {"more": {}}
+                self.assertEqual(open_plugin(Own, given).config, {"more": {"n": 1}, "model": "parrot-1"})
+                self.assertEqual(open_plugin(Own, {"model": "x"}).config, {"model": "x"})
+        self.assertEqual(given, {"more": {}})
 
 
 class Reference(unittest.TestCase):

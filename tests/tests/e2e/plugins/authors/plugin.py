@@ -1,3 +1,4 @@
+import json
 import logging
 import sys
 import time
@@ -22,6 +23,12 @@ class Plugin(Scanner):
         began = time.monotonic()
         control.sleep(0.15)
         print("slept", {"enough": time.monotonic() - began >= 0.15})
+        # Half a pair, a module that is loaded late, a codec, and more levels than the stack has.
+        print("half \ud83d of", time.strptime("2024", "%Y").tm_year, "é".encode("cp1252"))
+        try:
+            json.loads("[" * 100_000)
+        except RecursionError as error:
+            print(error)
         print("a warning\nin two lines", file=sys.stderr)
         logging.getLogger("items").info("%d details", 2)
         log.debug("a detail")

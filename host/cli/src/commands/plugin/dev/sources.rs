@@ -53,11 +53,17 @@ impl Sources {
         let (hears, whole) = (Arc::clone(&heard), folder.to_owned());
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let Ok(event) = event else { return };
-            let source = event.paths.iter().find(|path| !is_made(path));
+            // Of a file that was renamed, the new name is the last one.
+            let source = event.paths.iter().rfind(|path| !is_made(path));
             let source = source.filter(|_| is_change(event.kind)).cloned();
             if let Some(path) = source.or_else(|| event.need_rescan().then(|| whole.clone())) {
                 let at = Instant::now();
                 let mut last = hears.last.lock().unwrap_or_else(PoisonError::into_inner);
+                // Editors write another file and rename it: the name of that one says nothing.
+                let path = match last.take() {
+                    Some(before) if !path.exists() => before.path,
+                    _ => path,
+                };
                 *last = Some(Change { at, path });
                 hears.more.notify_one();
             }
@@ -176,5 +182,11 @@ mod tests {
         fs::write(at("src/lib.rs"), "two").unwrap();
         let saved = tokio::time::timeout(Duration::from_secs(20), sources.saved()).await;
         assert!(saved.is_ok());
+        // As editors save.
+        sources.note().unwrap();
+        fs::write(at("src/4913"), "three").unwrap();
+        fs::rename(at("src/4913"), at("src/lib.rs")).unwrap();
+        let saved = tokio::time::timeout(Duration::from_secs(20), sources.saved()).await;
+        assert!(saved.unwrap().path.ends_with("src/lib.rs"));
     }
 }

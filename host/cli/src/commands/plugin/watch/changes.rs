@@ -139,7 +139,7 @@ mod tests {
         changes.add(["a.wasm.minisig", "b.d", "c.minisig", "a.wasm"].map(PathBuf::from));
         let begun = Instant::now();
         assert_eq!(changes.next().await.0, Path::new("a.wasm"));
-        assert!(begun.elapsed() < Duration::from_secs(5));
+        assert!(begun.elapsed() < Duration::from_secs(60));
         assert!(changes.lock().is_empty());
     }
 }
