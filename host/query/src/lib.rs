@@ -25,6 +25,7 @@ mod plan;
 mod plan_rules;
 mod plan_size;
 mod reader;
+mod refused;
 mod scans;
 mod scheduler;
 mod slow_functions;

@@ -34,6 +34,7 @@ use super::{
     names::{CATALOG, NO_SCHEMA},
     plan_rules, plan_size,
     reader::Reader,
+    refused,
     scheduler::{Share, SlicedStream},
     slow_functions::StatementCall,
     spill::{SpillFiles, StatementDisk},
@@ -132,6 +133,7 @@ async fn plan(
     match &mut statement {
         Statement::Statement(query) if matches!(**query, ast::Statement::Query(_)) => {
             plan_size::check(query).map_err(errors::external)?;
+            refused::check(query).map_err(errors::external)?;
             timestamps::to_microseconds(query);
         }
         // The guard allows only queries. The options below refuse other statements too, except EXPLAIN.

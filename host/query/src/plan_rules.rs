@@ -1,6 +1,6 @@
 //! Rules of the planner with a deadline, a limit on the size of plans, and operators that yield to other statements.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use datafusion::{
     common::{
@@ -11,7 +11,7 @@ use datafusion::{
     logical_expr::LogicalPlan,
     optimizer::{AnalyzerRule, ApplyOrder, OptimizerConfig, OptimizerRule},
     physical_optimizer::PhysicalOptimizerRule,
-    physical_plan::ExecutionPlan,
+    physical_plan::{ExecutionPlan, replace_children_if_necessary},
 };
 
 use super::{
@@ -44,9 +44,64 @@ pub fn logical(rules: Vec<Logical>) -> Vec<Logical> {
 pub fn physical(rules: Vec<Physical>, share: &Arc<Share>, learns: bool) -> Vec<Physical> {
     let is_needed = |rule: &Physical| learns || !rule.name().starts_with("FilterPushdown");
     let bounded = |rule: Physical| -> Physical { Arc::new(DeadlineRule(rule)) };
-    let mut rules: Vec<_> = rules.into_iter().filter(is_needed).map(bounded).collect();
+    let mut all: Vec<Physical> = Vec::with_capacity(rules.len() + 2);
+    for rule in rules.into_iter().filter(is_needed) {
+        if rule.name() == LEARNING {
+            all.push(Arc::new(AmbiguousNames));
+        }
+        all.push(bounded(rule));
+    }
+    let mut rules = all;
     rules.push(Arc::new(YieldRule(Arc::clone(share))));
     rules
+}
+
+/// The rule that passes what joins have learned to scans.
+const LEARNING: &str = "FilterPushdown(Post)";
+
+/// Keeps filters out of operators in which two columns have one name. On its way down a filter finds its column in the
+/// next operator by the name, and would be about the first of them.
+#[derive(Debug)]
+struct AmbiguousNames;
+
+impl PhysicalOptimizerRule for AmbiguousNames {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|node| {
+            let children = node.children();
+            if !children.iter().any(|child| is_ambiguous(child)) {
+                return Ok(Transformed::no(node));
+            }
+            // No filter passes this operator.
+            let closed = children.into_iter().map(|child| match is_ambiguous(child) {
+                true => Arc::new(SplitExec::new(Arc::clone(child))) as _,
+                false => Arc::clone(child),
+            });
+            let closed = closed.collect();
+            replace_children_if_necessary(node, closed).map(Transformed::yes)
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "ambiguous_names"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+fn is_ambiguous(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let schema = plan.schema();
+    let mut names = HashSet::new();
+    !schema
+        .fields()
+        .iter()
+        .all(|field| names.insert(field.name()))
 }
 
 /// A rule that checks the deadline first. Planning cannot be interrupted in between.

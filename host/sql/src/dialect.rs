@@ -34,7 +34,7 @@ impl PrefixLimited {
     }
 }
 
-/// `IS [NOT] DISTINCT FROM` with what follows it, in brackets. The parser takes `a IS DISTINCT FROM b AND c` for
+/// `IS [NOT] DISTINCT FROM` with its right side, in brackets where more follows. The parser takes `a IS DISTINCT FROM b AND c` for
 /// `a IS DISTINCT FROM (b AND c)`; so does DataFusion, which reads the text once more.
 fn distinct_from(
     parser: &mut Parser,
@@ -50,8 +50,14 @@ fn distinct_from(
         } else {
             return None;
         };
-    let right = parser.parse_subexpr(precedence);
-    Some(right.map(|right| Expr::Nested(Box::new(form(Box::new(left.clone()), Box::new(right))))))
+    let compared = parser
+        .parse_subexpr(precedence)
+        .map(|right| form(Box::new(left.clone()), Box::new(right)));
+    // Without brackets what follows would belong to it when the text is read again.
+    Some(match (compared, parser.get_next_precedence()) {
+        (Ok(compared), Ok(1..)) => Ok(Expr::Nested(Box::new(compared))),
+        (compared, _) => compared,
+    })
 }
 
 macro_rules! like_inner {

@@ -4,6 +4,7 @@ mod attacks;
 mod clickhouse;
 mod limits;
 mod mariadb;
+mod meaning;
 mod mssql;
 mod same_rows;
 mod spill;

@@ -135,13 +135,13 @@ impl Scope<'_> {
             }
             _ => return None,
         };
-        // PostgreSQL has narrower integers, which overflow earlier.
-        let a = match kind {
-            Kind::Integer => format!("CAST({} AS {})", a.sql, self.rules().int64),
-            _ => a.sql,
+        // PostgreSQL has narrower integers, which overflow earlier, and MySQL those without a sign.
+        let wide = |sql: String| match kind {
+            Kind::Integer => format!("CAST({sql} AS {})", self.rules().int64),
+            _ => sql,
         };
         Some(Value {
-            sql: format!("({a} {name} {})", b.sql),
+            sql: format!("({} {name} {})", wide(a.sql), wide(b.sql)),
             kind,
         })
     }

@@ -57,6 +57,7 @@ impl Kind {
             DataType::Float64 if dialect == Dialect::Mysql && native.starts_with("float") => {
                 Self::Opaque
             }
+            DataType::Float64 if dialect == Dialect::Postgresql && native == "real" => Self::Opaque,
             DataType::Float64 => Self::Float,
             DataType::Date => Self::Date,
             DataType::Timestamp if dialect != Dialect::Sqlite => Self::Timestamp,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use datafusion::arrow::{
     array::{
-        Array as _, ArrayRef, AsArray as _, Decimal128Array, Int64Array, RecordBatch,
+        Array as _, ArrayRef, AsArray as _, BooleanArray, Decimal128Array, Int64Array, RecordBatch,
         RecordBatchOptions,
     },
     compute::{CastOptions, cast_with_options},
-    datatypes::{DataType as Physical, Field, SchemaRef},
+    datatypes::{DataType as Physical, Field, Int64Type, SchemaRef},
     util::display::FormatOptions,
 };
 
@@ -108,6 +108,18 @@ fn array(values: &ArrayRef, column: &Column, field: &Field, name: &str) -> Resul
             cast_with_options(&array, wanted, &CHECKED).map_err(|_| unfit())
         }
         _ if values.data_type() == wanted => Ok(Arc::clone(values)),
+        // The truth values of MySQL are 0 and 1.
+        (DataType::Int64, Physical::Boolean) => {
+            let numbers = values.as_primitive_opt::<Int64Type>().ok_or_else(unfit)?;
+            let truths = numbers.iter().map(|number| match number {
+                None => Ok(None),
+                Some(0) => Ok(Some(false)),
+                Some(1) => Ok(Some(true)),
+                Some(_) => Err(unfit()),
+            });
+            let truths: Vec<Option<bool>> = truths.collect::<Result<_>>()?;
+            Ok(Arc::new(BooleanArray::from(truths)))
+        }
         (DataType::Text | DataType::Json | DataType::Any, wanted) if !wanted.is_string() => {
             Err(unfit())
         }
@@ -173,6 +185,7 @@ fn fit(value: &Value, wanted: DataType) -> Option<Value> {
             Value::Decimal(number.to_string())
         }
         (Value::Decimal(text), DataType::Int64) => Value::Int64(whole(text)?),
+        (Value::Int64(number @ (0 | 1)), DataType::Boolean) => Value::Boolean(*number == 1),
         (value, DataType::Text) => Value::Text(text_of(value)?),
         _ => return None,
     })

@@ -267,16 +267,17 @@ impl Job {
             id: self.source.id().to_owned(),
             schema: Arc::clone(&self.schema),
         };
-        let conditions = match dynamic_filters(&self.filters, &self.select) {
+        // Conditions are about the columns of what they stand in.
+        let select = match self.filters.is_empty() {
+            true => (*self.select).clone(),
+            false => (*self.select).clone().open(&mut lock(&self.sources.names)),
+        };
+        let conditions = match dynamic_filters(&self.filters, &select) {
             // Nothing is sent, and the stream is at its end.
             DynamicFilters::Empty => return open,
             DynamicFilters::Conditions(conditions) => conditions,
         };
-        let select = (*self.select).clone();
-        let select = match conditions.is_empty() {
-            true => select,
-            false => select.with_conditions(conditions, &mut lock(&self.sources.names)),
-        };
+        let select = select.with_conditions(conditions);
         let (tasks, main) = (self.sources.tasks.clone(), self.sources.main.clone());
         tasks.spawn_on(self.run(select.text(), sender), &main);
         open

@@ -44,6 +44,8 @@ pub struct Select {
     /// Whether it gives one row at most.
     is_single_row: bool,
     from: Vec<String>,
+    /// Whether its only entry in FROM is an outer join.
+    has_join: bool,
     tables: usize,
     conditions: Vec<String>,
     groups: Option<Vec<String>>,
@@ -83,6 +85,7 @@ impl Select {
             columns: columns.iter().map(column).collect(),
             estimate: Estimate::table(rows),
             is_single_row: false,
+            has_join: false,
             from: vec![format!("{schema}.{bare} AS {name}")],
             tables: 1,
             conditions: Vec::new(),
@@ -142,6 +145,7 @@ impl Select {
         Self {
             columns: columns.collect(),
             from: vec![format!("({}) AS {name}", self.text())],
+            has_join: false,
             conditions: Vec::new(),
             groups: None,
             order: Vec::new(),
@@ -151,27 +155,28 @@ impl Select {
     }
 
     /// The same, open for conditions and joins.
-    fn open(self, names: &mut Names) -> Self {
+    pub fn open(self, names: &mut Names) -> Self {
         match self.groups.is_some() || self.limit.is_some() {
             true => self.wrapped(names),
             false => self,
         }
     }
 
-    /// The same as one table without conditions, for outer joins.
+    /// The same as one table without conditions, for outer joins. What is computed from its columns has to be a column of
+    /// that table: above the join a constant would also stand where a row has no match.
     fn single(self, names: &mut Names) -> Self {
         let is_single = self.from.len() == 1 && self.conditions.is_empty();
-        match is_single && self.groups.is_none() && self.limit.is_none() {
+        let is_plain = self.columns.iter().all(|value| is_column(&value.sql));
+        match is_single && is_plain && self.groups.is_none() && self.limit.is_none() {
             true => self,
             false => self.wrapped(names),
         }
     }
 
-    /// With a condition that is text already.
-    pub fn with_conditions(self, conditions: Vec<String>, names: &mut Names) -> Self {
-        let mut open = self.open(names);
-        open.conditions.extend(conditions);
-        open
+    /// With conditions that are texts already, about the columns of what is open for them.
+    pub fn with_conditions(mut self, conditions: Vec<String>) -> Self {
+        self.conditions.extend(conditions);
+        self
     }
 
     /// With a condition on its columns, whose fields are `schema`.
@@ -259,8 +264,14 @@ impl Select {
             let value = scope
                 .value(&key.expr)
                 .filter(|value| value.kind.is_ordered())?;
+            // A constant would be read as the number of a column.
+            if is_constant(&value.sql) {
+                return None;
+            }
+            let bytes = rules.bytes("");
             let sql = match value.kind {
-                Kind::Text => rules.bytes(&value.sql),
+                // What is grouped by its bytes has that form already.
+                Kind::Text if !value.sql.ends_with(bytes.as_str()) => rules.bytes(&value.sql),
                 _ => value.sql,
             };
             let direction = if key.asc { "ASC" } else { "DESC" };
@@ -271,11 +282,6 @@ impl Select {
                 (_, false) => format!("{sql} {direction} NULLS LAST"),
             })
         };
-        // A constant key would be read as the number of a column.
-        let is_column = |key: &Sort| !matches!(key.expr, Expr::Literal(..));
-        if !keys.iter().all(is_column) {
-            return None;
-        }
         let order: Option<Vec<String>> = keys.iter().map(key).collect();
         open.order = order?;
         open.limited(rows)
@@ -295,7 +301,7 @@ impl Select {
             let is_plain = matches!(expr, Expr::Column(_));
             let value = scope
                 .value(expr)
-                .filter(|value| is_plain && is_groupable(value.kind))?;
+                .filter(|value| is_plain && is_groupable(value.kind) && !is_constant(&value.sql))?;
             let by = in_bytes(value.clone(), rules);
             // All texts of a group have the same bytes, so any of them is the text.
             let shown = match value.kind == Kind::Text && rules.bytes_are_binary {
@@ -398,10 +404,11 @@ impl Select {
     fn outer(mut self, other: Self, matches: &[String], side: &str) -> Self {
         let (left, right) = (self.from.concat(), other.from.concat());
         // A join on the right of a join needs brackets.
-        let right = match right.contains(" JOIN ") && !right.starts_with('(') {
+        let right = match other.has_join {
             true => format!("({right})"),
             false => right,
         };
+        self.has_join = true;
         self.from = vec![format!(
             "{left} {side} JOIN {right} ON {}",
             matches.join(" AND ")
@@ -411,6 +418,28 @@ impl Select {
         self.is_single_row &= other.is_single_row;
         self
     }
+}
+
+/// Whether a value is a column of a table in FROM, as it is: `t1."a"`.
+fn is_column(sql: &str) -> bool {
+    let rest = sql.strip_prefix('t');
+    let rest = rest.map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let Some(name) = rest.and_then(|rest| rest.strip_prefix('.')) else {
+        return false;
+    };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let quoted = name
+        .strip_prefix(['"', '`', '['])
+        .and_then(|name| name.strip_suffix(['"', '`', ']']));
+    match quoted {
+        Some(name) => !name.contains(['"', '`', '[', ']']),
+        None => name.chars().all(is_plain),
+    }
+}
+
+/// Whether a value is a constant alone: it has no column in it, and nothing that is computed.
+fn is_constant(sql: &str) -> bool {
+    !sql.contains(['(', '.']) || sql.starts_with('\'') || sql.parse::<f64>().is_ok()
 }
 
 /// The conditions of a join.

@@ -169,8 +169,8 @@ impl Bench {
 
     /// What a person wants to know who waits for a build.
     fn first_build(&self) -> &'static str {
-        let is_first = self.folder.join("Cargo.toml").is_file()
-            && !self.folder.join("target/dev").is_dir();
+        let is_first =
+            self.folder.join("Cargo.toml").is_file() && !self.folder.join("target/dev").is_dir();
         match is_first {
             true => {
                 "into target/dev; the first time cargo compiles all dependencies, which takes minutes"

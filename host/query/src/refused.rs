@@ -1,0 +1,72 @@
+//! What DataFusion plans and computes in another way than SQL means it.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    BinaryOperator, Expr, Query, SetExpr, SetOperator, SetQuantifier, Statement, Visit as _,
+    Visitor,
+};
+
+use mindhost_base::error::{Code, Error, Result};
+
+/// Refuses such a statement.
+///
+/// # Errors
+/// `sql_not_supported`, with what to write instead.
+pub fn check(statement: &Statement) -> Result<()> {
+    match statement.visit(&mut Refusal) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(why) => Err(Error::new(Code::SqlNotSupported, why)),
+    }
+}
+
+struct Refusal;
+
+impl Visitor for Refusal {
+    type Break = &'static str;
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<&'static str> {
+        let mut bodies = vec![query.body.as_ref()];
+        while let Some(body) = bodies.pop() {
+            let SetExpr::SetOperation {
+                op,
+                set_quantifier,
+                left,
+                right,
+            } = body
+            else {
+                continue;
+            };
+            // It does not count how often a row is there.
+            let counts = matches!(
+                set_quantifier,
+                SetQuantifier::All | SetQuantifier::AllByName
+            );
+            if counts && *op != SetOperator::Union {
+                return ControlFlow::Break(
+                    "INTERSECT ALL and EXCEPT ALL are not supported here; leave out ALL, or count the rows with GROUP BY",
+                );
+            }
+            bodies.extend([left.as_ref(), right.as_ref()]);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<&'static str> {
+        // NULLs in them count as values.
+        let is_row = |side: &Expr| matches!(side, Expr::Tuple(_));
+        match expr {
+            Expr::BinaryOp { left, op, right } if compares(op) && is_row(left) && is_row(right) => {
+                ControlFlow::Break(
+                    "comparisons of rows are not supported here; compare their values one by one: a = x AND b = y",
+                )
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+fn compares(op: &BinaryOperator) -> bool {
+    use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
+}

@@ -1,0 +1,179 @@
+//! Statements that a comparison with another engine found to give other rows, or none.
+
+use mindhost_tests::{Host, MariaDb, Mind, Postgres};
+use serde_json::{Value, json};
+
+const SMALL: &str = "
+    CREATE TABLE a (id int, k int, n varchar(9));
+    INSERT INTO a VALUES (1, 10, 'x'), (2, 20, 'y'), (3, 30, 'z'), (4, NULL, NULL);
+    CREATE TABLE b (id int, k int, n varchar(9));
+    INSERT INTO b VALUES (1, 30, 'x'), (2, 20, 'y'), (7, NULL, 'q');";
+
+/// Enough rows that a join tells them its keys.
+const BIG: &str = "CREATE TABLE big (id int, k int, n varchar(9));";
+
+/// One Mind over PostgreSQL (`pg`), MariaDB (`my`), SQLite (`own`) and a CSV file (`files`).
+async fn all() -> (Host, Mind) {
+    let host = Host::start().await;
+    let postgres = format!(
+        "{SMALL}{BIG} INSERT INTO big SELECT i, i % 5, 'x' || i % 5 FROM generate_series(1, 2500) i;
+         CREATE TABLE r (id int, v real); INSERT INTO r VALUES (1, 0.1), (2, 0.5); ANALYZE;"
+    );
+    let postgres = Postgres::shared().database(&postgres).await;
+    host.postgres("pg", &postgres).await.load().await;
+    let maria = format!(
+        "{SMALL}{BIG} INSERT INTO big SELECT seq, seq % 5, concat('x', seq % 5) FROM seq_1_to_2500;
+         CREATE TABLE u (id int, x int, u int unsigned); INSERT INTO u VALUES (1, 1, 3), (2, 5, 2);"
+    );
+    let maria = MariaDb::shared().database(&maria).await;
+    let maria = host.datasource("my", "mysql", maria.connection_data());
+    maria.await.load().await;
+    let own = format!("{SMALL} CREATE TABLE one (k INTEGER); INSERT INTO one VALUES (1);");
+    host.sqlite("own", &own).await.load().await;
+    let folder = host.files_dir().join("files");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(
+        folder.join("t.csv"),
+        "id,bo,x\n1,true,1\n2,false,2\n3,true,3\n",
+    )
+    .unwrap();
+    let files = host.datasource("files", "files", json!({"path": "files"}));
+    files.await.load().await;
+    let mind = ["pg", "my", "own", "files"]
+        .iter()
+        .fold(host.mind("all"), |mind, name| mind.datasource(name));
+    let mind = mind.direct_queries().create().await;
+    (host, mind)
+}
+
+async fn check(mind: &Mind, sql: &str, expected: Value) {
+    let mut rows = mind.rows(sql).await;
+    rows.sort_by_key(|row| json!(row).to_string());
+    assert_eq!(json!(rows), expected, "{sql}");
+}
+
+/// A filter that a join finds is about the column of its table, and not about another one of the same name.
+#[tokio::test]
+async fn keys_reach_the_column_that_they_are_about() {
+    let (_host, mind) = all().await;
+    for s in ["pg", "my"] {
+        let sql = format!(
+            "SELECT x.id, x.k, y.k FROM {s}.big x LEFT JOIN {s}.a y ON y.id = x.id JOIN own.b z ON z.k = y.k"
+        );
+        check(&mind, &sql, json!([[2, 2, 20], [3, 3, 30]])).await;
+        let sql = format!(
+            "SELECT z.id, q.k FROM own.b z JOIN (SELECT DISTINCT k FROM {s}.big) q ON q.k = z.id"
+        );
+        check(&mind, &sql, json!([[1, 1], [2, 2]])).await;
+        let sql = format!(
+            "SELECT z.id, q.c FROM own.b z JOIN (SELECT k, count(*) AS c FROM {s}.big GROUP BY k) q ON q.k = z.id"
+        );
+        check(&mind, &sql, json!([[1, 500], [2, 500]])).await;
+    }
+}
+
+#[tokio::test]
+async fn computed_columns_are_null_where_an_outer_join_has_no_match() {
+    let (_host, mind) = all().await;
+    for s in ["pg", "my"] {
+        let sql = format!(
+            "SELECT x.id, y.f FROM {s}.a x LEFT JOIN (SELECT k AS bk, 1 AS f FROM {s}.b) y ON y.bk = x.k
+             CROSS JOIN own.one o"
+        );
+        check(&mind, &sql, json!([[1, null], [2, 1], [3, 1], [4, null]])).await;
+        let sql = format!(
+            "SELECT q.id, q.n FROM (SELECT x.id, (SELECT count(*) FROM {s}.b WHERE b.k = x.k) n FROM {s}.a x) q
+             CROSS JOIN own.one o"
+        );
+        check(&mind, &sql, json!([[1, 0], [2, 1], [3, 1], [4, 0]])).await;
+        let sql = format!(
+            "SELECT x.id FROM own.a x WHERE (SELECT count(*) FROM {s}.b WHERE b.k = x.k) > 0"
+        );
+        check(&mind, &sql, json!([[2], [3]])).await;
+        let sql = format!(
+            "SELECT x.id, w.zid FROM {s}.a x LEFT JOIN
+                 (SELECT y.k, z.id AS zid FROM (SELECT id, k FROM {s}.b WHERE id > 1) y
+                  LEFT JOIN {s}.a z ON y.k = z.k) w ON x.k = w.k
+             CROSS JOIN own.one o"
+        );
+        check(
+            &mind,
+            &sql,
+            json!([[1, null], [2, 2], [3, null], [4, null]]),
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn constants_are_no_numbers_of_columns() {
+    let (_host, mind) = all().await;
+    for s in ["pg", "my"] {
+        let sql = format!(
+            "SELECT q.* FROM (SELECT 2 AS c, id, k FROM {s}.a ORDER BY c, k DESC NULLS LAST LIMIT 2) q
+             CROSS JOIN own.one o"
+        );
+        check(&mind, &sql, json!([[2, 2, 20], [2, 3, 30]])).await;
+        let sql = format!(
+            "SELECT q.* FROM (SELECT DISTINCT id, 7 AS c FROM {s}.a) q CROSS JOIN own.one o"
+        );
+        check(&mind, &sql, json!([[1, 7], [2, 7], [3, 7], [4, 7]])).await;
+        let sql = format!(
+            "SELECT q.n, o.k FROM (SELECT n, count(*) FROM {s}.big GROUP BY n ORDER BY n LIMIT 2) q
+             CROSS JOIN own.one o"
+        );
+        check(&mind, &sql, json!([["x0", 1], ["x1", 1]])).await;
+    }
+}
+
+#[tokio::test]
+async fn numbers_are_compared_as_they_are_shown() {
+    let (_host, mind) = all().await;
+    let with =
+        |condition: &str| format!("SELECT r.id FROM pg.r CROSS JOIN own.one o WHERE {condition}");
+    check(&mind, &with("r.v = CAST(0.1 AS double)"), json!([[1]])).await;
+    check(&mind, &with("r.v > CAST(0.1 AS double)"), json!([[2]])).await;
+    let sql = "SELECT u.id FROM my.u CROSS JOIN own.one o WHERE u.x - u.u < 0";
+    check(&mind, sql, json!([[1]])).await;
+}
+
+#[tokio::test]
+async fn is_distinct_from_ends_before_and() {
+    let (_host, mind) = all().await;
+    for (condition, expected) in [
+        ("bo IS NOT DISTINCT FROM true AND x = 1", json!([[1]])),
+        ("bo IS DISTINCT FROM true AND id > 1", json!([[2]])),
+        (
+            "NOT (x IS DISTINCT FROM 1 + 1) OR id = 3",
+            json!([[2], [3]]),
+        ),
+    ] {
+        let sql = format!("SELECT id FROM files.t WHERE {condition}");
+        check(&mind, &sql, expected.clone()).await;
+        let sql = format!("SELECT t.id FROM files.t CROSS JOIN own.one o WHERE {condition}");
+        check(&mind, &sql, expected).await;
+    }
+}
+
+#[tokio::test]
+async fn what_would_mean_something_else_is_refused() {
+    let (_host, mind) = all().await;
+    for (sql, says) in [
+        (
+            "SELECT k FROM pg.a INTERSECT ALL SELECT k FROM own.b",
+            "INTERSECT ALL",
+        ),
+        (
+            "SELECT k FROM pg.a EXCEPT ALL SELECT k FROM own.b",
+            "EXCEPT ALL",
+        ),
+        (
+            "SELECT a.id FROM pg.a CROSS JOIN own.one o WHERE (a.id, a.k) < (2, NULL)",
+            "comparisons of rows",
+        ),
+    ] {
+        let error = mind.sql(sql).await.expect_error(400, "sql_not_supported");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(says), "{message}");
+    }
+}
