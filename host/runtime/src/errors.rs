@@ -119,8 +119,6 @@ fn code(kind: ErrorKind, phase: Phase) -> (Code, Blame) {
             (Code::SqlInvalid, Blame::Upstream)
         }
         (Kind::TooLarge, Phase::Using) => (Code::ResultTooLarge, Blame::Upstream),
-        // The dialogue is longer than the model takes.
-        (Kind::TooLarge, Phase::Asking) => (Code::ContextLengthExceeded, Blame::Upstream),
         (Kind::Permission | Kind::InvalidStatement | Kind::Unsupported | Kind::TooLarge, _) => {
             (Code::UpstreamError, Blame::Upstream)
         }
