@@ -39,7 +39,7 @@ fn junk_is_refused() {
 #[test]
 fn ten_megabytes_without_an_end_of_line() {
     let error = stream(vec!["x".repeat(64 * 1024); 160]);
-    assert_eq!(error.kind(), ErrorKind::Upstream);
+    assert_eq!(error.kind(), ErrorKind::TooLarge);
 }
 
 #[test]
