@@ -27,6 +27,21 @@ pub async fn postgres() -> PostgresDatabase {
     database
 }
 
+/// PostgreSQL's own client on a database, without settings of the user's and without remarks.
+pub fn psql(database: &PostgresDatabase) -> tokio::process::Command {
+    let connection = database.connection_data();
+    let text = |name: &str| {
+        let value = connection[name].as_str().map(str::to_owned);
+        value.unwrap_or_else(|| connection[name].to_string())
+    };
+    let mut command = tokio::process::Command::new("psql");
+    command
+        .args(["-q", "-X", "-h", &text("host"), "-p", &text("port")])
+        .args(["-U", &text("user"), "-d", &text("database")])
+        .env("PGPASSWORD", text("password"));
+    command
+}
+
 /// In SQLite, as SQL text.
 pub fn sqlite() -> String {
     format!(

@@ -8,7 +8,6 @@ use mindhost_tests::{
     tpch::{MADE, Source, Split, scale},
 };
 use serde_json::{Value, json};
-use tokio::process::Command;
 
 use super::{
     data,
@@ -121,22 +120,14 @@ async fn transfer(sources: &[Source], sent: &Sent) {
 }
 
 async fn read_through_psql(database: &PostgresDatabase, statements: &[String]) {
-    let connection = database.connection_data();
-    let text = |name: &str| {
-        let value = connection[name].as_str().map(str::to_owned);
-        value.unwrap_or_else(|| connection[name].to_string())
-    };
     let mut script = tempfile::NamedTempFile::new().unwrap();
     for sql in statements {
         writeln!(script, "COPY ({sql}) TO STDOUT;").unwrap();
     }
-    let status = Command::new("psql")
-        .args(["-q", "-X", "-v", "ON_ERROR_STOP=1"])
-        .args(["-h", &text("host"), "-p", &text("port")])
-        .args(["-U", &text("user"), "-d", &text("database")])
+    let status = data::psql(database)
+        .args(["-v", "ON_ERROR_STOP=1"])
         .arg("-f")
         .arg(script.path())
-        .env("PGPASSWORD", text("password"))
         .stdout(Stdio::null())
         .status();
     assert!(status.await.unwrap().success());

@@ -29,11 +29,11 @@ const COLUMNS: [&str; 8] = [
 pub async fn run() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap();
+    let from = root.join("facts.parquet");
+    data::parquet(&from);
     for format in ["parquet", "csv"] {
         let folder = root.join(format);
         std::fs::create_dir(&folder).unwrap();
-        data::parquet(&root.join("facts.parquet"));
-        let from = root.join("facts.parquet");
         let to = folder.join(format!("facts.{format}"));
         let copy = format!(
             "COPY (FROM '{}') TO '{}' (FORMAT {format})",

@@ -178,26 +178,7 @@ async fn lines(host: &Host, path: &str) -> (u64, f64) {
 }
 
 async fn copy(database: &PostgresDatabase) {
-    let connection = database.connection_data();
-    let text = |name: &str| {
-        connection[name]
-            .as_str()
-            .map_or_else(|| connection[name].to_string(), str::to_owned)
-    };
-    let status = tokio::process::Command::new("psql")
-        .args([
-            "-h",
-            &text("host"),
-            "-p",
-            &text("port"),
-            "-U",
-            &text("user"),
-            "-d",
-            &text("database"),
-            "-q",
-            "-X",
-        ])
-        .env("PGPASSWORD", text("password"))
+    let status = data::psql(database)
         .args([
             "-c",
             &format!(
