@@ -39,7 +39,7 @@ pub struct Select {
     pub dialect: Dialect,
     /// The values of its columns.
     pub columns: Vec<Value>,
-    /// What it gives, roughly. Whoever makes it from a plan sets the estimate of that plan.
+    /// Roughly how many rows it gives. It is set from the estimate of the plan that it is made from.
     pub estimate: Estimate,
     /// Whether it gives one row at most.
     is_single_row: bool,

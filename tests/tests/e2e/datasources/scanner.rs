@@ -470,7 +470,7 @@ async fn access_token_is_renewed_when_it_ends_or_is_not_accepted() {
     // Five pages with tokens for two requests each.
     protected.0.lock().unwrap().most_uses = Some(2);
     assert_eq!(mind.rows(COUNT).await, [[json!(200)]]);
-    // An API that accepts none is not asked for ever.
+    // If the API accepts no token, the number of requests is bounded.
     protected.0.lock().unwrap().most_uses = Some(0);
     let before = protected.asked().len();
     let refused = mind.sql(COUNT).await.expect_error(502, "upstream_error");
