@@ -31,6 +31,23 @@ impl Batch {
         }
     }
 
+    /// The first rows, and what is left if there are more.
+    pub fn split(self, rows: usize) -> (Self, Option<Self>) {
+        if self.rows() <= rows {
+            return (self, None);
+        }
+        match self {
+            Batch::Rows(mut first) => {
+                let rest = first.split_off(rows);
+                (Batch::Rows(first), Some(Batch::Rows(rest)))
+            }
+            Batch::Arrow(batch) => {
+                let rest = batch.slice(rows, batch.num_rows() - rows);
+                (Batch::Arrow(batch.slice(0, rows)), Some(Batch::Arrow(rest)))
+            }
+        }
+    }
+
     /// About how many bytes of memory the rows take.
     pub fn bytes(&self) -> usize {
         match self {
@@ -126,6 +143,31 @@ mod tests {
     use super::*;
     use arrow_array::{BinaryArray, Int64Array, StringArray, TimestampMicrosecondArray};
     use arrow_buffer::{Buffer, ScalarBuffer};
+
+    #[test]
+    fn split_batch_keeps_all_rows_in_order() {
+        let ids = |batch: &Batch| match batch {
+            Batch::Rows(rows) => rows.iter().map(|row| format!("{:?}", row[0])).collect(),
+            Batch::Arrow(batch) => {
+                let ids = batch.column(0).as_any().downcast_ref::<Int64Array>();
+                let ids = ids.unwrap().iter();
+                ids.map(|id| format!("{:?}", Value::Int64(id.unwrap())))
+                    .collect::<Vec<_>>()
+            }
+        };
+        let ints: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+        let arrow = Batch::Arrow(RecordBatch::try_from_iter([("a", ints)]).unwrap());
+        let rows = Batch::Rows((1..=3).map(|id| vec![Value::Int64(id)]).collect());
+        for batch in [arrow, rows] {
+            let all = ids(&batch);
+            let (first, rest) = batch.split(2);
+            let rest = rest.unwrap();
+            assert_eq!([ids(&first), ids(&rest)].concat(), all);
+            assert_eq!((first.rows(), rest.rows()), (2, 1));
+            let (all, none) = rest.split(1);
+            assert_eq!((all.rows(), none.is_none()), (1, true));
+        }
+    }
 
     #[test]
     fn arrow_cells_become_values_of_their_columns() {

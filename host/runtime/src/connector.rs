@@ -1,6 +1,7 @@
 //! The traits `Connector` and `Connection` over components of the world `sql-connector`.
 
 mod connection;
+mod first_rows;
 
 use async_trait::async_trait;
 

@@ -1,6 +1,6 @@
 //! A connection: the calls of its guest, and its return to the pool.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use wasmtime::{Store, component::ResourceAny};
@@ -18,6 +18,7 @@ use super::super::{
     state::State,
     world::GuestFuture,
 };
+use super::first_rows::{self, FIRST_ROWS, FirstRows};
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::{
     Batch, Call, Column, ColumnStatistics, Connection, ServerInfo, Statement, StatisticsOptions,
@@ -28,6 +29,10 @@ use mindhost_plugin_api::{
 pub struct WasmConnection {
     pooled: PooledConnection<SqlConnectorPre<State>>,
     cursor: Option<Cursor>,
+    /// Rows that were read before the caller asked for them.
+    ahead: VecDeque<Batch>,
+    /// The guest has given all rows and closed its cursor; the caller has not.
+    is_ended: bool,
     /// Inside a snapshot, so the connection must not be reused.
     snapshot: bool,
 }
@@ -38,6 +43,8 @@ impl WasmConnection {
         Self {
             pooled,
             cursor: None,
+            ahead: VecDeque::new(),
+            is_ended: false,
             snapshot: false,
         }
     }
@@ -69,9 +76,9 @@ impl WasmConnection {
 
     /// The guest takes no other call while a cursor is open.
     fn no_cursor(&self) -> Result<()> {
-        match &self.cursor {
-            Some(_) => Err(Error::internal("a cursor is open on this connection")),
-            None => Ok(()),
+        match self.cursor.is_some() || self.is_ended {
+            true => Err(Error::internal("a cursor is open on this connection")),
+            false => Ok(()),
         }
     }
 }
@@ -165,26 +172,55 @@ impl Connection for WasmConnection {
             extra: Vec::new(),
         };
         self.no_cursor()?;
-        let (handle, key, columns) = self
+        let batch_bytes = self.pooled.plugin.quota.settings.batch_bytes;
+        let ahead = self.pooled.grants().uses_files().then_some(batch_bytes);
+        let (handle, key, columns, first) = self
             .pooled
             .call(call, move |store, guest: &SqlConnector, handle| {
-                Box::pin(start(store, guest, handle, statement.clone()))
+                Box::pin(start(store, guest, handle, statement.clone(), ahead))
             })
             .await?;
         let settings = &self.pooled.plugin.quota.settings;
-        let checked = convert::cancel_key(key)
-            .and_then(|key| Ok((key, convert::Schema::new(columns, settings)?)));
-        let (key, schema) = self.pooled.accept(checked)?;
-        let columns = Arc::clone(&schema.columns);
-        self.cursor = Some(Cursor {
-            handle,
-            key,
-            schema,
+        let checked = convert::cancel_key(key).and_then(|key| {
+            let schema = convert::Schema::new(columns, settings)?;
+            let batches = first.batches.into_iter();
+            let batches = batches.map(|batch| convert::batch(batch, &schema, FIRST_ROWS, settings));
+            let batches: VecDeque<_> = batches.collect::<Result<_>>()?;
+            Ok((key, schema, batches))
         });
+        let (key, schema, mut ahead) = self.pooled.accept(checked)?;
+        ahead.retain(|batch| batch.rows() > 0);
+        self.ahead = ahead;
+        let columns = Arc::clone(&schema.columns);
+        match first.closed {
+            Some(is_usable) => {
+                self.is_ended = true;
+                if !is_usable {
+                    self.pooled.live = None;
+                }
+            }
+            None => {
+                self.cursor = Some(Cursor {
+                    handle,
+                    key,
+                    schema,
+                });
+            }
+        }
         Ok(columns)
     }
 
     async fn next(&mut self, max_rows: u32, call: &Call) -> Result<Option<Batch>> {
+        if let Some(batch) = self.ahead.pop_front() {
+            let (batch, rest) = batch.split(max_rows as usize);
+            if let Some(rest) = rest {
+                self.ahead.push_front(rest);
+            }
+            return Ok(Some(batch));
+        }
+        if self.is_ended {
+            return Ok(None);
+        }
         let cursor = self.cursor.clone().ok_or_else(gone)?;
         let next = self.pooled.next(&cursor, max_rows, call).await?;
         if next.is_err() {
@@ -194,6 +230,8 @@ impl Connection for WasmConnection {
     }
 
     async fn close(&mut self, call: &Call) -> Result<()> {
+        self.ahead.clear();
+        self.is_ended = false;
         // The rows are complete, so a failed close drops the connection but not the result.
         if let Some(cursor) = self.cursor.take()
             && !self.pooled.close(&cursor, call).await
@@ -204,13 +242,16 @@ impl Connection for WasmConnection {
     }
 }
 
-/// Starts a statement and reads its schema.
+type Started = (ResourceAny, Option<Vec<u8>>, Vec<types::Column>, FirstRows);
+
+/// Starts a statement and reads its schema; and its first rows, if `ahead` says how many bytes of a batch.
 async fn start(
     store: &mut Store<State>,
     guest: &SqlConnector,
     connection: ResourceAny,
     statement: guest::Statement,
-) -> wasmtime::Result<GuestResult<(ResourceAny, Option<Vec<u8>>, Vec<types::Column>)>> {
+    ahead: Option<u32>,
+) -> wasmtime::Result<GuestResult<Started>> {
     let exports = guest.mindhost_plugin_connector();
     let started = exports.connection();
     let cursor = match started
@@ -224,8 +265,15 @@ async fn start(
         .cursor()
         .call_cancel_key(&mut *store, cursor)
         .await?;
-    let columns = schema_or_close(store, guest, cursor).await?;
-    Ok(columns.map(|columns| (cursor, key, columns)))
+    let columns = match schema_or_close(store, guest, cursor).await? {
+        Ok(columns) => columns,
+        Err(error) => return Ok(Err(error)),
+    };
+    let first = match ahead {
+        Some(max_bytes) => first_rows::read(store, guest, cursor, max_bytes).await?,
+        None => Ok(FirstRows::default()),
+    };
+    Ok(first.map(|first| (cursor, key, columns, first)))
 }
 
 fn millis(duration: Duration) -> u64 {
