@@ -29,7 +29,7 @@ use crate::errors::external;
 use mindhost_base::error::Error;
 
 /// Longest statement that is sent.
-const MAX_BYTES: usize = 128 << 10;
+pub const MAX_BYTES: usize = 128 << 10;
 
 /// A part of the plan: one statement, or what the host does with several.
 enum Part {

@@ -76,12 +76,16 @@ const PLAIN: Rules = Rules {
     max_listed: 5_000,
 };
 
+/// For engines whose planners are quick with so many.
+const MANY_LISTED: usize = 10_000;
+
 static DATAFUSION: Rules = Rules {
     filters: true,
     exact: true,
     whole_plans: true,
     like: true,
     nulls: NullOrder::Keywords,
+    max_listed: MANY_LISTED,
     ..PLAIN
 };
 
@@ -94,6 +98,7 @@ static POSTGRESQL: Rules = Rules {
     like_text: ("", r#" COLLATE "C""#),
     uses_index: true,
     nulls: NullOrder::Keywords,
+    max_listed: MANY_LISTED,
     ..PLAIN
 };
 
@@ -101,6 +106,7 @@ static SQLITE: Rules = Rules {
     filters: true,
     glob: true,
     bytewise: ("", " COLLATE BINARY"),
+    max_listed: MANY_LISTED,
     ..PLAIN
 };
 
@@ -138,7 +144,7 @@ static MYSQL: Rules = Rules {
     exists_with_texts: false,
     int64: "SIGNED",
     limits: true,
-    max_listed: 5_000,
+    max_listed: MANY_LISTED,
 };
 
 /// Numbers and days alone: texts have collations, and there are no constants for truth values. The host filters again,

@@ -53,6 +53,18 @@ pub fn dynamic_filters(filters: &[Arc<dyn PhysicalExpr>], select: &Select) -> Dy
     DynamicFilters::Conditions(conditions)
 }
 
+/// Those conditions, from the shortest on, that have room in a statement. The join tests every row anyway.
+pub fn that_fit(mut conditions: Vec<String>, room: usize) -> Vec<String> {
+    const AND: usize = " AND ".len();
+    conditions.sort_by_key(String::len);
+    let mut used = 0;
+    conditions.retain(|condition| {
+        used += condition.len() + AND;
+        used <= room
+    });
+    conditions
+}
+
 /// Collects the conditions of a conjunction. Those without a form are left out: the join tests every row anyway. True
 /// if nothing fulfils it.
 fn collect(expr: &Arc<dyn PhysicalExpr>, select: &Select, found: &mut Vec<String>) -> bool {
@@ -133,4 +145,21 @@ pub fn is_about(filter: &Arc<dyn PhysicalExpr>, schema: &Schema) -> bool {
     datafusion::physical_expr::utils::collect_columns(filter)
         .iter()
         .all(|column| column.index() < schema.fields().len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longest_conditions_are_left_out_where_there_is_no_room() {
+        let conditions = || vec!["x".repeat(30), "y".repeat(10), "z".repeat(20)];
+        let lengths = |room| {
+            let fitting = that_fit(conditions(), room).into_iter();
+            fitting.map(|condition| condition.len()).collect::<Vec<_>>()
+        };
+        assert_eq!(lengths(100), [10, 20, 30]);
+        assert_eq!(lengths(40), [10, 20]);
+        assert!(lengths(0).is_empty());
+    }
 }

@@ -24,7 +24,8 @@ use tokio::sync::mpsc;
 
 use super::{
     SqlSource,
-    dynamic_filters::{DynamicFilters, dynamic_filters, is_about},
+    cut::MAX_BYTES,
+    dynamic_filters::{DynamicFilters, dynamic_filters, is_about, that_fit},
     estimates::Estimate,
     receive,
     select::Select,
@@ -277,7 +278,8 @@ impl Job {
             DynamicFilters::Empty => return open,
             DynamicFilters::Conditions(conditions) => conditions,
         };
-        let select = select.with_conditions(conditions);
+        let room = MAX_BYTES.saturating_sub(select.text().len());
+        let select = select.with_conditions(that_fit(conditions, room));
         let (tasks, main) = (self.sources.tasks.clone(), self.sources.main.clone());
         tasks.spawn_on(self.run(select.text(), sender), &main);
         open
