@@ -30,11 +30,11 @@ use super::{
     errors,
     federation::{self, Sources},
     functions,
+    meaning::refused,
     memory::StatementMemory,
     names::{CATALOG, NO_SCHEMA},
     plan_rules, plan_size,
     reader::Reader,
-    refused,
     scheduler::{Share, SlicedStream},
     slow_functions::StatementCall,
     spill::{SpillFiles, StatementDisk},
@@ -247,7 +247,7 @@ const FEDERATED: [(&str, &str); 6] = [
     ),
     (
         "datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values",
-        "5000",
+        "10000",
     ),
 ];
 

@@ -15,7 +15,7 @@ use datafusion::{
 };
 
 use super::{
-    join_filters, plan_size,
+    join_filters, meaning, plan_size,
     scheduler::{Share, SlicedExec},
     slow_functions::check_deadline,
     splitter::SplitExec,
@@ -26,11 +26,12 @@ type Analysis = Arc<dyn AnalyzerRule + Send + Sync>;
 type Logical = Arc<dyn OptimizerRule + Send + Sync>;
 type Physical = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
-/// The analyzer rules, which resolve names and types, and one that keeps timestamps in microseconds.
+/// The analyzer rules, which resolve names and types, with those that keep the meaning of SQL, and one that keeps timestamps
+/// in microseconds.
 pub fn analyzer(rules: Vec<Analysis>) -> Vec<Analysis> {
     let bounded = |rule: Analysis| -> Analysis { Arc::new(DeadlineRule(rule)) };
     let own: Analysis = Arc::new(MicrosecondComparisons);
-    rules.into_iter().chain([own]).map(bounded).collect()
+    meaning::around(rules).chain([own]).map(bounded).collect()
 }
 
 /// The rules of the logical plan.
@@ -119,7 +120,8 @@ impl AnalyzerRule for DeadlineRule<Analysis> {
     }
 }
 
-/// Runs for each node of the plan. Skips the pushdown of filters that would become too large.
+/// Runs for each node of the plan. Skips the pushdown of filters that would become too large, and the division of an
+/// aggregation whose sums would get another type by it.
 impl OptimizerRule for DeadlineRule<Logical> {
     fn name(&self) -> &str {
         self.0.name()
@@ -135,11 +137,25 @@ impl OptimizerRule for DeadlineRule<Logical> {
         config: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
         check_deadline(&config.options())?;
-        match self.name() == "push_down_filter" && plan_size::would_outgrow(&plan) {
+        let is_skipped = match self.name() {
+            "push_down_filter" => plan_size::would_outgrow(&plan),
+            "single_distinct_aggregation_to_group_by" => sums_decimals(&plan),
+            _ => false,
+        };
+        match is_skipped {
             true => Ok(Transformed::no(plan)),
             false => self.0.rewrite(plan, config),
         }
     }
+}
+
+/// A sum of sums of decimals has more digits than their sum.
+fn sums_decimals(plan: &LogicalPlan) -> bool {
+    let LogicalPlan::Aggregate(aggregate) = plan else {
+        return false;
+    };
+    let mut fields = aggregate.schema.fields().iter();
+    fields.any(|field| field.data_type().is_decimal())
 }
 
 impl PhysicalOptimizerRule for DeadlineRule<Physical> {
@@ -161,8 +177,8 @@ impl PhysicalOptimizerRule for DeadlineRule<Physical> {
     }
 }
 
-/// Wraps operators that turn one batch into many, so that they yield between batches and split large ones, and the
-/// filters of joins.
+/// Wraps operators that turn one batch into many, so that they yield between batches and split large ones; the filters of
+/// joins; and the sources, where what groups all rows takes one batch after the other.
 #[derive(Debug)]
 struct YieldRule(Arc<Share>);
 
@@ -190,12 +206,13 @@ impl PhysicalOptimizerRule for YieldRule {
                 Some(join) => join,
                 None => node,
             };
-            Ok(match EXPANDING.contains(&node.name()) {
-                true => {
-                    let pieces = Arc::new(SplitExec::new(node));
-                    Transformed::yes(Arc::new(SlicedExec::new(pieces, Arc::clone(&self.0))) as _)
-                }
-                false => Transformed::no(node),
+            let sliced = |node| Arc::new(SlicedExec::new(node, Arc::clone(&self.0))) as _;
+            Ok(if EXPANDING.contains(&node.name()) {
+                Transformed::yes(sliced(Arc::new(SplitExec::new(node)) as _))
+            } else if node.children().is_empty() {
+                Transformed::yes(sliced(node))
+            } else {
+                Transformed::no(node)
             })
         })
         .data()

@@ -1,6 +1,7 @@
 //! Statements over a source that is scripted: what reaches it, what comes out, and how it ends.
 
 mod bounds;
+mod meaning;
 mod memory;
 
 use std::{

@@ -10,12 +10,14 @@ use datafusion::{
         tree_node::{Transformed, TransformedResult as _, TreeNode as _},
     },
     logical_expr::{
-        Between, BinaryExpr, Cast, Expr as Planned, ExprSchemable as _, LogicalPlan, Operator,
-        expr::InList, utils::merge_schema,
+        Between, BinaryExpr, Cast, Expr as Planned, ExprSchemable as _, LogicalPlan, expr::InList,
+        utils::merge_schema,
     },
     optimizer::AnalyzerRule,
 };
 use sqlparser::ast::{DataType, Expr, Statement, VisitMut as _, VisitorMut};
+
+use super::meaning::is_comparison;
 
 /// Fractional digits of a second.
 const DIGITS: u64 = 6;
@@ -99,14 +101,6 @@ fn compared(expr: Planned, schema: &DFSchema) -> Planned {
         }
         other => other,
     }
-}
-
-fn is_comparison(op: Operator) -> bool {
-    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
-    matches!(
-        op,
-        Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom
-    )
 }
 
 /// The same for the pairs of equal values of a join.

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Query, SetExpr, SetOperator, SetQuantifier, Statement, Visit as _,
-    Visitor,
+    BinaryOperator, Expr, LimitClause, Query, SetExpr, SetOperator, SetQuantifier, Statement,
+    Visit as _, Visitor,
 };
 
 use mindhost_base::error::{Code, Error, Result};
@@ -53,6 +53,14 @@ impl Visitor for Refusal {
     }
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<&'static str> {
+        if let Expr::Exists { subquery, .. } = expr
+            && skips_rows(subquery)
+        {
+            // It is lost where the subquery becomes a join.
+            return ControlFlow::Break(
+                "OFFSET in EXISTS (…) is not supported here; compare (SELECT count(*) …) with a number",
+            );
+        }
         // NULLs in them count as values.
         let is_row = |side: &Expr| matches!(side, Expr::Tuple(_));
         match expr {
@@ -63,6 +71,14 @@ impl Visitor for Refusal {
             }
             _ => ControlFlow::Continue(()),
         }
+    }
+}
+
+fn skips_rows(query: &Query) -> bool {
+    match &query.limit_clause {
+        Some(LimitClause::LimitOffset { offset, .. }) => offset.is_some(),
+        Some(LimitClause::OffsetCommaLimit { .. }) => true,
+        None => false,
     }
 }
 

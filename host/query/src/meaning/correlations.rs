@@ -1,0 +1,145 @@
+//! Subqueries over tables that have columns of one name.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
+
+use datafusion::{
+    common::{
+        Column, Result, TableReference,
+        tree_node::{Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion},
+    },
+    logical_expr::{
+        Expr, Filter, LogicalPlan, LogicalPlanBuilder, Subquery, SubqueryAlias,
+        expr::{Exists, InSubquery},
+        lit,
+        utils::{conjunction, split_conjunction_owned},
+    },
+};
+
+/// A subquery whose conditions about the outer statement are about columns of names of their own. DataFusion makes a
+/// join of it, and finds these columns by their name alone: the first one, where two tables have it.
+pub fn unambiguous(expr: Expr) -> Result<Expr> {
+    Ok(match expr {
+        Expr::Exists(Exists { subquery, negated }) => Expr::Exists(Exists {
+            subquery: with_keys(subquery)?,
+            negated,
+        }),
+        Expr::InSubquery(InSubquery {
+            expr,
+            subquery,
+            negated,
+        }) => Expr::InSubquery(InSubquery::new(expr, with_keys(subquery)?, negated)),
+        Expr::ScalarSubquery(subquery) => Expr::ScalarSubquery(with_keys(subquery)?),
+        other => other,
+    })
+}
+
+fn with_keys(subquery: Subquery) -> Result<Subquery> {
+    if subquery.outer_ref_columns.is_empty() {
+        return Ok(subquery);
+    }
+    let shared = shared_names(&subquery.subquery)?;
+    if shared.is_empty() {
+        return Ok(subquery);
+    }
+    let plan = Arc::unwrap_or_clone(subquery.subquery);
+    let plan = Keys { shared, count: 0 }.named(plan)?;
+    Ok(Subquery {
+        subquery: Arc::new(plan),
+        ..subquery
+    })
+}
+
+/// The names that two columns have. A table and its alias are one.
+fn shared_names(plan: &LogicalPlan) -> Result<HashSet<String>> {
+    let mut tables: HashMap<String, HashSet<Option<TableReference>>> = HashMap::new();
+    plan.apply(|node| {
+        for (table, field) in node.schema().iter() {
+            let tables = tables.entry(field.name().clone()).or_default();
+            tables.insert(table.cloned());
+        }
+        Ok(match node {
+            LogicalPlan::SubqueryAlias(alias)
+                if matches!(*alias.input, LogicalPlan::TableScan(_)) =>
+            {
+                TreeNodeRecursion::Jump
+            }
+            _ => TreeNodeRecursion::Continue,
+        })
+    })?;
+    let shared = tables.into_iter().filter(|(_, tables)| tables.len() > 1);
+    Ok(shared.map(|(name, _)| name).collect())
+}
+
+/// Gives names to columns.
+struct Keys {
+    /// The names that two columns have.
+    shared: HashSet<String>,
+    /// Names that were given.
+    count: usize,
+}
+
+impl Keys {
+    /// Gives a name of its own to each column that is compared with the outer statement and shares its name.
+    fn named(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
+        match plan {
+            LogicalPlan::Filter(filter) => self.filter(filter),
+            LogicalPlan::SubqueryAlias(alias) => self.derived(alias),
+            other => other
+                .map_children(|child| self.named(child).map(Transformed::yes))?
+                .map_data(LogicalPlan::recompute_schema)
+                .data(),
+        }
+    }
+
+    /// A derived table gives its keys too. In one with groups or the like no name is changed.
+    fn derived(&mut self, alias: SubqueryAlias) -> Result<LogicalPlan> {
+        let LogicalPlan::Projection(projection) = alias.input.as_ref() else {
+            return Ok(LogicalPlan::SubqueryAlias(alias));
+        };
+        let LogicalPlan::Filter(filter) = projection.input.as_ref() else {
+            return Ok(LogicalPlan::SubqueryAlias(alias));
+        };
+        let width = filter.input.schema().fields().len();
+        let filtered = self.filter(filter.clone())?;
+        let keys = filtered.schema().columns().into_iter().skip(width);
+        let columns = projection.expr.iter().cloned();
+        let all: Vec<_> = columns.chain(keys.map(Expr::Column)).collect();
+        let plan = LogicalPlanBuilder::from(filtered).project(all)?.build()?;
+        SubqueryAlias::try_new(Arc::new(plan), alias.alias).map(LogicalPlan::SubqueryAlias)
+    }
+
+    fn filter(&mut self, filter: Filter) -> Result<LogicalPlan> {
+        let mut keys: BTreeMap<Column, String> = BTreeMap::new();
+        let mut name = |part: Expr| match part {
+            Expr::Column(column) if self.shared.contains(&column.name) => {
+                let key = keys.entry(column).or_insert_with(|| {
+                    self.count += 1;
+                    format!("__key_{}", self.count)
+                });
+                let key = Column::new_unqualified(key.clone());
+                Ok(Transformed::yes(Expr::Column(key)))
+            }
+            other => Ok(Transformed::no(other)),
+        };
+        let conditions = split_conjunction_owned(filter.predicate).into_iter();
+        let conditions = conditions.map(|condition| match condition.contains_outer() {
+            true => condition.transform_up(&mut name).data(),
+            false => Ok(condition),
+        });
+        let conditions: Vec<_> = conditions.collect::<Result<_>>()?;
+        let mut input = self.named(Arc::unwrap_or_clone(filter.input))?;
+        if !keys.is_empty() {
+            let columns = input.schema().columns().into_iter().map(Expr::Column);
+            let keys = keys
+                .into_iter()
+                .map(|(column, name)| Expr::Column(column).alias(name));
+            let all: Vec<_> = columns.chain(keys).collect();
+            input = LogicalPlanBuilder::from(input).project(all)?.build()?;
+        }
+        let predicate = conjunction(conditions).unwrap_or_else(|| lit(true));
+        Filter::try_new(predicate, Arc::new(input)).map(LogicalPlan::Filter)
+    }
+}

@@ -1,0 +1,139 @@
+//! `IN (SELECT …)` where NULL is not the same as false.
+
+use std::sync::Arc;
+
+use datafusion::{
+    common::{
+        Column, DFSchema, Result, ScalarValue,
+        tree_node::{Transformed, TransformedResult as _, TreeNode as _},
+    },
+    logical_expr::{
+        BinaryExpr, Expr, ExprSchemable as _, Filter, LogicalPlan, Operator, Subquery,
+        expr::{Exists, InSubquery},
+        lit, not,
+        utils::{conjunction, split_conjunction_owned},
+        when,
+    },
+};
+
+use crate::errors;
+use mindhost_base::error::{Code, Error};
+
+/// A condition in which `IN (SELECT …)` is NULL where SQL says so: where nothing is equal and something is NULL.
+/// DataFusion knows that of a `NOT IN` that stands alone or below `AND`. In other places it makes a column of it that is
+/// true or false, so that its negation is true where it is unknown.
+pub fn told_from_false(filter: Filter) -> Result<LogicalPlan> {
+    let Filter {
+        predicate, input, ..
+    } = filter;
+    let conditions = split_conjunction_owned(predicate).into_iter();
+    let conditions = conditions.map(|condition| match is_join(&condition) {
+        true => Ok(condition),
+        false => told(condition, true, input.schema()),
+    });
+    let conditions: Vec<_> = conditions.collect::<Result<_>>()?;
+    let all = conjunction(conditions).unwrap_or_else(|| lit(true));
+    Filter::try_new(all, input).map(LogicalPlan::Filter)
+}
+
+/// A condition that becomes a join of its own.
+fn is_join(condition: &Expr) -> bool {
+    let is_query = |expr: &Expr| matches!(expr, Expr::InSubquery(_) | Expr::Exists(_));
+    match condition {
+        Expr::Not(inner) => is_query(inner),
+        other => is_query(other),
+    }
+}
+
+/// `is_kept`: the whole condition is false where this part is, so that false and NULL are the same.
+fn told(expr: Expr, is_kept: bool, schema: &DFSchema) -> Result<Expr> {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: op @ (Operator::And | Operator::Or),
+            right,
+        }) => {
+            let left = told(*left, is_kept, schema)?;
+            let right = told(*right, is_kept, schema)?;
+            Ok(Expr::BinaryExpr(BinaryExpr::new(
+                Box::new(left),
+                op,
+                Box::new(right),
+            )))
+        }
+        Expr::InSubquery(query) if is_kept && !query.negated => Ok(Expr::InSubquery(query)),
+        Expr::InSubquery(query) => three_valued(query, schema),
+        other => other
+            .map_children(|child| told(child, false, schema).map(Transformed::yes))
+            .data(),
+    }
+}
+
+/// True where a value is equal, else NULL where the comparison with a value is NULL, else false.
+fn three_valued(query: InSubquery, schema: &DFSchema) -> Result<Expr> {
+    let values = &query.subquery.subquery;
+    let (relation, field) = values.schema().qualified_field(0);
+    let is_never_null = !field.is_nullable() && !query.expr.nullable(schema)?;
+    // `EXISTS` would lose such a limit. DataFusion says that it cannot run it.
+    let is_limited = !query.subquery.outer_ref_columns.is_empty() && has_limit(values)?;
+    if is_never_null || is_limited {
+        return Ok(Expr::InSubquery(query));
+    }
+    let value = Expr::Column(Column::new(relation.cloned(), field.name()));
+    let (outer, columns) = seen_from_inside(*query.expr, schema)?;
+    let any = |condition: Expr| -> Result<Expr> {
+        let filter = Filter::try_new(condition, Arc::clone(values))?;
+        let outer_ref_columns = query.subquery.outer_ref_columns.iter().chain(&columns);
+        Ok(exists_where(Subquery {
+            subquery: Arc::new(LogicalPlan::Filter(filter)),
+            outer_ref_columns: outer_ref_columns.cloned().collect(),
+            spans: query.subquery.spans.clone(),
+        }))
+    };
+    let equal = any(outer.clone().eq(value.clone()))?;
+    let unknown = any(outer.is_null().or(value.is_null()))?;
+    let is_in = when(equal, lit(true))
+        .when(unknown, lit(ScalarValue::Boolean(None)))
+        .otherwise(lit(false))?;
+    Ok(match query.negated {
+        true => not(is_in),
+        false => is_in,
+    })
+}
+
+fn exists_where(subquery: Subquery) -> Expr {
+    Expr::Exists(Exists {
+        subquery,
+        negated: false,
+    })
+}
+
+fn has_limit(plan: &Arc<LogicalPlan>) -> Result<bool> {
+    plan.exists(|node| Ok(matches!(node, LogicalPlan::Limit(_))))
+}
+
+/// The value of the statement, as the subquery sees it; and the columns that it takes.
+fn seen_from_inside(value: Expr, schema: &DFSchema) -> Result<(Expr, Vec<Expr>)> {
+    let mut columns = Vec::new();
+    let value = value
+        .transform_up(|part| match part {
+            Expr::Column(column) => {
+                let (_, field) = schema.qualified_field_from_column(&column)?;
+                let field = Arc::clone(field);
+                let column = Expr::OuterReferenceColumn(field, column);
+                columns.push(column.clone());
+                Ok(Transformed::yes(column))
+            }
+            Expr::OuterReferenceColumn(..)
+            | Expr::ScalarSubquery(_)
+            | Expr::InSubquery(_)
+            | Expr::Exists(_) => Err(errors::external(Error::new(
+                Code::SqlNotSupported,
+                "a subquery or a column from further out before IN (SELECT …) below OR or NOT is not supported here; \
+                 write EXISTS in place of IN",
+            ))),
+            other => Ok(Transformed::no(other)),
+        })
+        .data()?;
+    Ok((value, columns))
+}

@@ -1,0 +1,220 @@
+//! Forms of SQL that DataFusion alone takes for something else.
+
+use super::{one, refused};
+
+/// Tables with columns of one name, and with NULLs.
+const TABLES: &str = "
+    WITH a(x, k) AS (VALUES (1, 10), (2, 20), (NULL, 30)),
+         b(y, k) AS (VALUES (1, 10), (NULL, 20)),
+         p(id, k) AS (VALUES (1, 10), (2, 20), (3, 30)),
+         q(id, k) AS (VALUES (1, 30), (2, 20), (3, 10)),
+         d(id, v) AS (VALUES (1, 1.25), (2, 1.75), (3, 2.00)),
+         f(id, v) AS (VALUES (1, CAST(4.07 AS double)), (2, CAST('1e20' AS double)), (3, CAST('NaN' AS double))),
+         s(id, v) AS (VALUES (1, '1.254'), (2, '1.25'), (3, '12'))
+    ";
+
+/// The ids of the rows for which a condition holds.
+async fn holds(ids: &str, condition: &str) -> String {
+    let sql =
+        format!("{TABLES} SELECT string_agg(CAST({ids} AS text), ' ' ORDER BY {ids}) {condition}");
+    one(&sql).await.remove(0)
+}
+
+#[tokio::test]
+async fn in_a_subquery_is_unknown_beside_a_null() {
+    for (condition, expected) in [
+        ("x NOT IN (SELECT y FROM b)", ""),
+        ("x NOT IN (SELECT y FROM b) OR x = 99", ""),
+        (
+            "x = 2 OR x NOT IN (SELECT y FROM b WHERE y > 5)",
+            "10 20 30",
+        ),
+        (
+            "x NOT IN (SELECT y FROM b WHERE y IS NOT NULL) OR x = 99",
+            "20",
+        ),
+        ("NOT (x IN (SELECT y FROM b) AND k > 0)", ""),
+        ("NOT (x IN (SELECT y FROM b) AND k > 20)", "10 20"),
+        ("(x IN (SELECT y FROM b)) IS NULL", "20 30"),
+        ("(x IN (SELECT y FROM b)) IS NOT TRUE", "20 30"),
+        ("x IN (SELECT y FROM b) OR k = 30", "10 30"),
+        (
+            "CASE WHEN x IN (SELECT y FROM b) THEN k = 10 ELSE k = 20 END",
+            "10 20",
+        ),
+        ("x NOT IN (SELECT y FROM b WHERE b.k = a.k) OR x = 99", "30"),
+        (
+            "NOT (x IN (SELECT y FROM b WHERE b.k = a.k) AND k > 0)",
+            "30",
+        ),
+    ] {
+        let found = holds("k", &format!("FROM a WHERE {condition}")).await;
+        assert_eq!(found, expected, "{condition}");
+    }
+}
+
+#[tokio::test]
+async fn correlated_subquery_is_about_the_column_that_it_names() {
+    for (condition, expected) in [
+        (
+            "EXISTS (SELECT * FROM p JOIN q ON p.id = q.id WHERE q.k = a.k AND p.id = 3)",
+            "10",
+        ),
+        (
+            "EXISTS (SELECT p.k FROM p JOIN q ON p.id = q.id WHERE q.k = a.k AND p.id = 3)",
+            "10",
+        ),
+        (
+            "NOT EXISTS (SELECT * FROM p JOIN q ON p.id = q.id WHERE q.k = a.k AND p.id = 3)",
+            "20 30",
+        ),
+        (
+            "k IN (SELECT p.k FROM p JOIN q ON p.id = q.id WHERE q.k = a.k)",
+            "20",
+        ),
+        (
+            "(SELECT max(p.k) FROM p JOIN q ON p.id = q.id WHERE q.k = a.k) = 30",
+            "10",
+        ),
+        (
+            "(SELECT count(*) FROM p JOIN q ON p.id = q.id WHERE q.k = a.k AND p.k = a.k) = 0",
+            "10 30",
+        ),
+        (
+            "EXISTS (SELECT w.k FROM (SELECT id, k FROM q WHERE q.k = a.k) w JOIN p ON p.id = w.id WHERE p.k = 30)",
+            "10",
+        ),
+    ] {
+        let found = holds("k", &format!("FROM a WHERE {condition}")).await;
+        assert_eq!(found, expected, "{condition}");
+    }
+    let error = refused(&format!(
+        "{TABLES} SELECT x FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = a.k OFFSET 1)"
+    ))
+    .await;
+    assert!(error.to_string().contains("OFFSET in EXISTS"), "{error}");
+}
+
+#[tokio::test]
+async fn decimal_that_is_cast_to_fewer_digits_loses_them_first() {
+    for (condition, expected) in [
+        ("CAST(v AS int) = 1", "1 2"),
+        ("CAST(v AS int) IN (1, 7)", "1 2"),
+        ("CAST(v AS int) BETWEEN 1 AND 1", "1 2"),
+        ("CAST(v AS decimal(4,1)) = 1.3", "1"),
+        ("1 < CAST(v AS int)", "3"),
+        ("round(v, 1) = 1.3", "1"),
+        ("round(v, 1) IN (1.3, 1.8)", "1 2"),
+        ("round(v, 3 - 2) = 1.3", "1"),
+        ("round(v, -1) = 0", "1 2 3"),
+        ("CASE round(v, 1) WHEN 1.3 THEN true ELSE false END", "1"),
+        ("round(v) = 2", "2 3"),
+    ] {
+        let found = holds("id", &format!("FROM d WHERE {condition}")).await;
+        assert_eq!(found, expected, "{condition}");
+    }
+    let joined = "FROM d JOIN (VALUES (1.3), (2.0)) AS r(v) ON round(d.v, 1) = r.v";
+    assert_eq!(holds("id", joined).await, "1 3");
+}
+
+#[tokio::test]
+async fn float_beside_a_decimal_is_compared_as_a_float() {
+    for (condition, expected) in [
+        ("v = 4.07", "1"),
+        ("v <> 4.07", "2 3"),
+        ("v > 4.06", "1 2 3"),
+        ("v IN (4.07, 5.0)", "1"),
+        ("v BETWEEN 4.07 AND 4.08", "1"),
+        ("CASE v WHEN 4.07 THEN true ELSE false END", "1"),
+        ("v IN (SELECT d.v + 2.32 FROM d WHERE d.id = 2)", "1"),
+        ("v + 0.0 = 4.07", "1"),
+        ("v IS NOT DISTINCT FROM 4.07", "1"),
+    ] {
+        let found = holds("id", &format!("FROM f WHERE {condition}")).await;
+        assert_eq!(found, expected, "{condition}");
+    }
+    let joined = "FROM f JOIN (VALUES (4.07)) AS r(v) ON f.v = r.v";
+    assert_eq!(holds("id", joined).await, "1");
+    let using = "FROM f JOIN (VALUES (4.07)) AS r(v) USING (v)";
+    assert_eq!(holds("id", using).await, "1");
+}
+
+#[tokio::test]
+async fn text_beside_a_decimal_keeps_its_digits() {
+    for (condition, expected) in [
+        ("v = 1.25", "2"),
+        ("v > 1.25", "1 3"),
+        ("v IN (1.25, 12.0)", "2 3"),
+    ] {
+        let found = holds("id", &format!("FROM s WHERE {condition}")).await;
+        assert_eq!(found, expected, "{condition}");
+    }
+    assert_eq!(holds("id", "FROM d WHERE v = '1.254'").await, "");
+    assert_eq!(holds("id", "FROM d WHERE v = '1.250'").await, "1");
+}
+
+#[tokio::test]
+async fn intervals_are_compared_by_their_length() {
+    for (condition, expected) in [
+        (
+            "timestamp '2024-01-02 12:00:00' - timestamp '2024-01-01 00:00:00' > interval '1 day'",
+            "true",
+        ),
+        (
+            "timestamp '2024-01-01 12:00:00' - timestamp '2024-01-01 00:00:00' < interval '1 day'",
+            "true",
+        ),
+        ("interval '24 hours' = interval '1 day'", "true"),
+        ("interval '1 month' > interval '29 days'", "true"),
+        (
+            "interval '25 hours' BETWEEN interval '1 day' AND interval '2 days'",
+            "true",
+        ),
+        ("interval '24 hours' IN (interval '1 day')", "true"),
+        ("interval '1 day' < NULL", ""),
+    ] {
+        assert_eq!(
+            one(&format!("SELECT {condition}")).await,
+            [expected],
+            "{condition}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn distinct_values_are_counted_beside_sums_of_decimals() {
+    let sql = r#"SELECT count(DISTINCT name), sum(price) FROM "main"."t" HAVING sum(price) > 1"#;
+    assert_eq!(one(sql).await, ["9", "50000.00"]);
+}
+
+#[tokio::test]
+async fn values_of_different_types_meet_without_loss() {
+    for (sql, expected) in [
+        (
+            "SELECT CAST(max(v) AS text) FROM (SELECT v FROM f WHERE id = 2 UNION ALL SELECT v FROM d)",
+            "1e20",
+        ),
+        (
+            "SELECT CAST(coalesce(f.v, 1.5) AS text) FROM f WHERE id = 2",
+            "1e20",
+        ),
+        (
+            "SELECT CAST(CASE WHEN id = 2 THEN v ELSE 1.5 END AS text) FROM f WHERE id = 2",
+            "1e20",
+        ),
+        (
+            "SELECT CAST(greatest(v, 1.5) AS text) FROM f WHERE id = 2",
+            "1e20",
+        ),
+        (
+            "SELECT CAST(nullif(v, 1.5) AS text) FROM f WHERE id = 2",
+            "1e20",
+        ),
+        (
+            "SELECT CAST(sum(CASE WHEN id = 1 THEN v ELSE 0.0 END) AS text) FROM f",
+            "4.07",
+        ),
+    ] {
+        assert_eq!(one(&format!("{TABLES} {sql}")).await, [expected], "{sql}");
+    }
+}
