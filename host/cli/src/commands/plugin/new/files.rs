@@ -205,7 +205,8 @@ const JAVASCRIPT: &[File] = files!("javascript":
     "trace.js", "values.js", "wasi-host.js", "wasi-http.js", "wasi-wait.js", "wasi.js");
 
 const PYTHON: &[File] = files!("python/mindhost":
-    "__init__.py", "_events.py", "_host.py", "_output.py", "_texts.py", "build.py", "catalog.py", "control.py",
+    "__init__.py", "_events.py", "_host.py", "_output.py", "_stage.py", "_texts.py", "build.py", "catalog.py",
+    "constant.c", "control.py",
     "errors.py", "http.py", "kinds.py", "log.py", "messages.py", "py.typed", "rows.py", "testing.py", "values.py",
     "glue/connector.py", "glue/connector_world.py", "glue/mindhost_library.py", "glue/mindhost_output.py",
     "glue/mindhost_wasi.py", "glue/mindhost_wire.py", "glue/model.py", "glue/model_world.py", "glue/scanner.py",
