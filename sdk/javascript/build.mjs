@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // Makes a component of a module whose default export is the plugin, in JavaScript or TypeScript:
 //     node build.mjs plugin.js manifest.json output.wasm [--small]
 
@@ -109,7 +110,7 @@ async function bundled(plugin, world, manifest) {
       logLevel: "silent",
     });
     const [map, code] = ["map", "js"].map((end) => outputFiles.find(({ path }) => path.endsWith(`.${end}`)).text);
-    return { code, map: unpacked(map, (file) => !/(^|\/)mindhost\//.test(file)) };
+    return { code, map: unpacked(map, (file) => !/(^|\/)mindhost(-sdk)?\//.test(file)) };
   } catch (error) {
     if (!error.errors) throw error;
     const more = error.errors.length - SHOWN;
