@@ -26,6 +26,8 @@ pub struct Scripted {
     pub rows: Vec<(i64, Option<&'static str>)>,
     /// Reading it fails with this message.
     pub broken: Option<&'static str>,
+    /// The database gives no right to read the column `name`.
+    pub denies_name: bool,
     /// Describing it panics.
     pub panics: bool,
     /// Reading it waits until the gate opens or the call is cancelled.
@@ -239,6 +241,10 @@ impl Connection for Open {
         }
         if let Some(message) = scripted.broken {
             return Err(Error::new(Code::SqlInvalid, message));
+        }
+        if scripted.denies_name && statement.text.contains("\"name\"") {
+            let message = "permission denied for column name";
+            return Err(Error::new(Code::SqlPermissionDenied, message));
         }
         let text = |text: Option<&str>| text.map_or(Value::Null, |text| Value::Text(text.into()));
         self.rows = scripted
