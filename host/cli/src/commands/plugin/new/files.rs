@@ -29,6 +29,12 @@ pub(super) const MANIFEST_SCHEMA: &str = include_str!(concat!(
     "/../../sdk/manifest.schema.json"
 ));
 
+/// The JSON schema of `test.json`.
+pub(super) const TEST_SCHEMA: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../sdk/test.schema.json"
+));
+
 /// The README's text for a template.
 pub(super) fn about(template: Template) -> &'static str {
     let [(_, text)]: &[File; 1] = match template {
