@@ -5,6 +5,7 @@ Packages come from the environment (venv) of the Python that runs this, and from
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
@@ -17,7 +18,7 @@ if not __package__:
     # As a script: this folder has modules that are named like those of the standard library.
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from mindhost import _stage
+from mindhost import _dev, _stage
 from mindhost._stage import packages as packages
 
 _APPS = {
@@ -35,14 +36,17 @@ def main() -> int:
     output = sys.argv[1]
     try:
         world = _world()
-        check_sources()
+        own = check_sources()
     except Wrong as error:
         print(error, file=sys.stderr)
         return 1
     with tempfile.TemporaryDirectory() as folder:
         into = Path(folder)
         command = ["--wit-path", _stage.wit(), "--world", world, "componentize", "--output", output, _APPS[world]]
-        done = _full(into, command)
+        if kept := os.environ.get("DEV_OF_MINDHOST"):
+            done = _dev.build(Path(kept), into, own, command)
+        else:
+            done = _full(into, command)
     if done.returncode == 0:
         print(f"{output}: {world}, {Path(output).stat().st_size} bytes")
     else:
