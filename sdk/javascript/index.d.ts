@@ -284,8 +284,8 @@ export interface Response {
   exactJson(limit?: number): any;
   /**
    * The JSON values of the body, each when it is whole: of lines (NDJSON), one behind the other, or in an array. For
-   * vendors that send an answer as chunks of JSON. A value of more than `limit` bytes (8 MiB) is the error `too-large`; a
-   * body that ends within one is `connection-lost`. With `exact` numbers keep their digits.
+   * vendors that send an answer as chunks of JSON. A value of more than `limit` bytes (8 MiB) is the error `too-large`,
+   * and a body that ends within one is `connection-lost`. With `exact` numbers keep their digits.
    */
   jsonStream(options?: { limit?: number; exact?: boolean }): IterableIterator<any>;
   /** Ends the exchange, finished or not. */

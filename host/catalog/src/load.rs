@@ -314,8 +314,8 @@ impl Engine<'_> {
         }
     }
 
-    /// A sample of the columns that may be read. The note names the others: a database may grant columns one by one, and
-    /// refuses a statement with any that it did not grant.
+    /// A sample of the columns that may be read. The note names the others: a database may grant columns one by one,
+    /// and refuses a statement with any that it did not grant.
     async fn of_allowed(&self, info: &TableInfo, call: &Call) -> Result<(Sample, Option<String>)> {
         let refused = match self.of_scan(info, call).await {
             Err(error) if error.code() == Code::SqlPermissionDenied => error,
@@ -389,8 +389,8 @@ fn note_on(denied: &[String]) -> String {
         more => format!(" and {more} more"),
     };
     format!(
-        "no statistics of {}{more}: the database gives this user no right to read them; grant SELECT, or leave them out \
-         of the questions",
+        "no statistics of {}{more}: the database gives this user no right to read them; grant SELECT, or leave them \
+         out of the questions",
         shown.join(", ")
     )
 }

@@ -211,10 +211,7 @@ mod tests {
             Code::ContextLengthExceeded
         );
         // A database has no dialogue.
-        assert_eq!(
-            converted(error, Phase::Using).code(),
-            Code::ResultTooLarge
-        );
+        assert_eq!(converted(error, Phase::Using).code(), Code::ResultTooLarge);
     }
 
     #[test]

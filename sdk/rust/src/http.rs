@@ -256,9 +256,9 @@ impl Body {
         Lines::of(self)
     }
 
-    /// The body as JSON values, each when it is whole: of lines (NDJSON), one behind the other, or in an array. For vendors
-    /// that send an answer as chunks of JSON. A value of more than 8 MiB is the error `TooLarge`, a body that ends within
-    /// one is `ConnectionLost`.
+    /// The body as JSON values, each when it is whole: of lines (NDJSON), one behind the other, or in an array. For
+    /// vendors that send an answer as chunks of JSON. A value of more than 8 MiB is the error `TooLarge`, a body that ends
+    /// within one is `ConnectionLost`.
     pub fn json_values<T: DeserializeOwned>(self) -> JsonValues<T> {
         JsonValues::of(self)
     }

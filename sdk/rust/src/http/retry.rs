@@ -42,9 +42,9 @@ pub(super) fn send(request: &Request) -> Result<Response> {
     }
 }
 
-/// Calls a function again while it returns `RateLimited`, up to `retries` times: after the wait of the error, or after half
-/// a second, one, two, …, with some chance in it. For servers that say in the body of an answer that they are busy, as
-/// GraphQL does.
+/// Calls a function again while it returns `RateLimited`, up to `retries` times: after the wait of the error, or after
+/// half a second, one, two, …, with some chance in it. For servers that say in the body of an answer that they are
+/// busy, as GraphQL does.
 ///
 /// # Errors
 /// Those of the function. `Timeout` if the call has no time left for a short wait.

@@ -27,7 +27,11 @@ fn a_plugin_in_python_is_built_to_the_same_bytes() {
     let moved = PYTHON.project().moved("another/and longer");
     // What lies beside the sources, and what Python keeps of another run, is no part of the plugin.
     fs::create_dir(moved.path().join("__pycache__")).unwrap();
-    fs::write(moved.path().join("__pycache__/plugin.cpython-314.pyc"), "old").unwrap();
+    fs::write(
+        moved.path().join("__pycache__/plugin.cpython-314.pyc"),
+        "old",
+    )
+    .unwrap();
     fs::write(moved.path().join(".notes"), "mine").unwrap();
     age(&moved.path());
     compare(&first, &component(&moved), "in another folder, later");
