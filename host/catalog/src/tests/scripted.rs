@@ -242,7 +242,8 @@ impl Connection for Open {
         if let Some(message) = scripted.broken {
             return Err(Error::new(Code::SqlInvalid, message));
         }
-        if scripted.denies_name && statement.text.contains("\"name\"") {
+        let has_name = statement.text.contains("\"name\"");
+        if scripted.denies_name && has_name {
             let message = "permission denied for column name";
             return Err(Error::new(Code::SqlPermissionDenied, message));
         }
@@ -252,17 +253,24 @@ impl Connection for Open {
             .iter()
             .map(|(id, name)| vec![Value::Int64(*id), text(*name)])
             .collect();
+        // Only what was asked for.
+        if !has_name {
+            self.rows.iter_mut().for_each(|row| row.truncate(1));
+        }
         let column = |name: &str, data_type| Column {
             name: name.into(),
             data_type,
             native_type: String::new(),
             nullable: true,
         };
-        Ok([
+        let columns = [
             column("id", DataType::Int64),
             column("name", DataType::Text),
-        ]
-        .into())
+        ];
+        Ok(columns
+            .into_iter()
+            .take(1 + usize::from(has_name))
+            .collect())
     }
 
     async fn next(&mut self, max_rows: u32, _: &Call) -> Result<Option<Batch>> {
