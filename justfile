@@ -24,6 +24,10 @@ prometheus_client := "0.26.0"
 # The checker of types for plugins in Python; that of TypeScript is in the template.
 mypy := "2.4.1"
 
+# What packs the SDK for Python.
+python_build := "1.6.1"
+setuptools := "84.2.1"
+
 # The clients that log into the double of SQL Server; FreeTDS is Debian's.
 python_tds := "1.17.1"
 pyopenssl := "26.4.0"
@@ -261,12 +265,12 @@ _setup-tests:
     just _go_mysql
     just _componentize
 
-# Installs what makes components of JavaScript, TypeScript and Python, and checks their types, in the versions that new
-# projects name.
+# Installs what makes components of JavaScript, TypeScript and Python, in the versions that new projects name, and what
+# checks their types and packs the SDK for Python.
 _componentize:
     #!/usr/bin/env bash
     set -euo pipefail
-    just _python componentize_python "$(cat sdk/templates/python/requirements.txt)"
+    just _python componentize_python "$(cat sdk/templates/python/requirements.txt)" build=={{ python_build }} setuptools=={{ setuptools }}
     just _python mypy mypy=={{ mypy }}
     # Those of TypeScript are those of JavaScript and the compiler.
     packages="$(jq -r '.devDependencies | to_entries[] | "\(.key)@\(.value)"' sdk/templates/typescript/package.json)"

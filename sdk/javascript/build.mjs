@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // Makes a component of a module whose default export is the plugin, in JavaScript or TypeScript:
 //     node build.mjs plugin.js manifest.json output.wasm [--small]
 
@@ -6,6 +7,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { withCode } from "./dev.mjs";
 import { runtime } from "./runtime.mjs";
 import { unpacked } from "./sourcemap.mjs";
 import { MAP, frames } from "./trace.js";
@@ -47,7 +49,29 @@ async function build(plugin, manifestPath, output, optSize) {
   const manifest = manifestOf(manifestPath);
   const { world } = JSON.parse(manifest);
   if (!(world in KINDS)) throw new Mistake(`${manifestPath}: this SDK does not make the world ${world}`);
-  const { code, map } = await bundled(plugin, world, manifest);
+  const folder = process.env.DEV_OF_MINDHOST;
+  const component =
+    (folder && (await development(folder, plugin, world, manifest, optSize))) ||
+    (await made(await bundled(contentsOf(plugin, world, manifest), plugin), world, optSize));
+  writeFileSync(output, component);
+  console.log(`${output}: ${world}, ${component.length} bytes`);
+}
+
+/** A component of a development server, or nothing if the plugin is too large for one. */
+async function development(folder, plugin, world, manifest, optSize) {
+  const { code, map } = await bundled(contentsOf(plugin, world, manifest), plugin, "cjs");
+  const [name] = KINDS[world];
+  const contents = `
+    import { late } from "./late.js";
+    import { modules } from "./late-host.js";
+    export const ${name} = late(modules, ${JSON.stringify(name)});`;
+  const make = async () => made(await bundled(contents, plugin), world, optSize);
+  const source = `${code}\n;globalThis[${JSON.stringify(MAP)}] = ${ascii(JSON.stringify(map))};\n`;
+  return withCode(folder, world, [versionOf("componentize-qjs"), optSize], source, make);
+}
+
+/** The component of a bundle. */
+async function made({ code, map }, world, optSize) {
   const jsSource = `${code}\nglobalThis[${JSON.stringify(MAP)}] = ${JSON.stringify(map)};\n`;
   const witPath = standIn();
   try {
@@ -58,14 +82,17 @@ async function build(plugin, manifestPath, output, optSize) {
     if (!runtimeBytes) console.error(`the build is not reproducible: ${why()}`);
     const chosen = runtimeBytes ? { runtimeBytes } : { sync: true, optSize };
     const { component } = await componentize({ witPath, jsSource, jsPath, moduleRoot: root, world, ...chosen });
-    writeFileSync(output, withWasi(component));
-    console.log(`${output}: ${world}, ${component.length} bytes`);
+    return withWasi(component);
   } catch (error) {
     throw new Mistake(atLoad(String(error.message ?? error), map));
   } finally {
     rmSync(witPath, { recursive: true, force: true });
   }
 }
+
+/** Text that is the same in Latin-1, inside of JSON. */
+const ascii = (text) =>
+  text.replace(/[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** The manifest without what is for editors alone. */
 function manifestOf(path) {
@@ -77,11 +104,11 @@ function manifestOf(path) {
   }
 }
 
-/** The plugin and the SDK as one module, and where each line of it comes from. */
-async function bundled(plugin, world, manifest) {
+/** What ties the plugin to its world. */
+function contentsOf(plugin, world, manifest) {
   const [name, exporter] = KINDS[world];
   const module = (file) => JSON.stringify(`./${relative(sdk, resolve(file)).replaceAll("\\", "/")}`);
-  const contents = `
+  return `
     import "./console.js";
     import Plugin from ${module(plugin)};
     import { provide } from "./host.js";
@@ -89,6 +116,10 @@ async function bundled(plugin, world, manifest) {
     import { ${exporter} } from "./${name}.js";
     provide(wasi);
     export const ${name} = ${exporter}(Plugin, ${JSON.stringify(manifest)});`;
+}
+
+/** The plugin and the SDK as one module, and where each line of it comes from. */
+async function bundled(contents, plugin, format = "esm") {
   const esbuild = await tool("esbuild");
   try {
     const { outputFiles } = await esbuild.build({
@@ -97,19 +128,20 @@ async function bundled(plugin, world, manifest) {
       outfile: join(root, "plugin.bundle.js"),
       bundle: true,
       write: false,
-      format: "esm",
+      format,
       platform: "neutral",
       mainFields: ["module", "main"],
       conditions: ["import", "module"],
       target: "es2023",
-      charset: "utf8",
+      // The code of a development build is put into a component byte by byte.
+      charset: format === "esm" ? "utf8" : "ascii",
       external: ["mindhost:*", `${STAND_IN}*`, `${WASI}*`],
       sourcemap: "external",
       sourcesContent: false,
       logLevel: "silent",
     });
     const [map, code] = ["map", "js"].map((end) => outputFiles.find(({ path }) => path.endsWith(`.${end}`)).text);
-    return { code, map: unpacked(map, (file) => !/(^|\/)mindhost\//.test(file)) };
+    return { code, map: unpacked(map, (file) => !/(^|\/)mindhost(-sdk)?\//.test(file)) };
   } catch (error) {
     if (!error.errors) throw error;
     const more = error.errors.length - SHOWN;
@@ -138,6 +170,12 @@ function atLoad(text, map) {
   const places = frames(rest.join("\n"), map).map((line) => line.replaceAll(`${root}/`, ""));
   const why = head.replace(/^.*?(?:Failed to \w+ JavaScript module(?: evaluation)?: )/s, "").replace(/^(Error: )+/, "");
   return [why || text, ...places].join("\n");
+}
+
+/** The version of a module of the project's `node_modules`. */
+function versionOf(name) {
+  const found = createRequire(join(root, "package.json")).resolve(name);
+  return readFileSync(join(dirname(found), "package.json"), "utf8");
 }
 
 /** A module of the project's `node_modules`, or of where this file lies. */

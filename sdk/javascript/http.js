@@ -5,6 +5,7 @@ import { check, remainingMs, sleep } from "./control.js";
 import { PluginError } from "./error.js";
 import { host } from "./host.js";
 import { parse as parseExactly } from "./json.js";
+import { jsonValues } from "./json-values.js";
 import { decode, encode, lines } from "./text.js";
 
 /** A vendor that says these wants the same request again, later. */
@@ -184,6 +185,19 @@ export class Response {
   /** The whole body as JSON; numbers that JavaScript cannot hold keep their digits, as `json.parse` gives them. */
   exactJson(limit) {
     return this.#parsed(parseExactly, limit);
+  }
+
+  /** The JSON values of the body, each when it is whole: of lines (NDJSON), one behind the other, or in an array. */
+  *jsonStream({ limit = 8 << 20, exact = false } = {}) {
+    for (const value of jsonValues(this.pieces(), limit)) {
+      let parsed;
+      try {
+        parsed = (exact ? parseExactly : JSON.parse)(decode(value));
+      } catch {
+        throw new PluginError("upstream", `the response (status ${this.status}) has something that is not JSON`);
+      }
+      yield parsed;
+    }
   }
 
   /** Ends the exchange, finished or not. */

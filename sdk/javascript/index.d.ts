@@ -282,6 +282,12 @@ export interface Response {
   json(limit?: number): any;
   /** The whole body as JSON; numbers that JavaScript cannot hold keep their digits, as `json.parse` gives them. */
   exactJson(limit?: number): any;
+  /**
+   * The JSON values of the body, each when it is whole: of lines (NDJSON), one behind the other, or in an array. For
+   * vendors that send an answer as chunks of JSON. A value of more than `limit` bytes (8 MiB) is the error `too-large`,
+   * and a body that ends within one is `connection-lost`. With `exact` numbers keep their digits.
+   */
+  jsonStream(options?: { limit?: number; exact?: boolean }): IterableIterator<any>;
   /** Ends the exchange, finished or not. */
   close(): void;
 }

@@ -83,7 +83,9 @@ export class Answer {
       const cell = encode(own, Array.isArray(value) ? value[index] : value[this.#names[index]]);
       if (this.#isTyped && cell.tag === "other" && /int64$/.test(own.dataType)) {
         const why = "which a scanner in JavaScript cannot give exactly; give the column the type decimal";
-        throw new PluginError("unsupported", `a value of ${own.name} is beyond 2^53, ${why}`);
+        // A fault of the plugin and not of the statement.
+        const message = `a value of ${own.name} is beyond 2^53, ${why}`;
+        throw new PluginError("internal", message, { connectionUsable: true });
       }
       const size = sizeOf(cell);
       if (size > this.#maxCellBytes) {

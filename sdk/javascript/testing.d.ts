@@ -73,5 +73,8 @@ export interface Opened {
   };
 }
 
-/** A plugin with a configuration, whose calls go through the checks of the SDK. */
+/**
+ * A plugin with a configuration, whose calls go through the checks of the SDK. A class without a method that the host
+ * calls is a `TypeError`.
+ */
 export function open(Plugin: new (config: any) => object, config?: object): Opened;

@@ -64,8 +64,27 @@ export function replay(file, { record = false, headers = {}, servers = {}, secre
   return standIn({ ...options, http: tape });
 }
 
+/** What a class needs beside the method that says of which kind it is. */
+const NEEDED = { query: ["check", "tables"], scan: ["check", "tables", "describe"], complete: ["check"] };
+
+/** The host calls these whatever a statement needs, so a test should not find out by chance that one is missing. */
+function checkMethods(Plugin) {
+  // A method may be a field, which only an instance has; its name is in the source of its class.
+  const isNamed = (one, name) => one?.name && (new RegExp(`\\b${name}\\b`).test(one) || isNamed(Object.getPrototypeOf(one), name));
+  const has = (name) => typeof Plugin?.prototype?.[name] === "function" || isNamed(Plugin, name);
+  const kinds = Object.keys(NEEDED).filter(has);
+  const name = Plugin?.name || "the plugin";
+  if (kinds.length === 0) throw new TypeError(`${name} has none of the methods ${Object.keys(NEEDED).join(", ")}`);
+  const missing = kinds.flatMap((kind) => NEEDED[kind]).filter((method) => !has(method));
+  if (missing.length > 0) throw new TypeError(`${name} has no method ${missing[0]}, which the host calls`);
+  if (has("query") && !has("describe") && !has("describeTables")) {
+    throw new TypeError(`${name} has neither describe nor describeTables, one of which the host calls`);
+  }
+}
+
 /** A plugin as the host opens it: `scan`, `query` and `complete` go through the checks of the SDK. */
 export function open(Plugin, config = {}) {
+  checkMethods(Plugin);
   const wire = { json: JSON.stringify(config), extra: [] };
   const opened = (Kind) => real(() => Kind.open(wire));
   return {

@@ -33,7 +33,7 @@ export function frames(stack, map) {
     const place = map && original(map, Number(line), Number(column ?? 1));
     return { name, file: place?.file ?? file, line: place?.line ?? line, column: place?.column ?? column };
   });
-  const isOwn = ({ file }) => !/(^|\/)mindhost\//.test(file) && !file.startsWith("node:");
+  const isOwn = ({ file }) => !/(^|\/)mindhost(-sdk)?\//.test(file) && !file.startsWith("node:");
   const last = places.findLastIndex(isOwn);
   return places.slice(0, Math.min(last < 0 ? FRAMES : last + 1, FRAMES)).map(({ name, file, line, column }) => {
     const place = column === undefined ? `${file}:${line}` : `${file}:${line}:${column}`;

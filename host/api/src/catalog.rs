@@ -162,7 +162,7 @@ pub(super) struct ShownTable {
     row_count: u64,
     row_count_known: bool,
     status: TableStatus,
-    /// Why the last load failed.
+    /// Why the last load failed; or, of a table that is loaded, of which columns there are no statistics, and why.
     #[schema(required = true)]
     error: Option<String>,
     /// Whether it vanished from the source.

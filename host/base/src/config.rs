@@ -365,6 +365,14 @@ pub struct Telemetry {
     pub sample_percent: u32,
 }
 
+/// The folder of this user for what can be made again, by the rules of freedesktop.org; none if the system names none.
+pub fn user_cache_dir() -> Option<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    folder("XDG_CACHE_HOME")
+        .filter(|path| path.is_absolute())
+        .or_else(|| Some(folder("HOME")?.join(".cache")))
+}
+
 impl Config {
     /// The settings of this process: `MINDHOST_CONFIG` names the file.
     ///

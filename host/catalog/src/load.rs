@@ -13,14 +13,17 @@ use super::{
 };
 use mindhost_base::{
     config,
-    error::{Error, Kind, Result},
+    error::{Code, Error, Kind, Result},
 };
 use mindhost_plugin_api::{
-    Call, Connection, Connector, StatisticsOptions, TableInfo, TableRef, Target,
+    Call, ColumnInfo, Connection, Connector, StatisticsOptions, TableInfo, TableRef, Target,
 };
 
 /// Tables that one call of `describe_tables` names.
 const TABLES_PER_CALL: usize = 50;
+
+/// Columns that a note names.
+const SHOWN: usize = 10;
 
 /// Rows up to which a table is always sampled to its end.
 const SMALL: u64 = 10_000;
@@ -266,17 +269,16 @@ impl Engine<'_> {
                 row_count: info.row_count,
                 statistics,
                 info,
+                note: None,
             }));
         }
         drop(connection);
-        let Sample {
-            statistics,
-            row_count,
-        } = self.of_scan(&info, &call).await?;
+        let (sample, note) = self.of_allowed(&info, &call).await?;
         Ok(Some(TableSnapshot {
-            row_count,
-            statistics,
+            row_count: sample.row_count,
+            statistics: sample.statistics,
             info,
+            note,
         }))
     }
 
@@ -312,6 +314,58 @@ impl Engine<'_> {
         }
     }
 
+    /// A sample of the columns that may be read. The note names the others: a database may grant columns one by one,
+    /// and refuses a statement with any that it did not grant.
+    async fn of_allowed(&self, info: &TableInfo, call: &Call) -> Result<(Sample, Option<String>)> {
+        let refused = match self.of_scan(info, call).await {
+            Err(error) if error.code() == Code::SqlPermissionDenied => error,
+            sample => return Ok((sample?, None)),
+        };
+        let (allowed, denied) = self.split_by_right(info, call).await?;
+        if allowed.is_empty() || denied.is_empty() {
+            return Err(refused);
+        }
+        let part = TableInfo {
+            columns: allowed,
+            ..info.clone()
+        };
+        let sample = self.of_scan(&part, call).await?;
+        Ok((sample, Some(note_on(&denied))))
+    }
+
+    /// The columns that may be read, and the names of the others: groups are halved until one column alone is refused.
+    async fn split_by_right(
+        &self,
+        info: &TableInfo,
+        call: &Call,
+    ) -> Result<(Vec<ColumnInfo>, Vec<String>)> {
+        let (mut allowed, mut denied) = (Vec::new(), Vec::new());
+        let mut waiting = vec![info.columns.clone()];
+        while let Some(mut columns) = waiting.pop() {
+            let part = TableInfo {
+                columns,
+                ..info.clone()
+            };
+            // An error may cost the connection.
+            let mut connection = self.connector.connect(self.target, call).await?;
+            let manifest = self.connector.manifest();
+            let time = self.loader.settings.sample_time;
+            let tried = sample::try_columns(&mut *connection, manifest, &part, time, call).await;
+            columns = part.columns;
+            match tried {
+                Ok(()) => allowed.append(&mut columns),
+                Err(error) if error.code() != Code::SqlPermissionDenied => return Err(error),
+                Err(_) if columns.len() > 1 => {
+                    let second = columns.split_off(columns.len() / 2);
+                    waiting.push(second);
+                    waiting.push(columns);
+                }
+                Err(_) => denied.extend(columns.into_iter().map(|column| column.name)),
+            }
+        }
+        Ok((allowed, denied))
+    }
+
     async fn of_scan(&self, info: &TableInfo, call: &Call) -> Result<Sample> {
         let bounds = Bounds {
             rows: self.loader.settings.sample_rows,
@@ -321,6 +375,24 @@ impl Engine<'_> {
         let manifest = self.connector.manifest();
         sample::scan(&mut *connection, manifest, info, bounds, call).await
     }
+}
+
+/// What to say of a table of which some columns may not be read.
+fn note_on(denied: &[String]) -> String {
+    let shown: Vec<_> = denied
+        .iter()
+        .take(SHOWN)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let more = match denied.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "no statistics of {}{more}: the database gives this user no right to read them; grant SELECT, or leave them \
+         out of the questions",
+        shown.join(", ")
+    )
 }
 
 /// Whether the engine's statistics are better than a sample. For small tables they often have no values, and a sample

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     statistics::{Statistics, StoredStatistics},
-    types::Table,
+    types::{Table, TableStatus},
 };
 use mindhost_base::{error::Result, policy::Rule};
 use mindhost_plugin_api::TableRef;
@@ -89,10 +89,11 @@ impl Restriction {
             }
         }
         // An error of the engine may name columns and values.
-        table.error = table
-            .error
-            .take()
-            .map(|_| "the table could not be loaded".to_owned());
+        let what = match table.status {
+            TableStatus::Completed => "some of its columns could not be read",
+            _ => "the table could not be loaded",
+        };
+        table.error = table.error.take().map(|_| what.to_owned());
         Ok(())
     }
 }

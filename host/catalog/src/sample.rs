@@ -96,6 +96,29 @@ pub async fn scan(
     })
 }
 
+/// Reads one row of some columns, to see whether they may be read.
+///
+/// # Errors
+/// Those of the engine: `sql_permission_denied` if one of them may not.
+pub async fn try_columns(
+    connection: &mut dyn Connection,
+    manifest: &Manifest,
+    info: &TableInfo,
+    time: Duration,
+    call: &Call,
+) -> Result<()> {
+    let dialect = manifest.dialect.unwrap_or(Dialect::Generic);
+    let table = qualified(dialect, &info.table);
+    let statement = Statement {
+        text: select(dialect, &table, &info.columns, Some(1)),
+        id: new_id(),
+        timeout: time,
+    };
+    connection.query(&statement, call).await?;
+    connection.next(1, call).await?;
+    connection.close(call).await
+}
+
 /// Counts the rows of a table; `None` if that takes too long.
 async fn count(
     connection: &mut dyn Connection,

@@ -171,7 +171,7 @@ pub struct Table {
     pub row_count: Option<u64>,
     /// How far the catalog has got with it.
     pub status: TableStatus,
-    /// Why the last load failed.
+    /// Why the last load failed; or, of a table that is loaded, of which columns there are no statistics, and why.
     pub error: Option<String>,
     /// Whether it vanished from the source.
     pub missing: bool,

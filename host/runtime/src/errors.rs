@@ -44,7 +44,10 @@ pub fn convert(
             }
         };
     }
-    let (code, blame) = code(error.kind, phase);
+    let (code, blame) = match is_about_length(&error, phase) {
+        true => (Code::ContextLengthExceeded, Blame::Upstream),
+        false => code(error.kind, phase),
+    };
     let is_stranger = phase == Phase::Opening
         && matches!(
             error.kind,
@@ -69,6 +72,13 @@ pub fn convert(
         .with_position(error.position.filter(|position| *position > 0))
         .with_retry_after(retry.map(|delay| delay.min(MAX_RETRY)))
         .with_engine_code(line(engine_code, grants, 64))
+}
+
+/// The code with which a model says that the dialogue is longer than it takes. `too-large` alone may also mean its answer.
+const CONTEXT_LENGTH: &str = "context_length_exceeded";
+
+fn is_about_length(error: &types::Error, phase: Phase) -> bool {
+    phase == Phase::Asking && error.kind == ErrorKind::TooLarge && error.code == CONTEXT_LENGTH
 }
 
 /// Whether a code is an SQLSTATE, an HTTP status or a small number, so that it cannot carry text of the other end.
@@ -188,6 +198,20 @@ mod tests {
         assert_eq!(error.message(), "syntax error at \"FORM\"");
         assert_eq!(error.engine_code(), Some("42601"));
         assert_eq!(error.position(), Some(8));
+    }
+
+    #[test]
+    fn a_dialogue_that_is_too_long_for_a_model_is_told_from_an_answer_that_is_too_large() {
+        let mut error = guest(ErrorKind::TooLarge, "at most 8192 tokens");
+        let answer = converted(error.clone(), Phase::Asking);
+        assert_eq!(answer.code(), Code::UpstreamError);
+        error.code = String::from(CONTEXT_LENGTH);
+        assert_eq!(
+            converted(error.clone(), Phase::Asking).code(),
+            Code::ContextLengthExceeded
+        );
+        // A database has no dialogue.
+        assert_eq!(converted(error, Phase::Using).code(), Code::ResultTooLarge);
     }
 
     #[test]

@@ -154,8 +154,34 @@ impl Drop for GuestLog {
     }
 }
 
-/// Writes standard output and error of a guest to its log, line by line. Panic messages arrive here.
-pub struct LineLog(pub Arc<GuestLog>);
+/// Writes standard output or error of a guest to its log, line by line. Panic messages arrive here.
+pub struct LineLog {
+    log: Arc<GuestLog>,
+    level: log::Level,
+}
+
+impl LineLog {
+    /// Standard output: what the plugin prints.
+    pub fn output(log: &Arc<GuestLog>) -> Self {
+        Self {
+            log: Arc::clone(log),
+            level: log::Level::Info,
+        }
+    }
+
+    /// Standard error: something is wrong.
+    pub fn error(log: &Arc<GuestLog>) -> Self {
+        Self {
+            log: Arc::clone(log),
+            level: log::Level::Warn,
+        }
+    }
+}
+
+/// Whether a line of standard error begins the report of a panic, as Rust writes it.
+fn begins_panic(line: &str) -> bool {
+    line.starts_with("thread '") && line.contains(" panicked at ")
+}
 
 impl IsTerminal for LineLog {
     fn is_terminal(&self) -> bool {
@@ -170,7 +196,8 @@ impl StdoutStream for LineLog {
 
     fn p2_stream(&self) -> Box<dyn OutputStream> {
         Box::new(LineStream {
-            log: Arc::clone(&self.0),
+            log: Arc::clone(&self.log),
+            level: self.level,
             line: Vec::new(),
         })
     }
@@ -178,6 +205,7 @@ impl StdoutStream for LineLog {
 
 struct LineStream {
     log: Arc<GuestLog>,
+    level: log::Level,
     line: Vec<u8>,
 }
 
@@ -185,7 +213,11 @@ impl LineStream {
     fn emit(&mut self) {
         if !self.line.is_empty() {
             let line = String::from_utf8_lossy(&self.line);
-            self.log.line(log::Level::Info, &line);
+            // What follows is its message and where it came from; the instance ends then.
+            if self.level == log::Level::Warn && begins_panic(&line) {
+                self.level = log::Level::Error;
+            }
+            self.log.line(self.level, &line);
             self.line.clear();
         }
     }

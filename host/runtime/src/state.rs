@@ -57,8 +57,8 @@ impl State {
             .allow_ip_name_lookup(false)
             .allow_blocking_current_thread(grants.uses_files())
             .max_random_size(1 << 20)
-            .stdout(LineLog(Arc::clone(&log)))
-            .stderr(LineLog(Arc::clone(&log)));
+            .stdout(LineLog::output(&log))
+            .stderr(LineLog::error(&log));
         let traffic = Traffic::new(series);
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_RESOURCES);

@@ -127,6 +127,7 @@ impl ConnectionData {
             root: self.sslrootcert.as_deref(),
             client: self.sslcert.as_deref(),
             key: self.sslkey.as_deref(),
+            ..Certificates::default()
         };
         tls::Settings::new(self.sslmode, &certificates)
     }

@@ -1,6 +1,6 @@
 //! What a vendor says is wrong, as one of the contract's errors.
 
-use mindhost_sdk::vendor::{Refusal, VendorMessage, tidy};
+use mindhost_sdk::vendor::{CONTEXT_LENGTH, Refusal, VendorMessage, tidy};
 use mindhost_sdk::{Error, ErrorKind};
 use serde_json::Value;
 
@@ -75,7 +75,8 @@ pub fn in_stream(error: &Value) -> Error {
         None if said.is_about_length() => Error::new(
             ErrorKind::TooLarge,
             said.or("the conversation is too long for the model"),
-        ),
+        )
+        .code(CONTEXT_LENGTH),
         None => Error::new(
             ErrorKind::Upstream,
             said.or("the vendor ended the answer with an error"),

@@ -29,6 +29,9 @@ pub fn target(data: Data) -> Target {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
+    /// For editors: `sdk/test.schema.json` describes this.
+    #[serde(rename = "$schema", default)]
+    _schema: Option<String>,
     /// What the plugin is configured with, as a datasource or provider would be.
     #[serde(default)]
     pub connection_data: Data,
@@ -175,7 +178,7 @@ impl Config {
         if !is_whole {
             return Ok(Self {
                 connection_data: data,
-                tests: Hints::default(),
+                ..Self::default()
             });
         }
         serde_json::from_value(Value::Object(data))
@@ -211,6 +214,21 @@ mod tests {
         let whole = Config::parse_toml("c", whole).unwrap();
         assert_eq!(whole.connection_data["path"], "shop.db");
         assert_eq!(whole.tests.table, ["main.item"]);
+    }
+
+    #[test]
+    fn the_schema_for_editors_has_every_hint() {
+        let schema: Value = serde_json::from_str(include_str!("../../test.schema.json")).unwrap();
+        let hints = schema["$defs"]["tests"]["properties"].as_object().unwrap();
+        let error = Config::parse_json("c", r#"{"tests": {"?": 0}}"#).unwrap_err();
+        // serde names all fields when one is unknown.
+        let (_, known) = error.0.split_once("expected one of").unwrap();
+        let mut known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+        let mut described: Vec<&str> = hints.keys().map(String::as_str).collect();
+        (known.sort_unstable(), described.sort_unstable());
+        assert_eq!(described, known);
+        let with = r#"{"$schema": "./test.schema.json", "connection_data": {}}"#;
+        Config::parse_json("c", with).unwrap();
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub struct Entry {
     pub took: Duration,
     /// What the plugin logged in the meantime.
     pub lines: Vec<String>,
-    /// The last statements and scans that it ran.
+    /// The last statements, scans and calls of the catalog that it ran.
     pub statements: Vec<String>,
 }
 

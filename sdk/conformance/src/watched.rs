@@ -44,7 +44,7 @@ impl Masked {
         std::mem::take(&mut *self.messages.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A statement or scan begins.
+    /// A statement, a scan or a call of the catalog begins.
     fn begins(&self, text: &str) {
         let mut kept: String = text.chars().take(LONGEST).collect();
         if kept.len() < text.len() {
@@ -60,7 +60,7 @@ impl Masked {
         }
     }
 
-    /// The last statements since the last call, in order.
+    /// The last of these since the last call, in order.
     pub fn take_statements(&self) -> Vec<String> {
         let mut all = self
             .statements
@@ -68,6 +68,12 @@ impl Masked {
             .unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *all).into()
     }
+}
+
+/// The catalog has no statements, so its calls are shown in their place.
+fn describing(tables: &[TableRef]) -> String {
+    let names: Vec<String> = tables.iter().map(TableRef::to_string).collect();
+    format!("describe-tables {}", names.join(", "))
 }
 
 /// Closes the pool of a target once what was opened for it is dropped.
@@ -134,8 +140,14 @@ impl<P: Send> Interceptor<P> for Watcher {
         invocation: &dyn Invocation<P, T>,
         on: &mut P,
     ) -> Result<T> {
-        if let Operation::Query(statement) = invocation.operation() {
-            self.masked.begins(&statement.text);
+        match invocation.operation() {
+            Operation::Query(statement) => self.masked.begins(&statement.text),
+            Operation::Tables => self.masked.begins("tables"),
+            Operation::DescribeTables(tables) => self.masked.begins(&describing(tables)),
+            Operation::Statistics(table, _) => {
+                self.masked.begins(&format!("statistics of {table}"))
+            }
+            _ => {}
         }
         self.masked.check(invocation.make(on).await)
     }
@@ -170,6 +182,7 @@ impl Source for WatchedSource {
     }
 
     async fn tables(&mut self, call: &Call) -> Result<Vec<TableRef>> {
+        self.masked.begins("tables");
         self.masked.check(self.inner.tables(call).await)
     }
 
@@ -178,11 +191,13 @@ impl Source for WatchedSource {
         tables: &[TableRef],
         call: &Call,
     ) -> Result<Vec<TableInfo>> {
+        self.masked.begins(&describing(tables));
         let described = self.inner.describe_tables(tables, call).await;
         self.masked.check(described)
     }
 
     async fn columns(&mut self, table: &TableRef, call: &Call) -> Result<Arc<[Column]>> {
+        self.masked.begins(&format!("columns of {table}"));
         self.masked.check(self.inner.columns(table, call).await)
     }
 

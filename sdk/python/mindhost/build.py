@@ -9,11 +9,17 @@ import os
 import re
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+
+if not __package__:
+    # As a script: this folder has modules that are named like those of the standard library.
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+from mindhost import _dev, _stage
+from mindhost._stage import packages as packages
 
 _APPS = {
     "sql-connector": "connector_world",
@@ -28,28 +34,32 @@ def main() -> int:
         print("usage: python mindhost/build.py OUTPUT.wasm", file=sys.stderr)
         return 2
     output = sys.argv[1]
-    sdk = Path(__file__).resolve().parent
     try:
         world = _world()
-        check_sources()
+        own = check_sources()
     except Wrong as error:
         print(error, file=sys.stderr)
         return 1
-    wit = sdk / "wit" if (sdk / "wit").is_dir() else sdk.parent.parent / "wit"
-    tool = [str(Path(sys.executable).with_name("componentize-py")), "--quiet"]
-    paths = [".", str(sdk.parent), str(sdk / "glue"), *packages()]
-    where = [word for path in paths for word in ("--python-path", path)]
-    command = [*tool, "--wit-path", str(wit), "--world", world, "componentize", *where, "--output", output, _APPS[world]]
-    # Without an environment the tool takes the packages of the machine's Python, so it gets an empty one.
-    with tempfile.TemporaryDirectory() as empty:
-        Path(empty, "lib/site-packages").mkdir(parents=True)
-        environment = {**os.environ, "RUST_BACKTRACE": "0", "VIRTUAL_ENV": empty}
-        done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, env=environment)
+    with tempfile.TemporaryDirectory() as folder:
+        into = Path(folder)
+        command = ["--wit-path", _stage.wit(), "--world", world, "componentize", "--output", output, _APPS[world]]
+        if kept := os.environ.get("DEV_OF_MINDHOST"):
+            done = _dev.build(Path(kept), into, own, command)
+        else:
+            done = _full(into, command)
     if done.returncode == 0:
         print(f"{output}: {world}, {Path(output).stat().st_size} bytes")
     else:
         print(told(done.stderr), file=sys.stderr)
     return done.returncode
+
+
+def _full(into: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
+    """A build whose bytes are the same each time."""
+    library, why = _stage.constant(into)
+    if library is None:
+        print(f"the build is not reproducible: {why}", file=sys.stderr)
+    return _stage.run([*command, *_stage.python_path(_stage.staged(into, _stage.packages()))], into, library)
 
 
 class Wrong(Exception):
@@ -77,13 +87,6 @@ def _world() -> str:
     return str(world)
 
 
-def packages() -> list[str]:
-    """The folders with the packages of the environment in which this runs. A Python of the machine has none for us."""
-    if sys.prefix == sys.base_prefix:
-        return []
-    return list(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
-
-
 # Python in a component; an older one on the machine does not know all of its syntax.
 _COMPONENT_PYTHON = (3, 14)
 _NEW_SYNTAX = re.compile(
@@ -91,23 +94,26 @@ _NEW_SYNTAX = re.compile(
 )
 
 
-def check_sources() -> None:
-    """What can be told of plugin.py, and of the project's modules that it imports, without a build."""
+def check_sources() -> "dict[str, ast.Module | None]":
+    """What can be told of plugin.py, and of the project's modules that it imports, without a build.
+
+    Gives these modules. One has no tree if it has syntax that this Python does not know.
+    """
     if not Path("plugin.py").is_file():
         raise Wrong("there is no plugin.py")
-    waiting, seen = ["plugin.py"], set[str]()
+    waiting, seen = ["plugin.py"], dict[str, "ast.Module | None"]()
     while waiting:
         name = waiting.pop()
         if name in seen:
             continue
-        seen.add(name)
-        tree = _parsed(name)
+        tree = seen[name] = _parsed(name)
         # Syntax that this Python does not know: the build tells.
         if tree is None:
             continue
         if name == "plugin.py" and not _has_plugin(tree):
             raise Wrong("plugin.py has no class `Plugin`")
         waiting += _own_modules(tree)
+    return seen
 
 
 def _parsed(name: str) -> "ast.Module | None":

@@ -12,10 +12,11 @@ import random
 import re
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from . import control
 from ._host import Exchange, Sent, host, waited
+from ._json_values import json_values
 from ._texts import DEEPEST, loads, well_formed
 from .errors import ErrorKind, PluginError
 
@@ -28,6 +29,7 @@ _MARGIN_MS = 1_000
 # A call that has not even so long left has used its time up; what it lacks is time, and not a calmer server.
 _SHORT_WAIT_MS = 5_000
 
+Answer = TypeVar("Answer")
 Next = Callable[[Any, "Response"], "str | Mapping[str, Any] | None"]
 """What `pages` asks for the next page: its URL, or a dict with `url` and `body`, or none at the end."""
 
@@ -105,6 +107,19 @@ class Response:
         except (ValueError, decimal.InvalidOperation):
             raise PluginError("upstream", f"the response (status {self.status}) is not JSON") from None
 
+    def json_stream(self, limit: int = 8 << 20, *, exact: bool = False) -> Iterator[Any]:
+        """The JSON values of the body, each when it is whole: of lines (NDJSON), one behind the other, or in an array.
+
+        For vendors that send an answer as chunks of JSON. A value of more than `limit` bytes is the error `too-large`;
+        a body that ends within one is `connection-lost`.
+        """
+        for value in json_values(self.pieces(), limit):
+            try:
+                yield loads(value.decode("utf-8", "replace"), parse_float=decimal.Decimal if exact else None)
+            except (RecursionError, ValueError, decimal.InvalidOperation):
+                message = f"the response (status {self.status}) has something that is not JSON"
+                raise PluginError("upstream", message) from None
+
     def close(self) -> None:
         """Ends the exchange, finished or not."""
         exchange, self._exchange = self._exchange, None
@@ -170,6 +185,28 @@ def post(
 ) -> Response:
     """`POST` of a text or bytes."""
     return request(url, method="POST", headers=headers, body=body, timeout_ms=timeout_ms, retries=retries)
+
+
+def retry(ask: Callable[[], Answer], *, retries: int = 5) -> Answer:
+    """Calls a function again while it raises `rate-limited`, after the wait of the error or one that grows.
+
+    For servers that say in the body of an answer that they are busy, as GraphQL does. As with `retries` of a request, it
+    ends with the time of the call.
+    """
+    attempt = 0
+    while True:
+        try:
+            return ask()
+        except PluginError as error:
+            if error.kind != "rate-limited" or attempt >= retries:
+                raise
+            asked = error.retry_after_ms
+            pause = _backoff(attempt) if asked is None else asked
+            left = control.remaining_ms()
+            if pause + _MARGIN_MS > left:
+                raise _too_late(error.code, pause, asked, left) from None
+        attempt += 1
+        control.sleep(pause / 1000)
 
 
 def pages(
@@ -259,10 +296,11 @@ def _busy(status: int, retry_after_ms: int | None, attempts: int) -> PluginError
     return PluginError("rate-limited", message, code=str(status), retry_after_ms=retry_after_ms)
 
 
-def _too_late(status: int, pause_ms: int, retry_after_ms: int | None, left_ms: int) -> PluginError:
+def _too_late(status: int | str, pause_ms: int, retry_after_ms: int | None, left_ms: int) -> PluginError:
     """The wait does not fit into the time of the call."""
+    busy = f"the server is busy (status {status})" if status else "the server is busy"
     message = (
-        f"the server is busy (status {status}); it is asked again in {pause_ms / 1000:.1f} s at the earliest, "
+        f"{busy}; it is asked again in {pause_ms / 1000:.1f} s at the earliest, "
         f"and {left_ms / 1000:.1f} s are left for this call"
     )
     if pause_ms <= _SHORT_WAIT_MS:

@@ -149,6 +149,11 @@ impl Error {
         &self.code
     }
 
+    /// When the vendor wants to be asked again, if it said so.
+    pub fn wait(&self) -> Option<std::time::Duration> {
+        self.retry_after_ms.map(std::time::Duration::from_millis)
+    }
+
     /// Where in the statement, in characters from 1.
     pub fn statement_position(&self) -> Option<u32> {
         self.position

@@ -18,6 +18,7 @@
 //! assert_eq!(response.body.read_to_end(1024).unwrap(), b"data: 1\n\n");
 //! ```
 
+mod json_values;
 mod lines;
 mod pages;
 mod retry;
@@ -33,9 +34,10 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, ErrorKind, Result};
 
+pub use json_values::JsonValues;
 pub use lines::Lines;
 pub use pages::{Next, Pages, pages};
-pub use retry::retry_after;
+pub use retry::{retry, retry_after};
 pub use url::{Url, escaped};
 
 /// Bytes of a body that [`Response::json`] reads at most.
@@ -252,6 +254,13 @@ impl Body {
     /// error `TooLarge`.
     pub fn lines(self) -> Lines {
         Lines::of(self)
+    }
+
+    /// The body as JSON values, each when it is whole: of lines (NDJSON), one behind the other, or in an array. For
+    /// vendors that send an answer as chunks of JSON. A value of more than 8 MiB is the error `TooLarge`, a body that ends
+    /// within one is `ConnectionLost`.
+    pub fn json_values<T: DeserializeOwned>(self) -> JsonValues<T> {
+        JsonValues::of(self)
     }
 }
 

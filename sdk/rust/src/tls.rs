@@ -3,7 +3,7 @@
 //! The stream may be a [`TcpStream`](crate::net::TcpStream) whose server has just agreed to TLS, or a wrapper that puts
 //! the bytes of the handshake into the packets of an older protocol: after each flight it is flushed, and after the
 //! handshake [`TlsStream::get_mut`] reaches it to be switched. The errors name the properties of `connection_data` as
-//! libpq calls them: `sslmode`, `sslrootcert`, `sslcert`, `sslkey`.
+//! libpq calls them (`sslmode`, `sslrootcert`, `sslcert`, `sslkey`), or as [`Names`] says.
 //!
 //! Most database protocols begin in clear and then switch to TLS. So do mail and LDAP, with `STARTTLS`:
 //!
@@ -109,6 +109,35 @@ pub struct Certificates<'a> {
     pub client: Option<&'a str>,
     /// `sslkey`: the private key of `client`, not encrypted.
     pub key: Option<&'a str>,
+    /// What these are called in the schema of the plugin.
+    pub names: Names,
+}
+
+/// The names of properties of `connection_data`, for error messages. By default those of libpq.
+#[derive(Clone, Copy, Debug)]
+pub struct Names {
+    /// The name of the server.
+    pub host: &'static str,
+    /// The mode, and how to set it to the certificate alone: `sslmode verify-ca`.
+    pub verify_ca: &'static str,
+    /// See [`Certificates::root`].
+    pub root: &'static str,
+    /// See [`Certificates::client`].
+    pub client: &'static str,
+    /// See [`Certificates::key`].
+    pub key: &'static str,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self {
+            host: "host",
+            verify_ca: "sslmode verify-ca",
+            root: "sslrootcert",
+            client: "sslcert",
+            key: "sslkey",
+        }
+    }
 }
 
 /// What one configuration trusts and shows. Made before any connection, so that a mistake in the certificates is an
@@ -116,6 +145,7 @@ pub struct Certificates<'a> {
 pub struct Settings {
     quick: Arc<ClientConfig>,
     all: Arc<ClientConfig>,
+    names: Names,
 }
 
 /// The ciphers that a handshake offers.
@@ -217,6 +247,7 @@ impl Settings {
         Ok(Self {
             quick: client(quick)?,
             all: client(all)?,
+            names: certificates.names,
         })
     }
 
@@ -236,13 +267,13 @@ impl Settings {
             Suites::Quick => &self.quick,
             Suites::All => &self.all,
         };
-        let mut connection =
-            ClientConnection::new(Arc::clone(client), name).map_err(|error| failed(&error))?;
+        let mut connection = ClientConnection::new(Arc::clone(client), name)
+            .map_err(|error| failed(&error, &self.names))?;
         while connection.is_handshaking() {
             connection.complete_io(&mut stream).map_err(|error| {
                 match error.get_ref().and_then(|inner| inner.downcast_ref()) {
                     Some(error) => HandshakeFailure {
-                        error: failed(error),
+                        error: failed(error, &self.names),
                         try_all_suites: suites == Suites::Quick && is_about_suites(error),
                     },
                     None if net::error_kind(&error) == ErrorKind::ConnectionLost => Error::new(
@@ -273,7 +304,7 @@ fn client(
     versions: &[&'static rustls::SupportedProtocolVersion],
 ) -> Result<ClientConfig> {
     let provider = Arc::new(provider);
-    let verifier = Verifier::new(mode, given.root, provider.signature_verification_algorithms)?;
+    let verifier = Verifier::new(mode, given, provider.signature_verification_algorithms)?;
     let builder = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(versions)
         .map_err(|_| Error::internal("TLS has no protocol version in common with itself"))?
@@ -282,12 +313,19 @@ fn client(
     let (Some(certificate), Some(key)) = (given.client, given.key) else {
         return Ok(builder.with_no_client_auth());
     };
-    let chain = certificates("sslcert", certificate)?;
+    let names = given.names;
+    let chain = certificates(names.client, certificate)?;
     let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| {
-        Error::invalid_config("`sslkey` in connection_data is not an unencrypted PEM key")
+        Error::invalid_config(format!(
+            "`{}` in connection_data is not an unencrypted PEM key",
+            names.key
+        ))
     })?;
     builder.with_client_auth_cert(chain, key).map_err(|_| {
-        Error::invalid_config("`sslcert` and `sslkey` in connection_data do not belong together")
+        Error::invalid_config(format!(
+            "`{}` and `{}` in connection_data do not belong together",
+            names.client, names.key
+        ))
     })
 }
 
@@ -296,26 +334,33 @@ fn unnamed() -> ServerName<'static> {
     ServerName::IpAddress(std::net::Ipv4Addr::UNSPECIFIED.into())
 }
 
-fn failed(error: &rustls::Error) -> Error {
+fn failed(error: &rustls::Error, names: &Names) -> Error {
+    let Names {
+        host,
+        verify_ca,
+        root,
+        ..
+    } = names;
     let why = match error {
         rustls::Error::InvalidCertificate(error) => match error {
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-                "the server's certificate expired"
+                "the server's certificate expired".to_owned()
             }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                "the server's certificate is not for this host name; compare `host` with its subject alternative \
-                 names, or use sslmode verify-ca"
+                format!(
+                    "the server's certificate is not for this host name; compare `{host}` with its subject alternative \
+                     names, or use {verify_ca}"
+                )
             }
-            CertificateError::UnknownIssuer => {
-                "no trusted authority issued the server's certificate; put that authority's certificate into \
-                 `sslrootcert`"
-            }
-            _ => "the server's certificate is not valid",
+            CertificateError::UnknownIssuer => format!(
+                "no trusted authority issued the server's certificate; put that authority's certificate into `{root}`"
+            ),
+            _ => "the server's certificate is not valid".to_owned(),
         },
         rustls::Error::AlertReceived(_) => {
-            "the server refused the handshake; it may ask for a client certificate"
+            "the server refused the handshake; it may ask for a client certificate".to_owned()
         }
-        _ => "the TLS handshake failed",
+        _ => "the TLS handshake failed".to_owned(),
     };
     Error::new(ErrorKind::Tls, why)
 }

@@ -14,5 +14,5 @@ mod surrogates;
 pub use answer::{Answer, Protocol};
 pub use calls::ToolCalls;
 pub use endpoint::{Endpoint, Send, few};
-pub use refusal::{Refusal, VendorMessage, retry_after, tidy};
+pub use refusal::{CONTEXT_LENGTH, Refusal, VendorMessage, retry_after, tidy};
 pub use request::{as_image, json_text, model_name, schema_of, temperature, text_of};

@@ -29,6 +29,8 @@ pub struct TableSnapshot {
     pub row_count: Option<u64>,
     /// By column name; columns without statistics are missing.
     pub statistics: HashMap<String, Statistics>,
+    /// What could not be learnt, and why; the table is usable nevertheless.
+    pub note: Option<String>,
 }
 
 impl CatalogStore {
@@ -269,14 +271,15 @@ async fn update_table(
         "UPDATE catalog_tables SET kind = $1, source_description = $2, \
          description = CASE WHEN description_source = 'caller' THEN description ELSE $2 END, \
          description_source = CASE WHEN description_source = 'caller' THEN description_source ELSE $3 END, \
-         row_count = $4, row_count_known = $5, status = 'COMPLETED', error = NULL, missing = 0, loaded_at = $6 \
-         WHERE id = $7 AND run_id = $8 AND status IN ('PENDING', 'LOADING')",
+         row_count = $4, row_count_known = $5, status = 'COMPLETED', error = $6, missing = 0, loaded_at = $7 \
+         WHERE id = $8 AND run_id = $9 AND status IN ('PENDING', 'LOADING')",
     )
     .bind(storable(&loaded.info.kind))
     .bind(description.in_source)
     .bind(description.source.as_str())
     .bind(loaded.row_count.map_or(0, |count| i64::try_from(count).unwrap_or(i64::MAX)))
     .bind(i64::from(loaded.row_count.is_some()))
+    .bind(loaded.note.as_deref().map(storable))
     .bind(now())
     .bind(table_id)
     .bind(&run.id)

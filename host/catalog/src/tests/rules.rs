@@ -123,6 +123,20 @@ on_both_stores! {
         assert_eq!(table.error.as_deref(), Some("locked"));
     }
 
+    async fn a_column_that_may_not_be_read_is_left_without_statistics(postgres) {
+        let setup = Setup::new(postgres, &[]).await;
+        let rows = vec![(1, Some("tea")), (2, None)];
+        setup.engine.put("a", Scripted { denies_name: true, rows, ..Scripted::default() });
+        let shown = setup.refreshed(Mode::All, None).await;
+        assert_eq!(shown.status.overall_status, RunStatus::Completed);
+        let table = setup.table("a").await;
+        assert_eq!((table.status, table.columns.len(), table.row_count), (TableStatus::Completed, 2, Some(2)));
+        let known: Vec<_> = table.columns.iter().map(|column| column.statistics.text().contains("\"2\"")).collect();
+        assert_eq!(known, [true, false]);
+        let note = table.error.unwrap();
+        assert!(note.starts_with("no statistics of `name`: the database gives this user no right"), "{note}");
+    }
+
     async fn unreachable_engine_fails_the_run_with_its_message(postgres) {
         let setup = Setup::new(postgres, &["a"]).await;
         *setup.engine.unreachable.lock().unwrap() = true;

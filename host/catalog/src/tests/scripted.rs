@@ -26,6 +26,8 @@ pub struct Scripted {
     pub rows: Vec<(i64, Option<&'static str>)>,
     /// Reading it fails with this message.
     pub broken: Option<&'static str>,
+    /// The database gives no right to read the column `name`.
+    pub denies_name: bool,
     /// Describing it panics.
     pub panics: bool,
     /// Reading it waits until the gate opens or the call is cancelled.
@@ -240,23 +242,35 @@ impl Connection for Open {
         if let Some(message) = scripted.broken {
             return Err(Error::new(Code::SqlInvalid, message));
         }
+        let has_name = statement.text.contains("\"name\"");
+        if scripted.denies_name && has_name {
+            let message = "permission denied for column name";
+            return Err(Error::new(Code::SqlPermissionDenied, message));
+        }
         let text = |text: Option<&str>| text.map_or(Value::Null, |text| Value::Text(text.into()));
         self.rows = scripted
             .rows
             .iter()
             .map(|(id, name)| vec![Value::Int64(*id), text(*name)])
             .collect();
+        // Only what was asked for.
+        if !has_name {
+            self.rows.iter_mut().for_each(|row| row.truncate(1));
+        }
         let column = |name: &str, data_type| Column {
             name: name.into(),
             data_type,
             native_type: String::new(),
             nullable: true,
         };
-        Ok([
+        let columns = [
             column("id", DataType::Int64),
             column("name", DataType::Text),
-        ]
-        .into())
+        ];
+        Ok(columns
+            .into_iter()
+            .take(1 + usize::from(has_name))
+            .collect())
     }
 
     async fn next(&mut self, max_rows: u32, _: &Call) -> Result<Option<Batch>> {

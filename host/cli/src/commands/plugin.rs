@@ -3,6 +3,7 @@
 mod activate;
 mod catalogue;
 mod compile;
+mod compiled;
 mod configured;
 mod dev;
 mod fetch;

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,17 @@ Plugin = plugin.Plugin
 mindhost_output.install(_ROOT)
 
 
+_is_seeded = False
+
+
+def _seed() -> None:
+    """Every instance begins with the memory of the build, so it would draw the same numbers as all others."""
+    global _is_seeded
+    if not _is_seeded:
+        _is_seeded = True
+        random.seed()
+
+
 def guarded(work: Any) -> Any:
     """Whatever a function of the plugin raises becomes an error of the contract.
 
@@ -42,6 +54,7 @@ def guarded(work: Any) -> Any:
     @functools.wraps(work)
     def call(*arguments: Any) -> Any:
         called()
+        _seed()
         try:
             return _sound(work(*arguments))
         except PluginError as error:

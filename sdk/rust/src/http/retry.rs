@@ -42,6 +42,43 @@ pub(super) fn send(request: &Request) -> Result<Response> {
     }
 }
 
+/// Calls a function again while it returns `RateLimited`, up to `retries` times: after the wait of the error, or after
+/// half a second, one, two, …, with some chance in it. For servers that say in the body of an answer that they are
+/// busy, as GraphQL does.
+///
+/// # Errors
+/// Those of the function. `Timeout` if the call has no time left for a short wait.
+///
+/// ```
+/// use mindhost_sdk::{Error, ErrorKind, http};
+///
+/// let mut answers = ["busy", "rows"].into_iter();
+/// let answer = http::retry(5, || match answers.next() {
+///     Some("busy") => Err(Error::new(ErrorKind::RateLimited, "busy").retry_after(std::time::Duration::ZERO)),
+///     answer => Ok(answer),
+/// });
+/// assert_eq!(answer.unwrap(), Some("rows"));
+/// ```
+pub fn retry<T>(retries: u32, mut ask: impl FnMut() -> Result<T>) -> Result<T> {
+    let mut attempts = 0;
+    loop {
+        let error = match ask() {
+            Err(error) if error.kind() == ErrorKind::RateLimited && attempts < retries => error,
+            ended => return ended,
+        };
+        let asked = error.wait();
+        let wait = asked.unwrap_or_else(|| back_off(attempts));
+        let left = control::remaining();
+        if wait.saturating_add(MARGIN) > left {
+            // The server may have named no status.
+            let status = error.engine_code().parse().unwrap_or(429);
+            return Err(too_late(status, wait, asked, left));
+        }
+        control::sleep(wait)?;
+        attempts += 1;
+    }
+}
+
 /// How long the server asks to wait, by its header `Retry-After`: seconds, or a date by the server's own clock.
 pub fn retry_after(response: &Response) -> Option<Duration> {
     let date = response.header("date");

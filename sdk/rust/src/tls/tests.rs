@@ -180,15 +180,45 @@ fn with_suites_tries_twice_at_most() {
     assert_eq!(asked, [Suites::first(), Suites::All]);
 }
 
+const OWN: Names = Names {
+    host: "server",
+    verify_ca: "`check_name`: false",
+    root: "ca_pem",
+    client: "my_pem",
+    key: "my_key",
+};
+
+#[test]
+fn errors_name_the_properties_of_the_plugin() {
+    let said = |error: CertificateError| failed(&rustls::Error::InvalidCertificate(error), &OWN);
+    let issuer = said(CertificateError::UnknownIssuer);
+    assert!(issuer.message().ends_with("certificate into `ca_pem`"));
+    let name = said(CertificateError::NotValidForName);
+    assert!(name.message().contains("compare `server`"), "{name}");
+    assert!(name.message().ends_with("or use `check_name`: false"));
+}
+
 #[test]
 fn certificates_that_are_none_are_errors_of_the_configuration() {
     let nonsense = Some("nonsense");
     for (root, client, key) in [(nonsense, None, None), (None, nonsense, nonsense)] {
-        let certificates = Certificates { root, client, key };
+        let certificates = Certificates {
+            root,
+            client,
+            key,
+            names: OWN,
+        };
         let error = Settings::new(SslMode::VerifyFull, &certificates)
             .err()
             .unwrap();
         assert_eq!(error.kind(), ErrorKind::InvalidConfig);
         assert!(!error.message().contains("nonsense"));
+        // In the words of the schema of the plugin.
+        let named = if root.is_some() {
+            "`ca_pem`"
+        } else {
+            "`my_pem`"
+        };
+        assert!(error.message().starts_with(named), "{error}");
     }
 }

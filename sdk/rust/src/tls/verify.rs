@@ -7,7 +7,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-use super::{SslMode, certificates};
+use super::{Certificates, SslMode, certificates};
 use crate::Result;
 
 /// Checks as much of the server's certificate as the configuration asks for.
@@ -15,7 +15,7 @@ use crate::Result;
 pub(super) struct Verifier {
     /// None when any certificate will do.
     roots: Option<RootCertStore>,
-    /// What `sslrootcert` lists. OpenSSL trusts such a certificate also as the server's own; webpki does not.
+    /// What the property of the root certificate lists. OpenSSL trusts such a certificate also as the server's own; webpki does not.
     listed: Vec<CertificateDer<'static>>,
     check_name: bool,
     algorithms: WebPkiSupportedAlgorithms,
@@ -24,13 +24,13 @@ pub(super) struct Verifier {
 impl Verifier {
     pub(super) fn new(
         mode: SslMode,
-        root: Option<&str>,
+        given: &Certificates<'_>,
         algorithms: WebPkiSupportedAlgorithms,
     ) -> Result<Self> {
         let mut listed = Vec::new();
-        let roots = match root {
+        let roots = match given.root {
             Some(pem) => {
-                listed = certificates("sslrootcert", pem)?;
+                listed = certificates(given.names.root, pem)?;
                 let mut roots = RootCertStore::empty();
                 roots.add_parsable_certificates(listed.iter().cloned());
                 Some(roots)

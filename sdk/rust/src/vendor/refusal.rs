@@ -90,6 +90,10 @@ impl Refusal {
     /// An error of this kind, with the vendor's code (else the status) and the wait that it asks for.
     pub fn error(&self, (kind, message): (ErrorKind, String)) -> Error {
         let code = match self.said.code.is_empty() {
+            // By this code the host tells callers what to do: others say it in a code of their own, or in words.
+            _ if kind == ErrorKind::TooLarge && self.said.is_about_length() => {
+                CONTEXT_LENGTH.to_owned()
+            }
             true => self.status.to_string(),
             false => self.said.code.clone(),
         };
@@ -101,6 +105,9 @@ impl Refusal {
         }
     }
 }
+
+/// The code of an error `TooLarge` of a dialogue that is longer than the model takes.
+pub const CONTEXT_LENGTH: &str = "context_length_exceeded";
 
 /// A vendor's message and code, each in one line of at most 400 characters without anything that looks like a key.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,7 @@
 //! What an author sees on the second day: lines of the own source, logs, types, unit tests, helpers.
 
+mod development;
+mod packages;
 mod projects;
 mod python;
 mod reproducible;

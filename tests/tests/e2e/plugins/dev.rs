@@ -104,6 +104,47 @@ fn a_save_builds_runs_and_tests_again() {
     assert!(fixed.contains("7   rice"), "{fixed}");
 }
 
+/// Of the plugin that is published no byte changes, and what only tests read costs no build.
+#[test]
+fn development_leaves_the_plugin_to_publish_alone_and_builds_no_more_than_it_must() {
+    let project = project();
+    let at = |name: &str| project.path().join(name);
+    let component = build::target_dir().join("wasm32-wasip2/plugin/connector_files.wasm");
+    fs::copy(component, at("made.bin")).unwrap();
+    let pack =
+        "\"$MINDHOST\" plugin pack made.bin --manifest manifest.json --output connector-files.wasm";
+    fs::write(at("build.sh"), format!("set -e\n{pack}\n")).unwrap();
+    fs::write(at("connector-files.wasm"), "published").unwrap();
+    let dev = Dev::start(project.path(), &["--no-test"]);
+    let first = dev.until("waiting ");
+    assert!(
+        first.contains("built ") && first.contains("1   tea"),
+        "{first}"
+    );
+    let test = json!({"connection_data": {"path": "sales"}, "tests": {"table": ["files.item"]}});
+    fs::write(at("test.json"), test.to_string()).unwrap();
+    let again = dev.until("waiting ");
+    assert!(again.contains("changed  test.json"), "{again}");
+    assert!(
+        again.contains("1   tea") && !again.contains("building"),
+        "{again}"
+    );
+    fs::write(at("source.txt"), "new\n").unwrap();
+    let built = dev.until("waiting ");
+    assert!(
+        built.contains("built ") && built.contains("1   tea"),
+        "{built}"
+    );
+    let published = fs::read_to_string(at("connector-files.wasm")).unwrap();
+    assert_eq!(published, "published");
+    // Built for the publisher, with the same command.
+    assert!(at(".mindhost/connector-files.wasm").is_file());
+    assert_eq!(
+        fs::read_to_string(at(".mindhost/.gitignore")).unwrap(),
+        "*\n"
+    );
+}
+
 #[test]
 fn a_statement_of_the_author_runs_once() {
     let project = project();

@@ -171,8 +171,8 @@ async fn a_refusal_at_the_start_says_what_to_do() {
         (
             Vendor::Vllm,
             "refused",
-            502,
-            "upstream_error",
+            400,
+            "context_length_exceeded",
             "maximum context length",
         ),
         (

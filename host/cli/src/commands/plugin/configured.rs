@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::Context;
-use mindhost_base::config::{Config, PluginSettings};
+use mindhost_base::config::{Compiler, Config, PluginSettings, user_cache_dir};
 use mindhost_conformance::config::target;
 use mindhost_core::{connection_data::Rules, secrets::Source};
 use mindhost_plugin_api::Target;
@@ -16,6 +16,7 @@ use mindhost_runtime::{
     standalone::{self, Cache, StandalonePlugin, grant_files},
 };
 
+use super::compiled;
 use crate::commands::load_plugins;
 
 /// A limit on instances that suffices for one author and saves address space.
@@ -40,13 +41,18 @@ impl PluginSetup {
             .with_context(|| file.display().to_string())?;
         let keys = Source::read_file(&own).await?;
         let (config, roots) = configuration(&package, config)?;
+        let of_host = keys
+            .first()
+            .map(|key| (own.cache_dir(), key.derive(load_plugins::CACHE)));
         Ok(Self {
             package,
             config,
             roots,
-            cache: keys
-                .first()
-                .map(|key| (own.cache_dir(), key.derive(load_plugins::CACHE))),
+            cache: match own.plugins.limits.compiler {
+                Compiler::Cranelift => of_host.or_else(|| compiled::cache(user_cache_dir())),
+                // It takes little time, and `plugin dev` compiles something else each time.
+                Compiler::Winch => of_host,
+            },
             settings: PluginSettings {
                 max_instances: own.plugins.limits.max_instances.min(INSTANCES),
                 ..own.plugins.limits
@@ -54,7 +60,7 @@ impl PluginSetup {
         })
     }
 
-    /// Loads the plugin, with compiled code from the host's cache if it has it.
+    /// Loads the plugin, with compiled code from the cache of the host or of the user.
     pub async fn load(&self) -> anyhow::Result<StandalonePlugin> {
         let loading = StandalonePlugin::load(
             self.package.clone(),

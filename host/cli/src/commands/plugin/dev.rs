@@ -23,6 +23,9 @@ const LINES: usize = 40;
 /// The question of a model without `tests.prompt`.
 const QUESTION: &str = "Say hello in one word.";
 
+/// What a development build makes, below the folder of the project. A name with a dot is no source.
+const MADE: &str = ".mindhost";
+
 /// Before the build: cargo builds in a fraction of the time without optimisation across crates, which the templates ask
 /// for. In a target folder of its own, so that neither build undoes the other.
 const QUICK_CARGO: &str = "
@@ -43,7 +46,7 @@ pub(crate) struct Dev {
     /// Connection data and `tests`, as `plugin test` takes them. Default: test.json of the project, if there is one.
     #[arg(long, short, value_name = "FILE|JSON")]
     config: Option<String>,
-    /// The command that builds the project; it writes NAME.wasm into the project's folder.
+    /// The command that builds the project; `mindhost plugin pack` in it writes to .mindhost/NAME.wasm.
     #[arg(long, default_value = "sh build.sh", value_name = "COMMAND")]
     build: String,
     /// Do not run the quick part of the conformance kit.
@@ -68,17 +71,20 @@ pub(super) async fn run(dev: Dev) -> anyhow::Result<()> {
         folder.display()
     );
     let bench = Bench { dev, folder };
+    bench.make_folder()?;
     let mut sources = Sources::watch(&bench.folder)?;
     let mut saved = Instant::now();
+    // What the last build made, unless a source changed since then.
+    let mut built = None;
     loop {
         sources.note()?;
         tokio::select! {
-            went = bench.round(saved) => if let Err(error) = went {
+            went = bench.round(saved, &mut built) => if let Err(error) = went {
                 aside!("failed   {error:#}");
             },
             // What runs is ended, and begins again with what was saved.
             change = sources.saved() => {
-                saved = bench.noticed(&change);
+                saved = bench.noticed(&change, &mut built);
                 continue;
             }
         }
@@ -91,7 +97,7 @@ pub(super) async fn run(dev: Dev) -> anyhow::Result<()> {
         );
         let change = sources.saved().await;
         aside!();
-        saved = bench.noticed(&change);
+        saved = bench.noticed(&change, &mut built);
     }
 }
 
@@ -102,26 +108,41 @@ struct Bench {
 }
 
 impl Bench {
-    /// Says which file was saved, and gives when.
-    fn noticed(&self, change: &Change) -> Instant {
+    /// Makes the folder for what is built, which no version control takes.
+    fn make_folder(&self) -> anyhow::Result<()> {
+        let made = self.made();
+        let written = std::fs::create_dir_all(&made)
+            .and_then(|()| std::fs::write(made.join(".gitignore"), "*\n"));
+        written.with_context(|| made.display().to_string())
+    }
+
+    fn made(&self) -> PathBuf {
+        self.folder.join(MADE)
+    }
+
+    /// Says which file was saved, and gives when. What was built is old if a source changed.
+    fn noticed(&self, change: &Change, built: &mut Option<PathBuf>) -> Instant {
         let path = change.path.strip_prefix(&self.folder);
         aside!("changed  {}", path.unwrap_or(&change.path).display());
+        if change.of_source {
+            *built = None;
+        }
         change.at
     }
 
-    /// Builds, runs and tests once.
-    async fn round(&self, saved: Instant) -> anyhow::Result<()> {
-        let built = Instant::now();
-        aside!("building {}", self.first_build());
-        self.build().await?;
-        aside!("built    in {:.2} s", built.elapsed().as_secs_f64());
+    /// Builds if something changed since the last build, runs and tests once.
+    async fn round(&self, saved: Instant, built: &mut Option<PathBuf>) -> anyhow::Result<()> {
         let manifest = self.manifest()?;
-        let plugin = self.folder.join(format!("{}.wasm", manifest.name));
-        ensure!(
-            plugin.is_file(),
-            "the build did not write {}",
-            plugin.display()
-        );
+        let plugin = match built {
+            Some(plugin) => plugin.clone(),
+            None => {
+                let start = Instant::now();
+                aside!("building {}", self.first_build());
+                let plugin = self.build(&manifest.name).await?;
+                aside!("built    in {:.2} s", start.elapsed().as_secs_f64());
+                built.insert(plugin).clone()
+            }
+        };
         let config = self.config();
         let mut args: Vec<OsString> = vec!["run".into(), plugin.clone().into()];
         match self.input(&manifest)? {
@@ -169,22 +190,34 @@ impl Bench {
 
     /// What a person wants to know who waits for a build.
     fn first_build(&self) -> &'static str {
-        let is_first =
-            self.folder.join("Cargo.toml").is_file() && !self.folder.join("target/dev").is_dir();
-        match is_first {
-            true => {
-                "into target/dev; the first time cargo compiles all dependencies, which takes minutes"
-            }
+        let is_there = |name: &str| self.folder.join(name).exists();
+        if is_there("Cargo.toml") && !is_there("target/dev") {
+            return "into target/dev; the first time cargo compiles all dependencies, which takes minutes";
+        }
+        let mut kept = std::fs::read_dir(self.made())
+            .into_iter()
+            .flatten()
+            .flatten();
+        let is_first = !kept.any(|entry| entry.path().extension().is_some_and(|is| is == "wasm"));
+        match is_first && is_there("plugin.py") {
+            true => "with Python itself, which takes half a minute; later builds use that again",
             false => "",
         }
     }
 
-    async fn build(&self) -> anyhow::Result<()> {
+    /// Builds the project. Gives the plugin, which is apart from that of `build.sh`.
+    async fn build(&self, name: &str) -> anyhow::Result<PathBuf> {
+        let file = format!("{name}.wasm");
+        let made = self.made().join(&file);
+        if made.exists() {
+            std::fs::remove_file(&made).with_context(|| made.display().to_string())?;
+        }
         let mut build = Command::new("sh");
         build
             .args(["-c", &format!("{QUICK_CARGO}{}", self.dev.build)])
             .current_dir(&self.folder)
             .env("MINDHOST", std::env::current_exe()?)
+            .env("DEV_OF_MINDHOST", self.made())
             .stdin(Stdio::null())
             .kill_on_drop(true);
         let output = build
@@ -192,7 +225,12 @@ impl Bench {
             .await
             .with_context(|| self.dev.build.clone())?;
         if output.status.success() {
-            return Ok(());
+            // Only `plugin pack` knows of the folder: a command without it writes where it always does.
+            let places = [made, self.folder.join(&file)];
+            let found = places.into_iter().find(|place| place.is_file());
+            return found.with_context(|| {
+                format!("the build did not write {file}; `mindhost plugin pack` with `--output {file}` does")
+            });
         }
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said);
@@ -278,4 +316,30 @@ fn is_made(path: &Path) -> bool {
         || name.ends_with('~')
         || FOLDERS.contains(&&*name)
         || ENDINGS.contains(&&*ending)
+}
+
+/// Whether a file is read by tests, or by people, and by no build.
+fn is_of_tests(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let ending = path.extension().unwrap_or_default().to_string_lossy();
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    ["test.json", "test.sh", "fixtures.json"].contains(&&*name)
+        || ending == "md"
+        || stem.ends_with(".test")
+        || (ending == "py" && (stem.starts_with("test_") || stem.ends_with("_test")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_tests_are_no_sources() {
+        for name in ["test.json", "plugin.test.js", "test_plugin.py", "README.md"] {
+            assert!(is_of_tests(Path::new(name)), "{name}");
+        }
+        for name in ["plugin.js", "tests.rs", "latest.py", "manifest.json"] {
+            assert!(!is_of_tests(Path::new(name)), "{name}");
+        }
+    }
 }

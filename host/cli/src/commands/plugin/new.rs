@@ -86,6 +86,7 @@ pub(super) fn run(new: &New) -> anyhow::Result<()> {
     }
     write(&folder, "README.md", &filled(files::README, &words))?;
     write(&folder, "manifest.schema.json", files::MANIFEST_SCHEMA)?;
+    write(&folder, "test.schema.json", files::TEST_SCHEMA)?;
     for (name, text) in files::sdk(new.language) {
         write(&folder.join("mindhost"), name, text)?;
     }

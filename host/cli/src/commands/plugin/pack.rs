@@ -16,6 +16,9 @@ pub(crate) struct Pack {
     /// Where to write the plugin.
     #[arg(long, short)]
     output: PathBuf,
+    /// In a build of `mindhost plugin dev`: the folder that gets the plugin, so that the one to publish stays.
+    #[arg(long, env = "DEV_OF_MINDHOST", hide = true, value_name = "FOLDER")]
+    dev: Option<PathBuf>,
 }
 
 pub(super) fn run(pack: &Pack) -> anyhow::Result<()> {
@@ -23,7 +26,12 @@ pub(super) fn run(pack: &Pack) -> anyhow::Result<()> {
         file,
         manifest,
         output,
+        dev,
     } = pack;
+    let output = match (dev, output.file_name()) {
+        (Some(folder), Some(name)) if !folder.as_os_str().is_empty() => &folder.join(name),
+        _ => output,
+    };
     let component = fs::read(file).with_context(|| format!("{}", file.display()))?;
     let text = fs::read_to_string(manifest).with_context(|| format!("{}", manifest.display()))?;
     let packed =

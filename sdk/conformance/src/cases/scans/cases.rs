@@ -69,6 +69,8 @@ pub(in crate::cases) const CASES: &[Case] = &[
 
 /// Pairs of filters that are tried of a table.
 const PAIRS: usize = 60;
+/// Filters or pairs that must be tried, if there are so many. A source that takes a second for a scan gets to these.
+const FEWEST: usize = 5;
 /// How long a scan may go on after it was cancelled.
 const SOON: Duration = Duration::from_secs(2);
 const ORDER: &str = "give the columns of `projection` in its order, and no others";
@@ -146,16 +148,22 @@ async fn filters(bench: &Bench) -> Verdict {
     }
     match tried {
         0 => Ok("the plugin claims to apply none".to_owned()),
-        _ => Ok(counted_of(tried, known, "filters")),
+        _ => counted_of(tried, known, "filters"),
     }
 }
 
-/// A remark on how many were tried.
-fn counted_of(tried: usize, known: usize, what: &str) -> String {
-    match tried == known {
+/// A remark on how many were tried. Too few prove nothing: then the case is skipped, and not passed.
+fn counted_of(tried: usize, known: usize, what: &str) -> Verdict {
+    if tried < known.min(FEWEST) {
+        return Err(skipped(format!(
+            "too few: {tried} of {known} {what} in the time there was; see that the source answers within a second, or \
+             name a small table as `tests.table`"
+        )));
+    }
+    Ok(match tried == known {
         true => format!("{tried} {what}"),
         false => format!("{tried} of {known} {what}, in the time there was"),
-    }
+    })
 }
 
 /// The rows of a table that pass a filter, a bit each.
@@ -223,7 +231,7 @@ async fn pairs(bench: &Bench) -> Verdict {
         0 => Err(skipped(
             "the plugin claims no two filters that leave different rows of a table",
         )),
-        _ => Ok(counted_of(tried, known, "pairs")),
+        _ => counted_of(tried, known, "pairs"),
     }
 }
 
@@ -480,5 +488,21 @@ async fn cancel(bench: &Bench) -> Verdict {
     match ended {
         0 => Ok("every scan was over before it was cancelled".to_owned()),
         ended => Ok(format!("{ended} scans")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_case_with_too_few_trials_is_skipped() {
+        assert_eq!(counted_of(2, 2, "pairs").unwrap(), "2 pairs");
+        let some = counted_of(FEWEST, 90, "pairs").unwrap();
+        assert_eq!(some, "5 of 90 pairs, in the time there was");
+        let Err(Stop::Skipped { why, .. }) = counted_of(FEWEST - 1, 90, "filters") else {
+            panic!("4 of 90 prove nothing");
+        };
+        assert!(why.starts_with("too few: 4 of 90 filters"), "{why}");
     }
 }

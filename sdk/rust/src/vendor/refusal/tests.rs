@@ -47,6 +47,21 @@ fn long_messages_are_cut_to_a_line() {
 }
 
 #[test]
+fn a_dialogue_that_is_too_long_has_one_code_whatever_the_vendor_says() {
+    for body in [
+        r#"{"error": {"message": "prompt is too long: 9 > 8", "type": "invalid_request_error"}}"#,
+        r#"{"error": {"message": "no", "code": "context_length_exceeded"}}"#,
+    ] {
+        let refusal = refusal(400, body);
+        let error = refusal.error(refusal.usual());
+        let found = (error.kind(), error.engine_code());
+        assert_eq!(found, (ErrorKind::TooLarge, CONTEXT_LENGTH), "{body}");
+    }
+    let request = refusal(413, "");
+    assert_eq!(request.error(request.usual()).engine_code(), "413");
+}
+
+#[test]
 fn an_endless_body_leaves_the_status() {
     let pieces = vec![Ok(vec![b'x'; 32 * 1024]); 3];
     let refusal = Refusal::read(Response::scripted(503, pieces));

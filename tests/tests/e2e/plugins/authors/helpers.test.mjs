@@ -11,6 +11,7 @@ import test from "node:test";
 const sdk = (file) => import(`file://${process.env.SDK}/${file}`);
 const { Decimal, PluginError, control, files, http, json, log, values } = await sdk("index.js");
 const { open, replay, standIn } = await sdk("testing.js");
+const { jsonValues } = await sdk("json-values.js");
 
 const items = (...pages) => {
   const told = [...pages];
@@ -27,6 +28,36 @@ test("server-sent events come as their data", () => {
   assert.deepEqual(events("\ufeffdata: a\ndata\ndata:  b\n\ndata:\n\n"), ["a\n\n b"]);
   assert.deepEqual(events("database: 1\n\ndata: no last line"), ["no last line"]);
   assert.throws(() => events("data: abc\ndata: def\n\n", 6), { kind: "too-large" });
+});
+
+test("JSON values come one by one, however the body is cut", () => {
+  const bodies = [
+    '{"a":"}\\\\\\""}\r\n\n[1,{"b":[]}]\n2',
+    '{"a":"}\\\\\\""}{"x":[3]}4 "five, [6]"',
+    '[{"a":"}\\\\\\""},\n{"x":[3]}\n,7,"e\u0301" ]',
+  ];
+  const values = [
+    [{ a: '}\\"' }, 1, { b: [] }, 2],
+    [{ a: '}\\"' }, { x: [3] }, 4, "five, [6]"],
+    [{ a: '}\\"' }, { x: [3] }, 7, "e\u0301"],
+  ];
+  for (const [index, body] of bodies.entries()) {
+    const bytes = Buffer.from(body);
+    for (let at = 0; at <= bytes.length; at++) {
+      const found = [...jsonValues([bytes.subarray(0, at), bytes.subarray(at)], 99)];
+      assert.deepEqual(found.map((value) => JSON.parse(Buffer.from(value))), values[index], `${index} cut at ${at}`);
+    }
+    items({ body });
+    assert.deepEqual([...http.get("http://x/").jsonStream()], values[index]);
+  }
+  const failed = (body, kind, options) => {
+    items({ body });
+    assert.throws(() => [...http.get("http://x/").jsonStream(options)], { kind }, body);
+  };
+  failed('{"a": 1', "connection-lost");
+  failed('[{"a": 1},', "connection-lost");
+  failed("{a: 1}", "upstream");
+  failed(`"${"x".repeat(9)}`, "too-large", { limit: 8 });
 });
 
 test("numbers beyond 2^53 keep their digits", () => {
@@ -150,6 +181,7 @@ test("a wait ends with the call", () => {
 
 test("faults are logged with their trace, refusals only with what caused them", () => {
   class Broken {
+    check = () => ({ product: "none", version: "0" });
     tables = () => ["t"];
     describe = () => ({ columns: [{ name: "a", type: "text" }] });
     filterSupport = () => "exact";
@@ -175,6 +207,7 @@ test("values go through the checks of the host", () => {
   const columns = ["int64", "decimal", "timestamp", "date", "time", "json", "any"].map((type) => ({ name: type, type }));
   const rows = [[5, new Decimal("1.50"), "2024-02-29 13:45:00.000001", "2024-02-29", "13:45", { a: 1n }, "x"]];
   class Source {
+    check = () => ({ product: "none", version: "0" });
     tables = () => ["t"];
     describe = () => ({ columns });
     scan = () => rows;
@@ -184,9 +217,27 @@ test("values go through the checks of the host", () => {
     5, "1.50", "2024-02-29T13:45:00.000001", "2024-02-29", "13:45:00", '{"a":1}', "x",
   ]);
   rows[0][0] = "9007199254740993";
-  assert.throws(() => open(Source).scan("t"), { kind: "unsupported" });
+  assert.throws(() => open(Source).scan("t"), { kind: "internal", message: /int64 is beyond 2\^53/ });
   rows[0][0] = 1.5;
   assert.throws(() => open(Source).scan("t"), /no whole number/);
+});
+
+test("a class without a method that the host calls is not opened", () => {
+  class Nothing {}
+  class Base {
+    check() {}
+    tables() {}
+  }
+  class Short extends Base {
+    query() {}
+  }
+  class Whole extends Short {
+    describeTables = () => [];
+  }
+  assert.throws(() => open(Nothing), /Nothing has none of the methods query, scan, complete/);
+  assert.throws(() => open(Short), /neither describe nor describeTables/);
+  assert.throws(() => open(class Vendor { *complete() {} }), /Vendor has no method check/);
+  open(Whole);
 });
 
 test("log lines are lines", () => {

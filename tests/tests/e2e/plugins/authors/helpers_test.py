@@ -124,6 +124,24 @@ class Requests(unittest.TestCase):
         told(busy())
         self.assertEqual(http.get("http://a.test/").status, 429, "without retries a status is no error")
 
+    def test_a_server_that_says_in_its_answer_that_it_is_busy_is_asked_again(self) -> None:
+        host = told(Response(body='{"busy": 2000}'), Response(body='{"rows": []}'))
+
+        def ask() -> object:
+            answer = http.get("http://a.test/").json()
+            if "busy" in answer:
+                raise PluginError("rate-limited", "busy", retry_after_ms=answer["busy"])
+            return answer
+
+        self.assertEqual(http.retry(ask), {"rows": []})
+        self.assertEqual(host.slept, [2_000])
+        told(Response(body='{"busy": 600000}'))
+        with self.assertRaisesRegex(PluginError, "600.0 s at the earliest"):
+            http.retry(ask)
+        told(*(Response(body='{"busy": 1}') for _ in range(2)))
+        with self.assertRaisesRegex(PluginError, "^busy$"):
+            http.retry(ask, retries=1)
+
     def test_pages_follow_links_cursors_and_bodies(self) -> None:
         def linked(url: str) -> Response:
             return Response(headers=[("Link", f'<x>; rel="prev", <{url}>; rel="next"')], body="[1]")
@@ -399,6 +417,30 @@ class Streams(unittest.TestCase):
         self.assertEqual([next(events), next(events)], ["a", "\u00e9"])
         with self.assertRaisesRegex(PluginError, "silent"):
             next(events)
+
+
+    def test_json_values_come_one_by_one_however_the_body_is_cut(self) -> None:
+        quoted = {"a": '}\\"'}
+        first = json.dumps(quoted)
+        for body, expected in (
+            (first + '\r\n\n[1,{"b":[]}]\n2', [quoted, 1, {"b": []}, 2]),
+            (first + '{"x":[3]}4 "five, [6]"', [quoted, {"x": [3]}, 4, "five, [6]"]),
+            ("[" + first + ',\n{"x":[3]}\n,7,"e\u0301" ]', [quoted, {"x": [3]}, 7, "e\u0301"]),
+        ):
+            data = body.encode()
+            for at in range(len(data) + 1):
+                told(Response(body=[data[:at], data[at:]]))
+                self.assertEqual(list(http.get("http://a.test/").json_stream()), expected, (body, at))
+        for body, kind in (
+            ('{"a": 1', "connection-lost"),
+            ('[{"a": 1},', "connection-lost"),
+            ("{a: 1}", "upstream"),
+            ('"' + "x" * 9, "too-large"),
+        ):
+            told(Response(body=body))
+            with self.assertRaises(PluginError) as caught:
+                list(http.get("http://a.test/").json_stream(8))
+            self.assertEqual(caught.exception.kind, kind, body)
 
 
 class Builds(unittest.TestCase):

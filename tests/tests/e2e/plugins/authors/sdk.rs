@@ -113,8 +113,10 @@ fn a_project_has_the_whole_sdk() {
         let mut own = names(&project.path().join("mindhost"));
         own.retain(|name| !name.starts_with("wit/"));
         assert_eq!(own, names(&sdk(folder)), "{language}");
-        let schema = fs::read(project.path().join("manifest.schema.json")).unwrap();
-        assert_eq!(schema, fs::read(sdk("manifest.schema.json")).unwrap());
+        for schema in ["manifest.schema.json", "test.schema.json"] {
+            let written = fs::read(project.path().join(schema)).unwrap();
+            assert_eq!(written, fs::read(sdk(schema)).unwrap(), "{schema}");
+        }
     }
 }
 

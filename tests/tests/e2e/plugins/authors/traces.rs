@@ -150,7 +150,12 @@ fn panic_of_a_plugin_in_rust_has_its_file_line_and_function() {
     assert!(!failed.status.success(), "{told}");
     let (log, last) = told.trim_end().rsplit_once('\n').unwrap();
     let place = format!("panicked at src/lib.rs:{line}:5");
-    for words in [&*place, "index out of bounds", "total"] {
+    for words in [
+        &*place,
+        "log      error thread '",
+        "log      error index out of bounds",
+        "total",
+    ] {
         assert!(log.contains(words), "no `{words}` in\n{told}");
     }
     assert!(

@@ -13,7 +13,7 @@ use anyhow::ensure;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 
-use super::{super::watch::is_change, is_made};
+use super::{super::watch::is_change, is_made, is_of_tests};
 
 /// Saves that follow each other so soon are one.
 const QUIET: Duration = Duration::from_millis(60);
@@ -27,8 +27,15 @@ pub(super) struct Sources {
     folder: PathBuf,
     watcher: RecommendedWatcher,
     heard: Arc<LastChange>,
-    /// What the sources were when the last build began.
-    known: u64,
+    /// What the sources were when the last round began.
+    known: Digests,
+}
+
+/// Of the files that the build reads, and of those that only tests read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Digests {
+    sources: u64,
+    tests: u64,
 }
 
 #[derive(Default)]
@@ -44,6 +51,8 @@ pub(super) struct Change {
     pub at: Instant,
     /// Which; the folder of the project where the system lost count.
     pub path: PathBuf,
+    /// Whether the plugin has to be built again.
+    pub of_source: bool,
 }
 
 impl Sources {
@@ -64,7 +73,11 @@ impl Sources {
                     Some(before) if !path.exists() => before.path,
                     _ => path,
                 };
-                *last = Some(Change { at, path });
+                *last = Some(Change {
+                    at,
+                    path,
+                    of_source: true,
+                });
                 hears.more.notify_one();
             }
         })?;
@@ -72,7 +85,7 @@ impl Sources {
             folder: folder.to_owned(),
             watcher,
             heard,
-            known: 0,
+            known: Digests::default(),
         })
     }
 
@@ -82,7 +95,7 @@ impl Sources {
         for folder in entries.iter().filter(|path| path.is_dir()) {
             self.watcher.watch(folder, RecursiveMode::NonRecursive)?;
         }
-        self.known = digest(&entries);
+        self.known = digests(&entries);
         Ok(())
     }
 
@@ -107,9 +120,15 @@ impl Sources {
                         .lock()
                         .unwrap_or_else(PoisonError::into_inner) = None;
                     // A build writes files too, and an editor touches them.
-                    let now = entries(&self.folder).map(|entries| digest(&entries));
-                    if now.is_ok_and(|now| now != self.known) {
-                        return change;
+                    let now = entries(&self.folder).map(|entries| digests(&entries));
+                    if let Ok(now) = now
+                        && now != self.known
+                    {
+                        let of_source = now.sources != self.known.sources;
+                        return Change {
+                            of_source,
+                            ..change
+                        };
                     }
                 }
             }
@@ -143,7 +162,15 @@ fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-fn digest(entries: &[PathBuf]) -> u64 {
+fn digests(entries: &[PathBuf]) -> Digests {
+    let (tests, sources): (Vec<_>, Vec<_>) = entries.iter().partition(|path| is_of_tests(path));
+    Digests {
+        sources: digest(&sources),
+        tests: digest(&tests),
+    }
+}
+
+fn digest(entries: &[&PathBuf]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for path in entries {
         path.hash(&mut hasher);
@@ -181,7 +208,12 @@ mod tests {
         assert!(soon.is_err(), "nothing changed");
         fs::write(at("src/lib.rs"), "two").unwrap();
         let saved = tokio::time::timeout(Duration::from_secs(20), sources.saved()).await;
-        assert!(saved.is_ok());
+        assert!(saved.unwrap().of_source);
+        // Nothing of a plugin is built from these.
+        sources.note().unwrap();
+        fs::write(at("test.json"), "{}").unwrap();
+        let saved = tokio::time::timeout(Duration::from_secs(20), sources.saved()).await;
+        assert!(!saved.unwrap().of_source);
         // As editors save.
         sources.note().unwrap();
         fs::write(at("src/4913"), "three").unwrap();

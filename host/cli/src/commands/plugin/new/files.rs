@@ -29,6 +29,12 @@ pub(super) const MANIFEST_SCHEMA: &str = include_str!(concat!(
     "/../../sdk/manifest.schema.json"
 ));
 
+/// The JSON schema of `test.json`.
+pub(super) const TEST_SCHEMA: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../sdk/test.schema.json"
+));
+
 /// The README's text for a template.
 pub(super) fn about(template: Template) -> &'static str {
     let [(_, text)]: &[File; 1] = match template {
@@ -199,17 +205,19 @@ fn python(template: Template) -> &'static [File] {
 }
 
 const JAVASCRIPT: &[File] = files!("javascript":
-    "build.mjs", "catalog.js", "connector.js", "console.js", "control.js", "entry.js", "error.js", "files.js",
-    "globals.d.ts", "host.js", "http.js", "index.d.ts", "index.js", "json.js", "model.js", "rows.js",
-    "runtime.mjs", "scanner.js", "sourcemap.mjs", "testing-fetch.mjs", "testing.d.ts", "testing.js", "text.js",
-    "trace.js", "values.js", "wasi-host.js", "wasi-http.js", "wasi-wait.js", "wasi.js");
+    "build.mjs", "catalog.js", "connector.js", "console.js", "control.js", "dev.mjs", "entry.js", "error.js",
+    "files.js", "globals.d.ts", "host.js", "http.js", "index.d.ts", "index.js", "json-values.js", "json.js",
+    "late-host.js", "late.js", "model.js", "rows.js", "runtime.mjs", "scanner.js", "sourcemap.mjs",
+    "testing-fetch.mjs", "testing.d.ts", "testing.js", "text.js", "trace.js", "values.js", "wasi-host.js",
+    "wasi-http.js", "wasi-wait.js", "wasi.js");
 
 const PYTHON: &[File] = files!("python/mindhost":
-    "__init__.py", "_events.py", "_host.py", "_output.py", "_texts.py", "build.py", "catalog.py", "control.py",
-    "errors.py", "http.py", "kinds.py", "log.py", "messages.py", "py.typed", "rows.py", "testing.py", "values.py",
-    "glue/connector.py", "glue/connector_world.py", "glue/mindhost_library.py", "glue/mindhost_output.py",
-    "glue/mindhost_wasi.py", "glue/mindhost_wire.py", "glue/model.py", "glue/model_world.py", "glue/scanner.py",
-    "glue/scanner_world.py", "glue/shared.py");
+    "__init__.py", "_dev.py", "_events.py", "_host.py", "_json_values.py", "_output.py", "_stage.py", "_texts.py",
+    "build.py", "catalog.py", "constant.c", "control.py", "errors.py", "http.py", "kinds.py", "log.py",
+    "messages.py", "py.typed", "rows.py", "testing.py", "values.py", "glue/connector.py", "glue/connector_world.py",
+    "glue/mindhost_late.py", "glue/mindhost_library.py", "glue/mindhost_output.py", "glue/mindhost_wasi.py",
+    "glue/mindhost_wire.py", "glue/model.py", "glue/model_world.py", "glue/scanner.py", "glue/scanner_world.py",
+    "glue/shared.py");
 
 const WIT: &[File] = files!("wit":
     "worlds.wit" => "wit/worlds.wit",

@@ -1,0 +1,116 @@
+//! Compiled code of an author's plugins: compiling takes seconds, and nothing changes between two runs of one file.
+//!
+//! A server seals what it compiles with its secret key. An author has no server, so the key is a file beside the code,
+//! in the user's own folder for caches.
+
+use std::{
+    fs, io,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use mindhost_base::owner_only;
+use mindhost_runtime::standalone::Cache;
+
+/// Files that are kept: a plugin in Python has 60 MB of machine code.
+const MAX_FILES: usize = 12;
+const KEY_BYTES: usize = 32;
+
+/// The cache below a folder for caches; without one, or if others may write there, none.
+pub(super) fn cache(folder: Option<PathBuf>) -> Option<Cache> {
+    let folder = folder?.join("mindhost");
+    match open(&folder) {
+        Ok(cache) => Some(cache),
+        Err(error) => {
+            tracing::debug!(folder = %folder.display(), %error, "compiled code is not kept");
+            None
+        }
+    }
+}
+
+fn open(folder: &Path) -> io::Result<Cache> {
+    let code = folder.join("compiled");
+    owner_only::make_dir(&code)?;
+    let key = key(&folder.join("compiled.key"))?;
+    for path in [folder, &code] {
+        check_owner(path)?;
+    }
+    remove_oldest(&code, MAX_FILES - 1)?;
+    Ok((code, key))
+}
+
+/// Reads the key that seals the code, or makes it.
+fn key(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
+    if !path.exists() {
+        let mut key = [0; KEY_BYTES];
+        getrandom::fill(&mut key).map_err(io::Error::other)?;
+        match owner_only::write(path, &key) {
+            // Another command made it at the same moment.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            written => written?,
+        }
+    }
+    check_owner(path)?;
+    let key = fs::read(path)?;
+    key.try_into()
+        .map_err(|_| io::Error::other("the key has another length"))
+}
+
+/// Whoever can write the key and the code can make this program run anything.
+fn check_owner(path: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(path)?;
+    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
+    match is_ours && found.mode() & 0o022 == 0 {
+        true => Ok(()),
+        false => Err(io::Error::other(format!(
+            "others may write {}",
+            path.display()
+        ))),
+    }
+}
+
+fn remove_oldest(folder: &Path, kept: usize) -> io::Result<()> {
+    let mut files: Vec<(SystemTime, PathBuf)> = fs::read_dir(folder)?
+        .flatten()
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    files.sort();
+    let surplus = files.len().saturating_sub(kept);
+    for (_, path) in files.iter().take(surplus) {
+        match fs::remove_file(path) {
+            // Another command removed it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            removed => removed?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn code_of_authors_is_sealed_by_a_key_that_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (code, key) = cache(Some(folder.path().into())).unwrap();
+        assert_eq!(cache(Some(folder.path().into())), Some((code.clone(), key)));
+        for number in 0..2 * MAX_FILES {
+            fs::write(code.join(number.to_string()), "").unwrap();
+        }
+        cache(Some(folder.path().into())).unwrap();
+        assert_eq!(fs::read_dir(code).unwrap().count(), MAX_FILES - 1);
+    }
+
+    #[test]
+    fn code_that_others_may_write_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let (code, _) = cache(Some(folder.path().into())).unwrap();
+        fs::set_permissions(&code, fs::Permissions::from_mode(0o777)).unwrap();
+        assert_eq!(cache(Some(folder.path().into())), None);
+        assert_eq!(cache(None), None);
+    }
+}
