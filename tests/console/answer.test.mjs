@@ -119,6 +119,8 @@ test("question whose answer is gone says so", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server, server.key, `/console/ask/${conversation.id}`);
   await page.getByText("No answer is stored for this question.").waitFor();
+  await page.getByRole("button", { name: "Ask again" }).click();
+  await page.locator("article.assistant").getByRole("button", { name: "This is right" }).waitFor();
   watch.check();
   await context.close();
 });

@@ -211,6 +211,8 @@ test("long result is scrolled to its end, and exported whole", async () => {
   const answer = await runSql(page, "SELECT id, status, voucher, total, ordered_at FROM orders ORDER BY id");
   const grid = answer.getByRole("table", { name: "Rows of the result" });
   await answer.getByText("45,000 rows").waitFor();
+  const heads = await grid.getByRole("columnheader").allTextContents();
+  assert.deepEqual(heads, ["#", "id integer", "status text", "voucher text", "total decimal(10,2)", "ordered_at timestamp"]);
   await grid.evaluate((grid) => grid.scrollTo(0, grid.scrollHeight));
   await grid.getByRole("cell", { name: "45000", exact: true }).waitFor();
   assert((await grid.getByRole("row").count()) < 60, "rows out of view are in the page");

@@ -52,6 +52,37 @@ test("answer shows its assumptions while it is made and later, and hostile text 
   await context.close();
 });
 
+test("answer is drawn block by block, also where a model writes its tables in another way", async () => {
+  const blocks = [
+    "# Orders\n", "First **words**,\nand more.\n", "| a | b |\n--- | ---:\n| 1 | 2 |\n", "\n| alone |\n---\n", "\n1. one\n2. two\n   goes on\n",
+    "\n```\n# no heading\n\n| no | table |\n```\n", "\n| not a table |\nbut text\n", "- last",
+  ];
+  // Letter by letter, so that each block is drawn while it is half there.
+  const words = [...blocks.join("")];
+  vendor.turns = [{ words, hold: words.length - 1 }];
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  await ask(page, "What can you draw?");
+  await answers(page).locator(".prose ul li").getByText("las").waitFor();
+  const shape = () => answers(page).locator(".prose").evaluate((prose) => [...prose.children].map((one) => `${one.tagName} ${one.textContent}`));
+  await vendor.held();
+  vendor.release();
+  await answers(page).locator(".prose ul li").getByText("last", { exact: true }).waitFor();
+  const drawn = [
+    "P Orders", "P First words,and more.", "DIV ab12", "DIV alone", "OL onetwogoes on", "PRE # no heading\n\n| no | table |", "P | not a table |but text", "UL last",
+  ];
+  assert.deepEqual((await shape()).map((one) => one.replace(/ {2,}/g, "")), drawn);
+  assert.equal(await answers(page).locator("td.right").textContent(), "2");
+  const path = new URL(page.url()).pathname;
+  await visit(page, "/console/data");
+  await answers(page).waitFor({ state: "detached" });
+  await visit(page, path);
+  await answers(page).locator(".prose ul li").waitFor();
+  assert.deepEqual((await shape()).map((one) => one.replace(/ {2,}/g, "")), drawn);
+  watch.check();
+  await context.close();
+});
+
 test("answer in words is stopped, and says what it said until then", async () => {
   vendor.turns = [{ words: ["First words. ", "Last words."], hold: 1 }];
   const { page, watch, context } = await openPage(browser, server);

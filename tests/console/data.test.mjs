@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { browser, server } from "./demo.mjs";
 import { openPage, signIn, visit } from "./support.mjs";
+import { Vendor } from "./vendor.mjs";
 
 test("database is connected with a form of its connector, and tried first", async () => {
   const { page, watch, context } = await openPage(browser, server);
@@ -122,6 +123,65 @@ test("description is changed where it stands, and found by the search", async ()
   await page.getByLabel(/Search tables/).fill("ZEBRA");
   await page.getByText("1 of 12 tables").waitFor();
   await page.getByText("column channel").waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("table shows its columns with their types, its keys both ways, and the shares of common values as bars", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, "/console/data/shop/tables/main.orders");
+  const keys = page.locator("dl.facts");
+  await keys.getByText("Primary key").waitFor();
+  assert.match(await keys.innerText(), /Primary key\s+id\s+Refers to\s+customer_id → customers\.id/);
+  await keys.getByRole("link", { name: "customers.id" }).click();
+  await page.getByRole("heading", { name: "customers", exact: true }).waitFor();
+  await page.locator("dl.facts").getByText("Referred to by").waitFor();
+  await page.locator("dl.facts").getByRole("link", { name: "orders", exact: true }).click();
+  const column = page.locator(".column").filter({ has: page.getByRole("heading", { name: "channel", exact: true }) });
+  await column.locator("code").getByText("text").waitFor();
+  const known = (await server.api("GET", "/datasources/shop/catalog")).tables.find((one) => one.name === "orders").columns.find((one) => one.name === "channel").statistics;
+  const values = column.getByRole("list", { name: "Common values" }).getByRole("listitem");
+  assert.deepEqual(await values.locator(".value").allTextContents(), known.most_common_values.slice(0, 6));
+  // The most common value has the longest bar, and the others their share of it.
+  const widths = await values.locator(".bar").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().width / one.parentElement.getBoundingClientRect().width));
+  for (const [index, width] of widths.entries()) {
+    const share = known.most_common_frequencies[index] / known.most_common_frequencies[0];
+    assert(Math.abs(width / widths[0] - share) < 0.02, `bar ${index}: ${width / widths[0]} for ${share}`);
+  }
+  watch.check();
+  await context.close();
+});
+
+test("Mind keeps the usual model of its provider when it is saved, takes another, and goes back", async () => {
+  const vendor = await Vendor.start();
+  await server.api("POST", "/providers", { name: "usual", plugin: "model-openai", connection_data: { base_url: vendor.url, model: "told", api: "other" } });
+  await server.api("POST", "/minds", { name: "modelled", provider: "usual", datasources: ["shop"] });
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, "/console/minds");
+  const model = page.getByLabel(/^Model/);
+  const save = async (change) => {
+    await page.getByRole("link", { name: /modelled/ }).click();
+    await model.waitFor();
+    await change();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("link", { name: "Make a Mind" }).waitFor();
+    if ((await server.api("GET", "/minds/modelled")).provider !== "usual") return null;
+    await server.api("POST", "/responses", { model: "modelled", input: "Which model are you?", store: false });
+    return vendor.models.at(-1);
+  };
+  assert.equal(await save(() => page.getByLabel(/^Instructions/).fill("Be brief.")), "told");
+  assert.equal(await save(() => model.fill("other")), "other");
+  assert.equal(await save(() => page.getByLabel(/^Callers may send SQL/).check()), "other");
+  assert.equal((await server.api("GET", "/minds/modelled")).parameters.allow_direct_queries, true);
+  assert.equal(await save(() => model.fill("")), "told");
+  // Of another provider it has the usual model, and none that only this one knows.
+  await save(() => model.fill("other"));
+  await save(() => page.getByLabel("Provider").selectOption("offline"));
+  const { provider, model_name } = await server.api("GET", "/minds/modelled");
+  assert.deepEqual([provider, model_name], ["offline", "offline"]);
+  await server.api("DELETE", "/minds/modelled");
+  await server.api("DELETE", "/providers/usual");
+  await vendor.stop();
   watch.check();
   await context.close();
 });

@@ -79,6 +79,82 @@ test("answer that failed has its message and the id of its request, also later a
   await context.close();
 });
 
+test("question is asked again after its answer failed or was stopped, also later, by the key that asked", async () => {
+  const own = await server.keyOf("user");
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, own);
+  const again = page.getByRole("button", { name: "Ask again" });
+  const question = "What sleeps at first?";
+  const asked = page.locator(".said").getByText(question, { exact: true });
+  vendor.turns = [{ refuses: "The model sleeps." }, { words: ["It is awake."] }];
+  await ask(page, question);
+  await page.getByRole("alert").getByText(/sleeps/).waitFor();
+  await tabTo(page, again);
+  await page.keyboard.press("Enter");
+  await answers(page).last().getByText("It is awake.").waitFor();
+  // The server keeps a question that is repeated once, with the answer that it got.
+  let path = await leave(page);
+  await visit(page, path);
+  await answers(page).getByText("It is awake.").waitFor();
+  assert.equal(await asked.count(), 1);
+  assert.equal(await again.count(), 0);
+  // What failed can be asked again later, too, and so can what was stopped.
+  vendor.turns = [{ refuses: "The model sleeps." }, { words: ["Half of ", "it."], hold: 1 }, { words: ["All of it."] }];
+  await ask(page, "What sleeps now?", false);
+  await page.getByRole("alert").getByText(/sleeps/).waitFor();
+  path = await leave(page);
+  await visit(page, path);
+  await page.getByRole("alert").getByText(/sleeps/).waitFor();
+  assert.deepEqual(await inspect(page, "question to be asked again"), []);
+  // Who only reads cannot.
+  const admin = await openPage(browser, server);
+  await signIn(admin.page, server, server.key, path);
+  await admin.page.getByRole("alert").getByText(/sleeps/).waitFor();
+  assert.equal(await admin.page.getByRole("button", { name: "Ask again" }).count(), 0);
+  admin.watch.check();
+  await admin.context.close();
+  await again.click();
+  await answers(page).last().getByText("Half of").waitFor();
+  assert.equal(await again.count(), 0, "something can be asked while an answer is made");
+  await page.getByRole("button", { name: "Stop", exact: true }).click();
+  await answers(page).last().getByText("Stopped.").waitFor();
+  vendor.release();
+  await answers(page).last().getByRole("button", { name: "Ask again" }).click();
+  await answers(page).last().getByText("All of it.").waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("statement is run again after the server was busy, and not after it was refused", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  await page.getByLabel("In SQL").check();
+  const editor = page.locator(".composer .cm-content");
+  const runSql = async (sql) => {
+    await editor.click();
+    for (const key of ["ControlOrMeta+A", "Backspace"]) await page.keyboard.press(key);
+    await page.keyboard.insertText(sql);
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+  };
+  const again = page.getByRole("button", { name: "Run again" });
+  let busy = true;
+  const error = { code: "overloaded", message: "Too busy to run it.", param: null, type: "server_error" };
+  await page.route(/\/api\/v1\/responses$/, (route) => (busy ? route.fulfill({ status: 503, headers: { "x-request-id": "of-the-run" }, json: { error } }) : route.continue()));
+  await runSql("SELECT count(*) AS many FROM orders");
+  await page.getByRole("alert").getByText("Too busy to run it.").waitFor();
+  busy = false;
+  await again.click();
+  await answers(page).last().getByRole("cell", { name: "45000" }).waitFor();
+  assert.equal(await page.locator(".said").getByText("SELECT count(*) AS many FROM orders").count(), 2);
+  await runSql("DELETE FROM orders");
+  await page.getByRole("alert").getByText(/sql_not_read_only/).waitFor();
+  // That of the first remains.
+  assert.equal(await again.count(), 1);
+  assert.equal(await answers(page).last().getByRole("button", { name: "Run again" }).count(), 0);
+  watch.check();
+  await context.close();
+});
+
 test("answer and export that break off say so, with the id of their request", async () => {
   const made = await server.api("POST", "/responses", { model: "analyst", tools: [{ type: "sql_query", query: "SELECT id FROM orders ORDER BY id", max_inline_rows: 1 }] });
   const { page, watch, context } = await openPage(browser, server);

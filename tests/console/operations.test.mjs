@@ -52,6 +52,13 @@ test("workspace is made and deleted", async () => {
   await page.getByLabel("Name of the new workspace").fill("branch");
   await page.getByRole("button", { name: "Make a workspace" }).click();
   const row = page.getByRole("row", { name: /branch/ });
+  // Its first key, which belongs to it alone, is shown once.
+  await row.getByRole("button", { name: "Make an admin key" }).click();
+  const shown = page.getByRole("dialog", { name: "The new key" });
+  const who = await server.api("GET", "/keys/current", undefined, await shown.locator("code").textContent());
+  assert.deepEqual([who.workspace, who.role], ["branch", "admin"]);
+  await page.keyboard.press("Escape");
+  await shown.waitFor({ state: "detached" });
   await row.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await row.waitFor({ state: "detached" });

@@ -1,29 +1,12 @@
 // Operators: look at a plugin file, install it, let it serve a share, roll back; what a version may do, and what it used.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { browser, server } from "./demo.mjs";
 import { inspect, openPage, signIn } from "./support.mjs";
+import { MODEL, versionOf } from "./version.mjs";
 
-const MODEL = "model-offline";
 const ORIGIN = "https://models.example";
-
-/** The offline model as another version. It says the manifest that it was built with, so that is replaced in its code, by
- * one of the same length. `change` changes the manifest. */
-function versionOf(number, change = (manifest) => manifest) {
-  const built = readFileSync(join(process.env.TEST_PLUGINS, `${MODEL}.wasm`), "latin1");
-  const old = readFileSync(new URL(`../../plugins/${MODEL}/manifest.json`, import.meta.url), "latin1");
-  assert(built.includes(old), "the plugin holds another manifest");
-  const next = JSON.stringify(change({ ...JSON.parse(old), version: number })).padEnd(old.length);
-  assert.equal(next.length, old.length, "the manifest is too long");
-  const [described, code, file] = [".json", ".code.wasm", ".wasm"].map((end) => join(server.dir, number + end));
-  writeFileSync(described, next, "latin1");
-  writeFileSync(code, built.replaceAll(old, next), "latin1");
-  execFileSync(process.env.TEST_PROGRAM, ["plugin", "pack", code, "--manifest", described, "--output", file]);
-  return file;
-}
 
 /** A manifest of a model that may reach a host, which the offline one must not. */
 function wider(manifest) {
@@ -48,7 +31,7 @@ const serves = async () => (await server.api("GET", `/plugins/${MODEL}`)).versio
 
 test("version is looked at, installed, serves a share, and is rolled back", async () => {
   const { page, watch, context } = await openPage(browser, server);
-  await install(page, versionOf("0.1.9"), "0.1.9");
+  await install(page, versionOf(server, "0.1.9"), "0.1.9");
   await cardOf(page, "0.1.9").getByRole("button", { name: "Activate …" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("slider").fill("50");
@@ -110,7 +93,7 @@ test("version is looked at, installed, serves a share, and is rolled back", asyn
 test("wider rights must be accepted, and the version before is restored afterwards", async () => {
   const { page, watch, context } = await openPage(browser, server);
   // One that may do no more serves at once, and its rollout completes.
-  await install(page, versionOf("0.1.7"), "0.1.7");
+  await install(page, versionOf(server, "0.1.7"), "0.1.7");
   await cardOf(page, "0.1.7").getByRole("button", { name: "Activate …" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText("It may do no more").waitFor();
@@ -119,7 +102,7 @@ test("wider rights must be accepted, and the version before is restored afterwar
   await cardOf(page, "0.1.7").getByText("serves", { exact: true }).waitFor({ timeout: 60_000 });
   await page.getByRole("button", { name: "Roll back to the version before" }).waitFor({ timeout: 60_000 });
 
-  await install(page, versionOf("0.1.8", wider), "0.1.8");
+  await install(page, versionOf(server, "0.1.8", wider), "0.1.8");
   const right = `http:base_url=${ORIGIN}`;
   const card = cardOf(page, "0.1.8");
   await card.getByRole("button", { name: "Activate …" }).click();
@@ -176,6 +159,11 @@ test("plugin's usage by day is a chart of a chosen measure, and a table", async 
   const [today] = days;
   const row = section.getByRole("row", { name: today.day });
   assert((await row.getByRole("cell").allTextContents()).length === 6);
+  // And since the server began by target, of which the last line is the sum.
+  const targets = page.getByRole("region", { name: /^Usage of 0\.1\.0 by target/ });
+  const calls = async (name) => Number((await targets.getByRole("row", { name }).getByRole("cell").nth(1).textContent()).replaceAll(",", ""));
+  assert(await calls(/^shop default/) > 0);
+  assert(await calls(/^All/) >= await calls(/^shop default/));
   await section.getByLabel("Measure").selectOption("Results");
   await section.getByRole("img", { name: /^Results by day/ }).waitFor();
   assert.match(await values.last().textContent(), / [kM]?B$| bytes$/);
@@ -199,6 +187,7 @@ test("rights of a version are listed", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server, await server.keyOf("admin"), "/console/plugins/connector-sqlite");
   const card = cardOf(page, "0.1.0");
+  await card.getByText("not signed", { exact: true }).waitFor();
   await card.getByText(/^\d+ rights?$/).click();
   await card.getByText("engine:sqlite").waitFor();
   await card.getByText("file:path", { exact: true }).waitFor();
@@ -209,7 +198,7 @@ test("rights of a version are listed", async () => {
 test("file that is dropped while another is looked at is the one that is shown and installed", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server, server.key, "/console/plugins");
-  const [slow, quick] = [versionOf("0.1.5"), versionOf("0.1.6")].map((path) => ({ name: path.split("/").at(-1), mimeType: "application/wasm", buffer: readFileSync(path) }));
+  const [slow, quick] = [versionOf(server, "0.1.5"), versionOf(server, "0.1.6")].map((path) => ({ name: path.split("/").at(-1), mimeType: "application/wasm", buffer: readFileSync(path) }));
   let release;
   const held = new Promise((resolve) => { release = resolve; });
   let count = 0;

@@ -6,6 +6,8 @@ export class Vendor {
   /** Turns that are played, one for each request: `{ call, arguments }`, `{ words, hold }`, `{ refuses }` with a message, or
    * `{ words, hold, breaks }`, which ends the connection instead of the answer. */
   turns = [];
+  /** The models that it was asked for, in order. */
+  models = [];
   #held = [];
   #asked = 0;
 
@@ -13,15 +15,23 @@ export class Vendor {
     const vendor = new Vendor();
     vendor.server = createServer((request, response) => {
       if (request.method === "GET") return response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify({ object: "list", data: [{ id: "told", object: "model" }] }));
-      request.resume().on("end", () => void vendor.#play(vendor.turns.shift() ?? { words: ["Nothing more."] }, response));
+      const body = [];
+      request.on("data", (part) => body.push(part)).on("end", () => {
+        vendor.models.push(JSON.parse(Buffer.concat(body).toString()).model);
+        void vendor.#play(vendor.turns.shift() ?? { words: ["Nothing more."] }, response);
+      });
     });
     await new Promise((resolve) => vendor.server.listen(0, "127.0.0.1", resolve));
     return vendor;
   }
 
+  get url() {
+    return `http://127.0.0.1:${this.server.address().port}/v1`;
+  }
+
   /** Makes a provider of it, and a Mind that asks it. */
   async mind(server, name) {
-    const base_url = `http://127.0.0.1:${this.server.address().port}/v1`;
+    const base_url = this.url;
     await server.api("POST", "/providers", { name, plugin: "model-openai", connection_data: { base_url, model: "told", api: "other" } });
     await server.api("POST", "/minds", { name, provider: name, datasources: ["shop"], parameters: { allow_direct_queries: true } });
   }

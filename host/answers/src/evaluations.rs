@@ -15,6 +15,7 @@ use std::{
 use jiff::Timestamp;
 use serde::Serialize;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::Instrument;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -101,6 +102,8 @@ pub struct Evaluation {
     pub status: Status,
     /// Why it failed.
     pub error: Option<String>,
+    /// Id of the request that started it; `None` where it was not kept.
+    pub request_id: Option<String>,
     /// Figures over the questions that were judged.
     pub figures: Figures,
     /// When it began.
@@ -187,6 +190,7 @@ impl Evaluations {
             judged: 0,
             status: Status::Running,
             error: None,
+            request_id: caller.request_id.as_deref().map(str::to_owned),
             figures: Figures::default(),
             started_at: Timestamp::now(),
             ended_at: None,
@@ -203,11 +207,15 @@ impl Evaluations {
             live,
         };
         let this = self.0.clone();
-        self.0.parts.tasks.spawn(async move {
+        // The log lines of its answers name the request that started it.
+        let request_id = caller.request_id.as_deref();
+        let span = tracing::info_span!(parent: None, "evaluation", id = %run.id, request_id);
+        let asking = async move {
             let id = run.id;
             run.until_end(&this.parts).await;
             lock(&this.live).remove(&id);
-        });
+        };
+        self.0.parts.tasks.spawn(asking.instrument(span));
         Ok(evaluation)
     }
 

@@ -165,6 +165,10 @@ pub(super) struct ShownTable {
     /// Why the last load failed; or, of a table that is loaded, of which columns there are no statistics, and why.
     #[schema(required = true)]
     error: Option<String>,
+    /// The `X-Request-ID` of the request that began that load, under which the server's log has it. Null without an
+    /// error, and where it is not known any more.
+    #[schema(required = true)]
+    error_request_id: Option<String>,
     /// Whether it vanished from the source.
     missing: bool,
     /// When its columns were loaded.
@@ -367,11 +371,15 @@ pub(super) async fn delete_all(
 struct Reach {
     datasource: Datasource,
     seen: Option<Vec<TableRef>>,
+    request_id: Option<Arc<str>>,
 }
 
 impl Reach {
     fn source(&self) -> Source<'_> {
-        Source::from(&self.datasource).limited_to(self.seen.as_deref())
+        Source {
+            request_id: self.request_id.as_deref(),
+            ..Source::from(&self.datasource).limited_to(self.seen.as_deref())
+        }
     }
 }
 
@@ -379,7 +387,11 @@ impl Services {
     async fn reach(&self, caller: &Caller, name: &str) -> Result<Reach> {
         let datasource = self.datasources.get(caller, name).await?;
         let seen = self.minds.visible_tables(caller, &datasource.id).await?;
-        Ok(Reach { datasource, seen })
+        Ok(Reach {
+            datasource,
+            seen,
+            request_id: caller.request_id.clone(),
+        })
     }
 
     /// What the policies of the Minds that the caller sees withhold of the datasource. Editors write policies, so
@@ -500,6 +512,7 @@ impl From<Table> for ShownTable {
             row_count_known: table.row_count.is_some(),
             status: table.status,
             error: table.error,
+            error_request_id: table.error_request_id,
             missing: table.missing,
             loaded_at: table.loaded_at.map(timestamp),
             columns: table.columns.into_iter().map(ShownColumn::from).collect(),

@@ -81,6 +81,10 @@ pub(super) struct EvaluationBody {
     /// Why it failed.
     #[schema(required = true)]
     error: Option<String>,
+    /// The `X-Request-ID` of the request that started it, under which the server's log has it and its answers. Null
+    /// where it was not kept.
+    #[schema(required = true)]
+    request_id: Option<String>,
     /// How many questions it has.
     questions_count: usize,
     /// How many were judged so far.
@@ -102,6 +106,7 @@ impl From<Evaluation> for EvaluationBody {
             suite: evaluation.suite,
             status: evaluation.status,
             error: evaluation.error,
+            request_id: evaluation.request_id,
             questions_count: evaluation.questions,
             judged_count: evaluation.judged,
             figures: evaluation.figures,

@@ -222,7 +222,7 @@ pub(super) async fn create(
         parameters: body.parameters.unwrap_or_default(),
     };
     let mind = minds.create(&caller, new).await?;
-    start_missing(&catalog, &mind).await?;
+    start_missing(&catalog, &caller, &mind).await?;
     let statuses = statuses(&catalog, std::slice::from_ref(&mind)).await?;
     let made = Extension(CreatedName(mind.name.clone()));
     Ok((made, axum::Json(shown(&caller, mind, &statuses))))
@@ -256,7 +256,7 @@ pub(super) async fn update(
     };
     let mind = minds.update(&caller, &name, changes).await?;
     if has_new_tables {
-        start_missing(&catalog, &mind).await?;
+        start_missing(&catalog, &caller, &mind).await?;
     }
     let statuses = statuses(&catalog, std::slice::from_ref(&mind)).await?;
     let made = is_renamed.then(|| Extension(CreatedName(mind.name.clone())));
@@ -314,12 +314,13 @@ pub(super) async fn delete(
 }
 
 /// What was never loaded of the Mind's tables is loaded in the background.
-async fn start_missing(catalog: &Catalog, mind: &Mind) -> Result<()> {
+async fn start_missing(catalog: &Catalog, caller: &Caller, mind: &Mind) -> Result<()> {
     for datasource in &mind.datasources {
         let source = Source {
             workspace: &mind.workspace_id,
             id: &datasource.id,
             seen: None,
+            request_id: caller.request_id.as_deref(),
         };
         catalog
             .start_missing(source, datasource.tables.as_deref())

@@ -78,6 +78,8 @@ pub struct Source<'a> {
     pub id: &'a str,
     /// The tables that the caller may see and change; `None` means all. Other tables are hidden.
     pub seen: Option<&'a [TableRef]>,
+    /// Id of the request that asks, which a run keeps that it begins; `None` outside of requests.
+    pub request_id: Option<&'a str>,
 }
 
 impl<'a> Source<'a> {
@@ -104,6 +106,7 @@ impl<'a> From<&'a Datasource> for Source<'a> {
             workspace: &datasource.workspace_id,
             id: &datasource.id,
             seen: None,
+            request_id: None,
         }
     }
 }
@@ -457,10 +460,7 @@ impl Catalog {
         mode: Mode,
         asked: Option<&HashSet<String>>,
     ) -> Result<StartedRuns> {
-        let runs = self
-            .store
-            .request_run(source.workspace, source.id, mode, asked)
-            .await?;
+        let runs = self.store.request_run(source, mode, asked).await?;
         self.runner.wake();
         Ok(StartedRuns { runs })
     }

@@ -104,6 +104,7 @@ impl Loader<'_> {
             workspace: &self.run.workspace,
             id: &self.run.datasource_id,
             seen: None,
+            request_id: None,
         };
         let (connector, target) = self.engines.engine(source.workspace, source.id).await?;
         let engine = Engine {
@@ -230,7 +231,8 @@ impl Engine<'_> {
                 return Err(Abort::Cancelled);
             }
             Outcome::Failed(error) => {
-                tracing::info_span!("table", run = run.id, %table).in_scope(|| error.log());
+                tracing::info_span!("table", run = run.id, request_id = run.request_id, %table)
+                    .in_scope(|| error.log());
                 store
                     .table_failed(run, host, &id, error.message(), false)
                     .await?

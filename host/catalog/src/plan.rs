@@ -130,6 +130,7 @@ mod tests {
             row_count: None,
             status,
             error: None,
+            error_request_id: None,
             missing: false,
             run_id: run.map(str::to_owned),
             loaded_at: (status == Completed).then_some(1),
@@ -152,6 +153,7 @@ mod tests {
             done: 0,
             message: String::new(),
             cancel_requested: false,
+            request_id: None,
         }
     }
 

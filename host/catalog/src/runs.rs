@@ -161,6 +161,7 @@ impl Runner {
         let _running = RunningGuard::new(&self, &run.id, &cancel);
         tracing::info!(
             run = run.id,
+            request_id = run.request_id,
             datasource = run.datasource_id,
             mode = run.mode.as_str(),
             "catalog run begins"
@@ -220,12 +221,14 @@ impl Runner {
             RunOutcome::Failed(error) => (RunStatus::Failed, Some(error)),
         };
         if let Some(error) = &error {
-            tracing::info_span!("run", id = run.id).in_scope(|| error.log());
+            tracing::info_span!("run", id = run.id, request_id = run.request_id)
+                .in_scope(|| error.log());
         }
         let reason = error.as_ref().map(Error::message);
         self.store.finish(run, &self.host, status, reason).await?;
         tracing::info!(
             run = run.id,
+            request_id = run.request_id,
             status = status.as_str(),
             reason,
             "catalog run ended"
@@ -289,6 +292,7 @@ impl Statuses {
             overall_status: first.overall_status,
             progress,
             message: first.message.clone(),
+            request_id: first.request_id.clone(),
             active_flow_runs: each.iter().map(|status| status.active_flow_runs).sum(),
         }
     }
@@ -303,6 +307,7 @@ impl Statuses {
                 progress: 0.0,
                 message: "the catalog was never loaded; POST …/catalog/refresh loads it".into(),
                 active_flow_runs: 0,
+                request_id: None,
             };
         };
         let message = match newest.status {
@@ -317,6 +322,7 @@ impl Statuses {
             progress: newest.progress(),
             message,
             active_flow_runs: u32::try_from(active).unwrap_or(u32::MAX),
+            request_id: newest.request_id.clone(),
         }
     }
 }

@@ -88,6 +88,7 @@ impl Setup {
             workspace: &self.workspace,
             id: &self.datasource,
             seen: None,
+            request_id: Some("of-the-test"),
         }
     }
 

@@ -173,6 +173,8 @@ pub struct Table {
     pub status: TableStatus,
     /// Why the last load failed; or, of a table that is loaded, of which columns there are no statistics, and why.
     pub error: Option<String>,
+    /// Id of the request that began the load that failed, while that run is known.
+    pub error_request_id: Option<String>,
     /// Whether it vanished from the source.
     pub missing: bool,
     /// The run that took it last.
@@ -244,6 +246,10 @@ pub struct Status {
     pub message: String,
     /// Runs that are not over.
     pub active_flow_runs: u32,
+    /// The `X-Request-ID` of the request that began the newest run, under which the server's log has it. Null without a
+    /// run, and where it was not kept.
+    #[schema(required = true)]
+    pub request_id: Option<String>,
 }
 
 impl Status {
@@ -285,6 +291,8 @@ pub struct Run {
     pub message: String,
     /// Whether somebody wants it to stop.
     pub cancel_requested: bool,
+    /// Id of the request that began it.
+    pub request_id: Option<String>,
 }
 
 impl Run {

@@ -127,6 +127,10 @@ pub struct Rollout {
     /// Id of the key that started it.
     #[schema(required = true)]
     pub started_by: Option<String>,
+    /// The `X-Request-ID` of the request that started it: the log has it under that. Null where it was not kept.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub request_id: Option<String>,
     /// Its start.
     pub started_at: Timestamp,
     /// Its end.
@@ -360,6 +364,7 @@ impl Rollouts {
             candidate: Figures::default(),
             is_rollback,
             started_by: Some(caller.key_id.to_string()),
+            request_id: caller.request_id.as_deref().map(str::to_owned),
             started_at: Timestamp::now(),
             ended_at: None,
         };

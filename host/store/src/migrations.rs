@@ -41,6 +41,7 @@ const ALL: &[Pair] = &[
     pair!(15, "0015_policies"),
     pair!(16, "0016_evaluations"),
     pair!(17, "0017_answer_steps"),
+    pair!(18, "0018_request_ids"),
 ];
 
 /// The version of a store that is up to date.

@@ -163,7 +163,10 @@ impl Run {
             RunOutcome::Stopped => return Ok(()),
             RunOutcome::Done => (Status::Completed, None),
             RunOutcome::Halted => (Status::Interrupted, None),
-            RunOutcome::Failed(error) => (Status::Failed, Some(error.message().to_owned())),
+            RunOutcome::Failed(error) => {
+                error.log();
+                (Status::Failed, Some(error.message().to_owned()))
+            }
         };
         store::end(store, self.id, status, error.as_deref()).await?;
         Ok(())

@@ -22,7 +22,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(30);
 /// A report without questions.
 const EMPTY: &str = "[]";
 
-const COLUMNS: &str = "id, key_id, suite, currency, questions, judged, status, error, figures, started_at, ended_at, beat_at";
+const COLUMNS: &str = "id, key_id, suite, currency, questions, judged, status, error, request_id, figures, \
+     started_at, ended_at, beat_at";
 
 /// Adds a run, and deletes the oldest of the Mind.
 pub(super) async fn insert(store: &Store, mind: &Mind, new: &Evaluation) -> Result<()> {
@@ -30,7 +31,8 @@ pub(super) async fn insert(store: &Store, mind: &Mind, new: &Evaluation) -> Resu
     check_room(&mut tx, mind).await?;
     sqlx::query(
         "INSERT INTO evaluations (id, workspace_id, mind_id, key_id, suite, currency, questions, judged, status, \
-         figures, report, started_at, beat_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 'running', $8, $9, $10, $10)",
+         figures, report, started_at, beat_at, request_id) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 'running', $8, $9, $10, $10, $11)",
     )
     .bind(new.id.to_string())
     .bind(&mind.workspace_id)
@@ -42,6 +44,7 @@ pub(super) async fn insert(store: &Store, mind: &Mind, new: &Evaluation) -> Resu
     .bind(to_json(&new.figures)?)
     .bind(EMPTY)
     .bind(new.started_at.as_microsecond())
+    .bind(&new.request_id)
     .execute(&mut *tx)
     .await
     .map_err(|error| match is_referenced(&error) {
@@ -198,6 +201,7 @@ fn evaluation(row: &AnyRow) -> Result<Evaluation> {
         judged: number("judged")?,
         status,
         error: row.try_get("error")?,
+        request_id: row.try_get("request_id")?,
         figures: json(&figures)?,
         started_at: timestamp(row.try_get("started_at")?),
         ended_at: ended_at.map(timestamp),

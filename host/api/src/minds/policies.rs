@@ -280,6 +280,7 @@ async fn table(
         workspace: &mind.workspace_id,
         id: &datasource.id,
         seen: datasource.tables.as_deref(),
+        request_id: None,
     };
     let found = catalog.resolve(source, &[name]).await;
     let found = found

@@ -16,7 +16,8 @@ use mindhost_plugin_api::{ColumnStatistics, TableRef};
 use mindhost_store::{CHUNK, placeholders};
 
 pub(super) const TABLE: &str = "id, schema_name, table_name, kind, source_description, description, \
-     description_source, row_count, row_count_known, status, error, missing, run_id, loaded_at";
+     description_source, row_count, row_count_known, status, error, missing, run_id, loaded_at, \
+     CASE WHEN error IS NOT NULL THEN (SELECT r.request_id FROM catalog_runs r WHERE r.id = run_id) END";
 
 /// Whether a table is one of a list that is not stored whole yet.
 pub(super) const HIDDEN: &str =
@@ -176,6 +177,7 @@ pub(super) fn table(row: &AnyRow) -> Result<Table> {
         missing: row.try_get::<i64, _>(11)? != 0,
         run_id: row.try_get(12)?,
         loaded_at: row.try_get(13)?,
+        error_request_id: row.try_get(14)?,
         columns: Vec::new(),
         primary_key: Vec::new(),
         foreign_keys: Vec::new(),

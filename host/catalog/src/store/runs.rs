@@ -6,13 +6,15 @@ use sqlx::{Row, any::AnyRow};
 
 use super::{CatalogStore, query, read};
 use crate::{
+    Source,
     plan::{Plan, Start, plan},
     types::{Mode, Run, RunStatus, Table},
 };
 use mindhost_base::error::Result;
 use mindhost_store::{Backend, CHUNK, Tx, new_id, now, placeholders};
 
-const RUN: &str = "id, workspace_id, datasource_id, mode, status, whole, listed, total, done, message, cancel_requested";
+const RUN: &str = "id, workspace_id, datasource_id, mode, status, whole, listed, total, done, message, \
+     cancel_requested, request_id";
 const ACTIVE: &str = "status IN ('PENDING', 'LOADING')";
 
 /// What the host of a run must do after a heartbeat.
@@ -34,19 +36,18 @@ impl CatalogStore {
     /// `run_active`; or when the store fails.
     pub async fn request_run(
         &self,
-        workspace: &str,
-        datasource_id: &str,
+        source: Source<'_>,
         mode: Mode,
         asked: Option<&HashSet<String>>,
     ) -> Result<Vec<String>> {
         let mut tx = self.store.begin().await?;
-        self.lock_datasource(&mut tx, datasource_id).await?;
-        let tables = tables_in(&mut tx, datasource_id).await?;
-        let active = active_in(&mut tx, datasource_id).await?;
+        self.lock_datasource(&mut tx, source.id).await?;
+        let tables = tables_in(&mut tx, source.id).await?;
+        let active = active_in(&mut tx, source.id).await?;
         let Plan { start, mut joined } = plan(mode, asked, &tables, &active)?;
         if let Some(start) = start {
             let run_id = new_id();
-            insert_run(&mut tx, &run_id, workspace, datasource_id, mode, &start).await?;
+            insert_run(&mut tx, &run_id, source, mode, &start).await?;
             super::ownership::take(&mut tx, &run_id, mode, &start.tables).await?;
             joined.push(run_id);
         }
@@ -274,23 +275,24 @@ pub(super) async fn active_in(tx: &mut Tx, datasource_id: &str) -> Result<Vec<Ru
 async fn insert_run(
     tx: &mut Tx,
     run_id: &str,
-    workspace: &str,
-    datasource_id: &str,
+    source: Source<'_>,
     mode: Mode,
     start: &Start,
 ) -> Result<()> {
     sqlx::query(
         "INSERT INTO catalog_runs (id, workspace_id, datasource_id, mode, status, whole, listed, total, done, \
-         message, cancel_requested, created_at) VALUES ($1, $2, $3, $4, 'PENDING', $5, $6, $7, 0, '', 0, $8)",
+         message, cancel_requested, created_at, request_id) \
+         VALUES ($1, $2, $3, $4, 'PENDING', $5, $6, $7, 0, '', 0, $8, $9)",
     )
     .bind(run_id)
-    .bind(workspace)
-    .bind(datasource_id)
+    .bind(source.workspace)
+    .bind(source.id)
     .bind(mode.as_str())
     .bind(i64::from(start.whole))
     .bind(i64::from(!start.whole))
     .bind(i64::try_from(start.tables.len()).unwrap_or(i64::MAX))
     .bind(now())
+    .bind(source.request_id)
     .execute(&mut **tx)
     .await?;
     Ok(())
@@ -399,5 +401,6 @@ pub(super) fn run(row: &AnyRow) -> Result<Run> {
         done: count(8)?,
         message: row.try_get(9)?,
         cancel_requested: count(10)? != 0,
+        request_id: row.try_get(11)?,
     })
 }

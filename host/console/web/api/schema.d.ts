@@ -1165,6 +1165,7 @@ export interface components {
             message: string;
             /** Format: u-int32 */
             active_flow_runs: number;
+            request_id: string | null;
         };
         ChangeConversation: {
             metadata: {
@@ -1414,6 +1415,7 @@ export interface components {
             suite: string;
             status: components["schemas"]["EvaluationStatus"];
             error: string | null;
+            request_id: string | null;
             questions_count: number;
             judged_count: number;
             figures: components["schemas"]["EvaluationFigures"];
@@ -2399,6 +2401,7 @@ export interface components {
             candidate: components["schemas"]["Figures"];
             is_rollback: boolean;
             started_by: string | null;
+            request_id: string | null;
             /** Format: date-time */
             started_at: string;
             /** Format: date-time */
@@ -2492,6 +2495,7 @@ export interface components {
             row_count_known: boolean;
             status: components["schemas"]["TableStatus"];
             error: string | null;
+            error_request_id: string | null;
             missing: boolean;
             /** Format: date-time */
             loaded_at: string | null;
@@ -3187,7 +3191,8 @@ export interface operations {
                      *         "overall_status": "COMPLETED",
                      *         "progress": 1,
                      *         "message": "",
-                     *         "active_flow_runs": 0
+                     *         "active_flow_runs": 0,
+                     *         "request_id": "0198f3c2-7a50-7b3f-8c21-9e0d4f6a1b22"
                      *       },
                      *       "tables": [
                      *         {
@@ -3200,6 +3205,7 @@ export interface operations {
                      *           "row_count_known": true,
                      *           "status": "COMPLETED",
                      *           "error": null,
+                     *           "error_request_id": null,
                      *           "missing": false,
                      *           "loaded_at": "2026-01-15T09:30:04Z",
                      *           "columns": [
@@ -3320,7 +3326,8 @@ export interface operations {
                      *         "overall_status": "COMPLETED",
                      *         "progress": 1,
                      *         "message": "",
-                     *         "active_flow_runs": 0
+                     *         "active_flow_runs": 0,
+                     *         "request_id": "0198f3c2-7a50-7b3f-8c21-9e0d4f6a1b22"
                      *       },
                      *       "tables": [
                      *         {
@@ -3333,6 +3340,7 @@ export interface operations {
                      *           "row_count_known": true,
                      *           "status": "COMPLETED",
                      *           "error": null,
+                     *           "error_request_id": null,
                      *           "missing": false,
                      *           "loaded_at": "2026-01-15T09:30:04Z",
                      *           "columns": [
@@ -3432,7 +3440,8 @@ export interface operations {
                      *         "overall_status": "COMPLETED",
                      *         "progress": 1,
                      *         "message": "",
-                     *         "active_flow_runs": 0
+                     *         "active_flow_runs": 0,
+                     *         "request_id": "0198f3c2-7a50-7b3f-8c21-9e0d4f6a1b22"
                      *       },
                      *       "tables": [
                      *         {
@@ -3445,6 +3454,7 @@ export interface operations {
                      *           "row_count_known": true,
                      *           "status": "COMPLETED",
                      *           "error": null,
+                     *           "error_request_id": null,
                      *           "missing": false,
                      *           "loaded_at": "2026-01-15T09:30:04Z",
                      *           "columns": [
@@ -3533,7 +3543,8 @@ export interface operations {
                      *         "overall_status": "COMPLETED",
                      *         "progress": 1,
                      *         "message": "",
-                     *         "active_flow_runs": 0
+                     *         "active_flow_runs": 0,
+                     *         "request_id": "0198f3c2-7a50-7b3f-8c21-9e0d4f6a1b22"
                      *       },
                      *       "tables": [
                      *         {
@@ -3546,6 +3557,7 @@ export interface operations {
                      *           "row_count_known": true,
                      *           "status": "COMPLETED",
                      *           "error": null,
+                     *           "error_request_id": null,
                      *           "missing": false,
                      *           "loaded_at": "2026-01-15T09:30:04Z",
                      *           "columns": [
@@ -3656,6 +3668,7 @@ export interface operations {
                      *       "row_count_known": true,
                      *       "status": "COMPLETED",
                      *       "error": null,
+                     *       "error_request_id": null,
                      *       "missing": false,
                      *       "loaded_at": "2026-01-15T09:30:04Z",
                      *       "columns": [
@@ -4060,7 +4073,8 @@ export interface operations {
                      *         "overall_status": "COMPLETED",
                      *         "progress": 1,
                      *         "message": "",
-                     *         "active_flow_runs": 0
+                     *         "active_flow_runs": 0,
+                     *         "request_id": "0198f3c2-7a50-7b3f-8c21-9e0d4f6a1b22"
                      *       }
                      *     }
                      */
@@ -4113,7 +4127,8 @@ export interface operations {
                      *         "overall_status": "COMPLETED",
                      *         "progress": 1,
                      *         "message": "",
-                     *         "active_flow_runs": 0
+                     *         "active_flow_runs": 0,
+                     *         "request_id": "0198f3c2-7a50-7b3f-8c21-9e0d4f6a1b22"
                      *       }
                      *     }
                      */
@@ -4178,7 +4193,8 @@ export interface operations {
                      *         "overall_status": "COMPLETED",
                      *         "progress": 1,
                      *         "message": "",
-                     *         "active_flow_runs": 0
+                     *         "active_flow_runs": 0,
+                     *         "request_id": "0198f3c2-7a50-7b3f-8c21-9e0d4f6a1b22"
                      *       }
                      *     }
                      */
@@ -4742,6 +4758,7 @@ export interface operations {
                      *           "suite": "text",
                      *           "status": "completed",
                      *           "error": null,
+                     *           "request_id": "0198f3c2-7a50-7b3f-8c21-9e0d4f6a1b22",
                      *           "questions_count": 0,
                      *           "judged_count": 0,
                      *           "figures": {
@@ -4804,6 +4821,7 @@ export interface operations {
                      *       "suite": "text",
                      *       "status": "completed",
                      *       "error": null,
+                     *       "request_id": "0198f3c2-7a50-7b3f-8c21-9e0d4f6a1b22",
                      *       "questions_count": 0,
                      *       "judged_count": 0,
                      *       "figures": {
@@ -4857,6 +4875,7 @@ export interface operations {
                      *       "suite": "text",
                      *       "status": "completed",
                      *       "error": null,
+                     *       "request_id": "0198f3c2-7a50-7b3f-8c21-9e0d4f6a1b22",
                      *       "questions_count": 0,
                      *       "judged_count": 0,
                      *       "figures": {
@@ -4942,6 +4961,7 @@ export interface operations {
                      *       "suite": "text",
                      *       "status": "completed",
                      *       "error": null,
+                     *       "request_id": "0198f3c2-7a50-7b3f-8c21-9e0d4f6a1b22",
                      *       "questions_count": 0,
                      *       "judged_count": 0,
                      *       "figures": {
@@ -6615,6 +6635,7 @@ export interface operations {
                      *           },
                      *           "is_rollback": false,
                      *           "started_by": null,
+                     *           "request_id": "0198f3c2-7a50-7b3f-8c21-9e0d4f6a1b22",
                      *           "started_at": "2026-01-15T09:30:00Z",
                      *           "ended_at": "2026-01-15T09:31:10Z"
                      *         }
@@ -6686,6 +6707,7 @@ export interface operations {
                      *       },
                      *       "is_rollback": false,
                      *       "started_by": null,
+                     *       "request_id": "0198f3c2-7a50-7b3f-8c21-9e0d4f6a1b22",
                      *       "started_at": "2026-01-15T09:30:00Z",
                      *       "ended_at": "2026-01-15T09:31:10Z"
                      *     }
@@ -6744,6 +6766,7 @@ export interface operations {
                      *       },
                      *       "is_rollback": false,
                      *       "started_by": null,
+                     *       "request_id": "0198f3c2-7a50-7b3f-8c21-9e0d4f6a1b22",
                      *       "started_at": "2026-01-15T09:30:00Z",
                      *       "ended_at": "2026-01-15T09:31:10Z"
                      *     }
@@ -6803,6 +6826,7 @@ export interface operations {
                      *       },
                      *       "is_rollback": false,
                      *       "started_by": null,
+                     *       "request_id": "0198f3c2-7a50-7b3f-8c21-9e0d4f6a1b22",
                      *       "started_at": "2026-01-15T09:30:00Z",
                      *       "ended_at": "2026-01-15T09:31:10Z"
                      *     }

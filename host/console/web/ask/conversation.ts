@@ -112,7 +112,7 @@ export function useConversation(id: string | null, began: () => void) {
     const isShown = () => asking.current === abort;
     const update = (change: (turn: Turn) => Turn) => isShown() && last(change);
     setMind(question.mind);
-    setTurns((turns) => [...turns, fresh("user", question.sql ?? question.text), fresh("assistant", "")]);
+    setTurns((turns) => [...turns, fresh("user", question.text, question.sql), fresh("assistant", "")]);
     try {
       const conversation = await begin(question);
       if (abort.signal.aborted) return;

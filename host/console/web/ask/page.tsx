@@ -74,6 +74,7 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
                     conversation={id}
                     marked={turn.id !== "" && turn.id === message}
                     newest={index === count - 1}
+                    question={turn.role === "user" ? turn : (talk.turns[index - 1] ?? null)}
                     isOwn={talk.isOwn}
                     isUnanswered={turn.role === "user" && turn.id !== "" && talk.turns[index + 1]?.role !== "assistant"}
                     mind={mind}

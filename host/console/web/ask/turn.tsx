@@ -1,7 +1,7 @@
 // One message: a question, or an answer with its steps, its SQL and its rows.
 import { Component } from "preact";
 import { useState } from "preact/hooks";
-import type { Schemas } from "../lib/api";
+import { mayPass, type ApiError, type Schemas } from "../lib/api";
 import { milliseconds, plural, visible } from "../lib/format";
 import { Markdown } from "../lib/markdown";
 import { useOpener } from "../lib/opener";
@@ -17,6 +17,9 @@ import { Rating } from "./rating";
 import { Result } from "./result";
 import { datasourceName } from "./suggestions";
 
+/** The status of what failed after the server had accepted it. */
+const ANSWERED = 200;
+
 interface Props {
   turn: Turn;
   conversation: string | null;
@@ -27,6 +30,8 @@ interface Props {
   run: ((sql: string) => void) | null;
   /** Asks in words as the next message; null while that is not possible. */
   ask: ((text: string) => void) | null;
+  /** What was asked: of an answer, the turn before it. */
+  question: Turn | null;
   /** Whether the reader's key asked: others read only. */
   isOwn: boolean;
   /** Whether this question has no answer: it failed or was stopped before its first word, or its answer was deleted. */
@@ -45,18 +50,49 @@ export class TurnView extends Component<Props> {
       <article id={turn.id ? `message-${turn.id}` : undefined} class={`turn ${turn.role}${marked ? " marked" : ""}`}>
         <h2 class="hidden">{turn.role === "user" ? "You" : "Answer"}</h2>
         {turn.role === "user" ? <p class="said">{visible(turn.text || turn.sql || "")}</p> : <Answer {...props} />}
-        {isUnanswered && <Unanswered turn={turn} />}
+        {isUnanswered && <Unanswered {...props} />}
       </article>
     );
   }
 }
 
-function Unanswered({ turn }: { turn: Turn }) {
-  if (turn.error) return <Failure error={turn.error} />;
-  return <p class="muted" role="note">{turn.state === "stopped" ? "Stopped." : "No answer is stored for this question."}</p>;
+interface Again {
+  action: string;
+  act: () => void;
 }
 
-function Answer({ turn, conversation, newest, mind, run, ask, isOwn }: Props) {
+/** What asks the question of a turn once more, as the next message; null while that is not possible, and where the same
+ * request would only be refused again. */
+function againOf({ turn, question, mind, ask, run }: Props): Again | null {
+  const mayHelp = turn.error === null || turn.error.status === ANSWERED || mayPass(turn.error);
+  if (question?.role !== "user" || !mayHelp) return null;
+  if (question.text !== "") return ask && { action: "Ask again", act: () => ask(question.text) };
+  const maySql = mind?.parameters.allow_direct_queries === true && question.sql !== null;
+  return maySql && run ? { action: "Run again", act: () => run(question.sql!) } : null;
+}
+
+function Unanswered(props: Props) {
+  const { turn } = props;
+  if (turn.error) return <Failed error={turn.error} again={againOf(props)} />;
+  return <Ended text={turn.state === "stopped" ? "Stopped." : "No answer is stored for this question."} again={againOf(props)} />;
+}
+
+function Failed({ error, again }: { error: ApiError; again: Again | null }) {
+  return <Failure error={error} {...(again && { retry: again.act, action: again.action })} />;
+}
+
+/** An end that is no failure. */
+function Ended({ text, again }: { text: string; again: Again | null }) {
+  return (
+    <div class="row">
+      <p class="muted" role="note">{text}</p>
+      {again && <button type="button" class="small" onClick={again.act}>{again.action}</button>}
+    </div>
+  );
+}
+
+function Answer(props: Props) {
+  const { turn, conversation, newest, mind, run, ask, isOwn } = props;
   const running = turn.state === "running";
   return (
     <>
@@ -65,8 +101,8 @@ function Answer({ turn, conversation, newest, mind, run, ask, isOwn }: Props) {
       <div aria-live={newest ? "polite" : undefined} aria-busy={running}>
         {turn.text !== "" && <Markdown text={turn.text} />}
       </div>
-      {turn.state === "stopped" && <p class="muted">Stopped.</p>}
-      {turn.error && <Failure error={turn.error} />}
+      {turn.state === "stopped" && <Ended text="Stopped." again={againOf(props)} />}
+      {turn.error && <Failed error={turn.error} again={againOf(props)} />}
       <Basis turn={turn} />
       {turn.sql !== null && <Sql sql={turn.sql} mind={isOwn ? mind : null} run={run} />}
       {turn.sql !== null && turn.state === "done" && conversation && turn.id && mind && (

@@ -68,7 +68,7 @@ function stored(item: Schemas["Item"]): Turn {
 /** A statement that a caller sent has no question: it is what was asked. */
 function asked(item: Schemas["Item"], before: Turn | undefined): Turn[] {
   const isStatement = item.role === "assistant" && item.sql !== null && !item.response_id && before?.role !== "user";
-  return isStatement ? [fresh("user", item.sql!)] : [];
+  return isStatement ? [fresh("user", "", item.sql)] : [];
 }
 
 export async function load(id: string, signal: AbortSignal): Promise<Turn[]> {
@@ -83,8 +83,9 @@ export async function load(id: string, signal: AbortSignal): Promise<Turn[]> {
   }
 }
 
-export const fresh = (role: Turn["role"], text: string): Turn => ({
-  id: "", role, text, sql: null, at: null, steps: [], state: role === "user" ? "done" : "running", error: null, ...UNKNOWN,
+/** A statement takes the place of the text of what is asked in SQL. */
+export const fresh = (role: Turn["role"], text: string, sql: string | null = null): Turn => ({
+  id: "", role, text, sql, at: null, steps: [], state: role === "user" ? "done" : "running", error: null, ...UNKNOWN,
 });
 
 /** What one event changes of the answer. */

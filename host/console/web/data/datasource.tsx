@@ -4,7 +4,7 @@ import { api, may, take } from "../lib/api";
 import { plural } from "../lib/format";
 import { useAction, useLoad, type Loaded } from "../lib/load";
 import { Link, href } from "../lib/router";
-import { Failure } from "../ui/failure";
+import { Failure, RequestId } from "../ui/failure";
 import { NotFound } from "../ui/not_found";
 import { Badge, Head, Load, Progress } from "../ui/page";
 import { Tabs } from "../ui/tabs";
@@ -105,6 +105,7 @@ function Run({ catalog }: { catalog: Catalog }) {
         <span>{isUnread(catalog) ? "Tables and columns are known once the catalog is read." : <Untrusted text={status.message} max={1000} />}</span>
       </div>
       {failed.length > 0 && <p class="muted">{plural(failed.length, "table")} could not be read.</p>}
+      {status.overall_status === "FAILED" && <RequestId id={status.request_id} />}
     </div>
   );
 }

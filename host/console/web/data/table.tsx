@@ -4,7 +4,7 @@ import { api, may, take } from "../lib/api";
 import { number, percent, plural, visible } from "../lib/format";
 import { useAction, type Loaded } from "../lib/load";
 import { Link, href } from "../lib/router";
-import { Failure } from "../ui/failure";
+import { Failure, Reason } from "../ui/failure";
 import { Badge, Empty, Head, Load } from "../ui/page";
 import { Time } from "../ui/time";
 import { Untrusted } from "../ui/text";
@@ -52,13 +52,13 @@ function TableView({ name, table, tables, changed }: { name: string; table: Tabl
         <Reload name={name} table={table} changed={changed} />
       </Head>
       <div class="row">
-        <Badge>{table.type.toLowerCase()}</Badge> <State table={table} />
+        <Badge><Untrusted text={table.type.toLowerCase()} /></Badge> <State table={table} />
         <span class="muted">
           {table.row_count_known ? plural(table.row_count, "row") : "number of rows not known"} · {plural(table.columns.length, "column")}
           {table.loaded_at && <> · read <Time at={table.loaded_at} /></>}
         </span>
       </div>
-      {table.error && <div class="failure"><p>{visible(table.error)}</p></div>}
+      {table.error && <Reason text={table.error} request={table.error_request_id} />}
       <Editable label={`Description of ${table.name}`} text={table.description} may={may("describe_table")} save={save} />
       <Keys name={name} table={table} tables={tables} />
       <h2>Columns</h2>

@@ -44,7 +44,7 @@ export function Tables({ name, catalog }: { name: string; catalog: Catalog }) {
               <tr key={tableName(table)}>
                 <td>
                   <Link to={href("data", name, "tables", tableName(table))}><Untrusted text={table.name} /></Link>{" "}
-                  {table.type !== "TABLE" && <Badge>{table.type.toLowerCase()}</Badge>} <State table={table} />
+                  {table.type !== "TABLE" && <Badge><Untrusted text={table.type.toLowerCase()} /></Badge>} <State table={table} />
                   {where && <div class="muted"><Untrusted text={where} /></div>}
                 </td>
                 <td>{table.description ? <Untrusted text={table.description} /> : <span class="muted">—</span>}</td>

@@ -5,6 +5,7 @@ import { milliseconds, number, percent, plural, price } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { Link, go, href, query } from "../lib/router";
 import { save } from "../lib/save";
+import { Reason } from "../ui/failure";
 import { Load } from "../ui/page";
 import { Time } from "../ui/time";
 import { Untrusted } from "../ui/text";
@@ -63,8 +64,8 @@ function About({ name, report, changed }: { name: string; report: Report; change
     <section class="stack tight" aria-label="This evaluation">
       <div class="row" role="status"><h2><Untrusted text={suiteOf(report)} /></h2><Status of={report} /></div>
       <p class="muted"><Time at={report.started_at} /> · {plural(report.questions_count, "question")}{took !== null && ` · took ${milliseconds(took)}`}</p>
-      {report.error !== null && <div class="failure"><p><Untrusted text={report.error} max={2000} /></p></div>}
-      {report.status === "interrupted" && <p class="stale">The server ended before the run did.</p>}
+      {report.error !== null && <Reason text={report.error} request={report.request_id} />}
+      {report.status === "interrupted" && <Reason text="The server ended before the run did." request={report.request_id} />}
       <HowFar of={report} />
       <div class="actions">
         <button type="button" class="small" onClick={() => download(name, report)}>Download</button>

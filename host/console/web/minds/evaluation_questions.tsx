@@ -4,6 +4,7 @@ import { may } from "../lib/api";
 import { milliseconds, number, percent, plural, price } from "../lib/format";
 import { Markdown } from "../lib/markdown";
 import { Link, chosen, go, query } from "../lib/router";
+import { RequestId } from "../ui/failure";
 import { Badge } from "../ui/page";
 import { SqlView } from "../ui/sql";
 import { Untrusted } from "../ui/text";
@@ -61,7 +62,7 @@ export function Questions({ name, report, opened, shown }: Props) {
       <p class="muted" role={report.status === "running" ? undefined : "status"}>{found.length === questions.length ? plural(found.length, "question") : `${number(found.length)} of ${plural(questions.length, "question")}`}</p>
       <ul class="entries">
         {found.slice(0, most).map((one) => (
-          <Item key={one.id} name={name} judged={one} before={before.get(one.id)} currency={report.currency} opened={one.id === opened} shown={shown} />
+          <Item key={one.id} name={name} judged={one} before={before.get(one.id)} report={report} opened={one.id === opened} shown={shown} />
         ))}
       </ul>
       {found.length > most && <div><button type="button" onClick={() => setMost(most + SHOWN)}>Show more</button></div>}
@@ -74,12 +75,12 @@ interface ItemProps {
   judged: Judged;
   /** The mark of the earlier run, if it was another. */
   before: Mark | undefined;
-  currency: string;
+  report: Report;
   opened: boolean;
   shown: () => void;
 }
 
-function Item({ name, judged, before, currency, opened, shown }: ItemProps) {
+function Item({ name, judged, before, report, opened, shown }: ItemProps) {
   const [open, setOpen] = useState(false);
   const head = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -98,17 +99,18 @@ function Item({ name, judged, before, currency, opened, shown }: ItemProps) {
           <span><Untrusted text={judged.question} /></span>
           {before && <span class="muted">was {MARKS[before].title}</span>}
         </summary>
-        {open && <Body name={name} judged={judged} currency={currency} />}
+        {open && <Body name={name} judged={judged} report={report} />}
       </details>
     </li>
   );
 }
 
-function Body({ name, judged, currency }: { name: string; judged: Judged; currency: string }) {
+function Body({ name, judged, report: { currency, request_id: request } }: { name: string; judged: Judged; report: Report }) {
   const { why, text, sql, gold, unsupported_numbers: unsupported = [], recall_tables: tables, recall_columns: columns } = judged;
   return (
     <div class="stack">
       {why && <p class="stale"><Untrusted text={why} max={4000} /></p>}
+      {judged.mark === "failed" && <RequestId id={request} />}
       {text && <section class="stack tight"><h3>Answer</h3><Markdown text={text} /></section>}
       {sql && <section class="stack tight"><h3>Its statement</h3><SqlView sql={sql} label="Its statement" /></section>}
       {gold && <section class="stack tight"><h3>Accepted statement</h3><SqlView sql={gold} label="Accepted statement" /></section>}

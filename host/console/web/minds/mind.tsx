@@ -71,17 +71,24 @@ function MindForm({ mind, datasources, providers }: FormProps) {
   const [name, setName] = useState(mind?.name ?? "");
   const [tables, setTables] = useState<Scope>(new Map(mind?.datasource_tables.map((one) => [one.name, one.tables])));
   const [provider, setProvider] = useState(mind?.provider ?? usual?.name ?? "");
-  const [model, setModel] = useState(mind?.model_name ?? "");
+  // The API shows the usual model of a provider under the provider's name.
+  const known = mind && mind.model_name !== mind.provider ? mind.model_name : "";
+  const [model, setModel] = useState(known);
   const [prompt, setPrompt] = useState(mind?.parameters.system_prompt ?? "");
   const [direct, setDirect] = useState(mind?.parameters.allow_direct_queries ?? false);
   const { busy, error, run } = useAction();
 
+  /** No other provider has the model of this one. */
+  const choose = (name: string) => {
+    setProvider(name);
+    setModel(name === mind?.provider ? known : "");
+  };
   const submit = (event: Event) => {
     event.preventDefault();
     void run(async () => {
       const entries = [...tables].map(([name, some]) => (some === null ? name : { name, tables: some }));
       const parameters = { ...mind?.parameters, system_prompt: prompt || null, allow_direct_queries: direct };
-      const body = { name, datasources: entries, parameters, ...(provider && { provider }), ...(model && { model_name: model }) };
+      const body = { name, datasources: entries, parameters, ...(provider && { provider }), ...(model !== known && { model_name: model }) };
       if (mind) await take(api.PUT("/api/v1/minds/{name}", { params: { path: { name: mind.name } }, body }));
       else await take(api.POST("/api/v1/minds", { body }));
       go(href("minds"));
@@ -100,7 +107,7 @@ function MindForm({ mind, datasources, providers }: FormProps) {
       <div class="two">
         <Field label="Provider">
           {(id) => (
-            <select id={id} value={provider} onChange={(event) => setProvider(event.currentTarget.value)}>
+            <select id={id} value={provider} onChange={(event) => choose(event.currentTarget.value)}>
               {providers.map((one) => <option key={one.name} value={one.name}>{visible(one.name)}</option>)}
             </select>
           )}

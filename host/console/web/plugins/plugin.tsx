@@ -103,7 +103,7 @@ function VersionView({ plugin, version, blocked, changed }: { plugin: Plugin; ve
         {!isActive && version.digest && may("remove_plugin_version") && <button type="button" class="small danger" disabled={blocked} onClick={() => setDoomed(true)}>Remove …</button>}
       </div>
       <p class="muted">
-        {version.size !== undefined && bytes(version.size)} · {version.world} · WIT {version.wit} · <code title={version.digest}>{version.digest?.slice(0, 16)}</code>
+        {version.size !== undefined && bytes(version.size)} · <Untrusted text={version.world ?? ""} /> · WIT <Untrusted text={version.wit ?? ""} /> · <code title={version.digest}>{version.digest?.slice(0, 16)}</code>
         {(version.engines?.length ?? 0) > 0 && <> · engines <Untrusted text={version.engines!.join(", ")} /></>}
       </p>
       {version.status !== "active" && <p class="muted"><Untrusted text={version.reason} max={1000} /></p>}

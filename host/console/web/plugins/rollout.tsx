@@ -4,7 +4,7 @@ import { may, type Schemas } from "../lib/api";
 import { milliseconds, number, percent, plural } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { meanMs, usageOf } from "../lib/plugin_usage";
-import { Failure } from "../ui/failure";
+import { Failure, RequestId } from "../ui/failure";
 import { Badge } from "../ui/page";
 import { Time } from "../ui/time";
 import { Untrusted } from "../ui/text";
@@ -118,6 +118,7 @@ export function Rollouts({ rollouts }: { rollouts: Rollout[] }) {
                 <td>
                   <Badge tone={one.stage === "completed" ? "good" : "bad"}>{WORDS[one.stage]}</Badge>
                   {one.reason && <p class="muted"><Untrusted text={one.reason} max={600} /></p>}
+                  {one.stage !== "completed" && <RequestId id={one.request_id} />}
                 </td>
                 <td>{number(one.checks.filter((check) => check.outcome === "passed").length)} of {number(one.checks.length)} passed</td>
                 <td><Served figures={one.candidate} /></td>

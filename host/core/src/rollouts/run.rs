@@ -9,6 +9,7 @@ use std::{
 
 use jiff::Timestamp;
 use tokio::sync::watch;
+use tracing::Instrument;
 
 use super::{
     ActivationOptions, BY_OPERATOR, Inner, POLL_INTERVAL, Rollout, RolloutTask, Stage,
@@ -47,8 +48,16 @@ enum WatchOutcome {
 }
 
 impl Task {
-    /// Runs the steps and reports their result.
-    pub async fn run(mut self) {
+    /// Runs the steps and reports their result. Its log lines name the request that started it.
+    pub async fn run(self) {
+        let span = {
+            let rollout = self.state.borrow();
+            tracing::info_span!(parent: None, "rollout", id = %rollout.id, request_id = rollout.request_id)
+        };
+        self.until_end().instrument(span).await;
+    }
+
+    async fn until_end(mut self) {
         let ended = {
             let steps = self.steps();
             tokio::pin!(steps);
@@ -61,7 +70,10 @@ impl Task {
         };
         let (stage, reason) = match ended {
             Ok((stage, reason)) => (stage, reason),
-            Err(error) => (Stage::Failed, Some(error.message().to_owned())),
+            Err(error) => {
+                error.log();
+                (Stage::Failed, Some(error.message().to_owned()))
+            }
         };
         let mut rollout = self.state.borrow().clone();
         rollout.stage = stage;

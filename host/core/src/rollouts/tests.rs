@@ -18,6 +18,7 @@ fn rollout(from: &str, to: &str, stage: Stage, is_rollback: bool) -> Rollout {
         candidate: Figures::default(),
         is_rollback,
         started_by: None,
+        request_id: None,
         started_at: Timestamp::now(),
         ended_at: None,
     }

@@ -230,13 +230,16 @@ pub fn failure(error: &legacy::Error) -> Failure {
 
 /// Converts an I/O error, unless it only wraps another error.
 fn io_failure(error: &std::io::Error) -> Option<HttpError> {
-    if let Some(inner) = error.get_ref()
-        && let Some(tls) = inner.downcast_ref::<rustls::Error>()
-    {
+    let inner = error.get_ref();
+    if let Some(tls) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         return Some(match tls {
             rustls::Error::InvalidCertificate(_) => HttpError::TlsCertificateError,
             _ => HttpError::TlsProtocolError,
         });
+    }
+    // The connector wraps it once more, and `source` passes over what an I/O error wraps.
+    if let Some(io) = inner.and_then(|inner| inner.downcast_ref::<std::io::Error>()) {
+        return io_failure(io);
     }
     Some(match error.kind() {
         std::io::ErrorKind::ConnectionRefused => HttpError::ConnectionRefused,
@@ -329,7 +332,10 @@ mod tests {
         let (port, _) = server();
         let refused = get(port, EgressRules::default()).await.unwrap_err();
         assert!(
-            format!("{refused:?}").contains("UnknownIssuer"),
+            matches!(
+                failure(&refused),
+                Failure::Http(HttpError::TlsCertificateError)
+            ),
             "{refused:?}"
         );
         let (port, pem) = server();

@@ -215,8 +215,9 @@ async fn evaluation_asks_with_the_key_as_it_is_at_each_question() {
     let (id, key) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
     let suite =
         "questions: [{question: How many?, rows: [[3]]}, {question: And now?, rows: [[3]]}]";
-    let path = start(&host, suite).key(key).await.expect_status(202).json();
-    let path = format!("{PATH}/{}", path["id"].as_str().unwrap());
+    let begun = start(&host, suite).key(key).await.expect_status(202);
+    let request = begun.header("x-request-id").to_owned();
+    let path = format!("{PATH}/{}", begun.json()["id"].as_str().unwrap());
     model.wait_for_requests(2).await;
     host.delete(&format!("/keys/{id}")).await.expect_status(204);
     gate.open();
@@ -226,6 +227,8 @@ async fn evaluation_asks_with_the_key_as_it_is_at_each_question() {
         done["error"],
         "the key that it asked with was revoked, or has expired"
     );
+    // By it the log is searched for what went wrong, whoever reads the report.
+    assert_eq!(done["request_id"], request);
 }
 
 #[tokio::test]

@@ -93,8 +93,18 @@ async fn one_that_fails_with_a_datasource_that_works_does_not_serve() {
     let mind = host.memory("numbers", 3).await;
     let old = Version::of("0.1.0");
     let broken = Version::of("0.1.1").that("refuse", 100);
-    let rollout = host.activate(&broken).await;
+    host.install(&broken).await;
+    let begun = "/plugins/guest-memory/activate?wait=200";
+    let begun = host.post(begun, json!({"version": broken.digest()})).await;
+    let request = begun.header("x-request-id").to_owned();
+    let rollout = begun.expect_status(202).json();
     assert_eq!(rollout["stage"], "failed", "{rollout}");
+    // Also for those who look later, who find it in the log by this.
+    let listed = host.get("/plugins/guest-memory").await.json()["rollouts"][0].clone();
+    assert_eq!(
+        (&listed["id"], &listed["request_id"]),
+        (&rollout["id"], &json!(request))
+    );
     assert_eq!(rollout["checks"][0]["outcome"], "failed", "{rollout}");
     let reason = rollout["reason"].as_str().unwrap();
     assert!(reason.contains("default/numbers"), "{reason}");

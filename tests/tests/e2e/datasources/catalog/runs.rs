@@ -1,6 +1,7 @@
 //! Runs: every status is reached and read, and neither a fault nor a crash loses anything.
 
 use super::*;
+use crate::stores;
 
 #[tokio::test]
 async fn missing_only_twice_changes_nothing() {
@@ -123,6 +124,37 @@ async fn one_table_that_fails_does_not_fail_the_others() {
     let again = shop.refresh(json!({"mode": "missing_only"})).await.json();
     assert_eq!(again["status"]["overall_status"], "COMPLETED");
     assert_eq!(table(&again, "broken")["status"], "COMPLETED");
+}
+
+#[tokio::test]
+async fn failed_run_and_its_tables_name_the_request_that_began_it() {
+    for host in stores::both().await {
+        let sql = "CREATE TABLE item (id INTEGER); CREATE VIEW broken AS SELECT * FROM gone";
+        let shop = host.sqlite("shop", sql).await;
+        let never = shop.catalog().await;
+        assert_eq!(never["status"]["request_id"], Value::Null);
+        let failed = shop.refresh(json!({})).await.expect_status(200);
+        let request = failed.header("x-request-id").to_owned();
+        // Whoever reads it, and whenever.
+        for catalog in [failed.json(), shop.catalog().await] {
+            assert_eq!(catalog["status"]["overall_status"], "FAILED");
+            assert_eq!(catalog["status"]["request_id"], request);
+            assert_eq!(table(&catalog, "broken")["error_request_id"], request);
+            assert_eq!(table(&catalog, "item")["error_request_id"], Value::Null);
+        }
+        eventually(
+            async || host.log(),
+            |log| {
+                let mut lines = log.lines().filter(|line| line.contains(&request));
+                lines.any(|line| line.contains("catalog run ended"))
+            },
+        )
+        .await;
+        // A Mind that loads what is missing begins a run too.
+        host.mind("m").datasource("shop").create().await;
+        let retried = until(&shop, |catalog| catalog["status"]["request_id"] != request).await;
+        assert!(retried["status"]["request_id"].is_string(), "{retried}");
+    }
 }
 
 #[tokio::test]
