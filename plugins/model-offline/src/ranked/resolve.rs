@@ -21,6 +21,8 @@ use names::sure;
 /// Readings whose weakest name scores lower are not taken. A lower bound answers a few more questions and is wrong more
 /// often where the schema is a new one.
 const WEAKEST: f32 = 0.8;
+/// The same for the only column of the table in question that may be meant.
+const WEAK: f32 = 0.6;
 /// Two meanings closer than this are equally good.
 const MARGIN: f32 = 0.15;
 

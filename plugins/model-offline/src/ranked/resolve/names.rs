@@ -57,15 +57,27 @@ impl Resolver<'_> {
         let Some((table, score)) = hits.first().copied() else {
             return Err(Trouble::Weak(item.text.clone(), "a table".to_owned()));
         };
-        let rare = hits.len() == 1 && item.column() == 0.0;
-        if hits.get(1).is_some_and(|(_, s)| score - s < MARGIN) {
-            let names = hits
-                .iter()
-                .take(3)
-                .map(|(t, _)| self.catalog.table(*t).name.clone())
-                .collect();
-            return Err(Trouble::Ambiguous(item.text.clone(), names));
-        }
+        // No other table is called so, and a column hardly.
+        let rare = item.column() < score;
+        let rivals: Vec<usize> = hits
+            .iter()
+            .filter(|(_, s)| score - s < MARGIN)
+            .map(|(t, _)| *t)
+            .collect();
+        // "games" are the rows that the others of that name refer to: `plays_games` says who plays which game.
+        let referred = |t: &&usize| {
+            let others = rivals.iter().filter(|o| o != t);
+            others.clone().count() > 0 && others.into_iter().all(|o| self.graph.belongs(*o, **t))
+        };
+        let (table, score) = match rivals.iter().find(referred) {
+            Some(table) => (*table, score.max(WEAKEST)),
+            None if rivals.len() > 1 => {
+                let names = rivals.iter().take(3);
+                let names = names.map(|t| self.catalog.table(*t).name.clone()).collect();
+                return Err(Trouble::Ambiguous(item.text.clone(), names));
+            }
+            None => (table, score),
+        };
         if self.graph.is_paired(table) && item.text.ends_with("ed") {
             // "students who are liked": the other end of the pair.
             return Err(Trouble::Weak(
@@ -283,7 +295,8 @@ impl Resolver<'_> {
         let text = self.items[at].text.to_lowercase();
         let names_rows =
             matches!(text.as_str(), "name" | "names") && self.label(best.table) == [best];
-        let score = if names_rows {
+        let own = owner == Some(best.table) || self.subject == Some(best.table);
+        let score = if names_rows || (own && score >= WEAK) {
             score.max(WEAKEST)
         } else {
             score
