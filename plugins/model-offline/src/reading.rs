@@ -116,17 +116,19 @@ pub fn answer(turn: &Turn, reading: &Reading<'_>) -> Next {
 
 /// Runs both readings of a question and says the rows of the first. Where they give different rows, it is asked back.
 pub fn answer_of_two(turn: &Turn, first: &Reading<'_>, second: &Reading<'_>) -> Next {
+    // The statement of the answer is the last that runs, also where both readings have the same one.
+    if !matches!(first, Reading::Strict(..)) || second.leads_in().is_some() {
+        if let Err(next) = leader(turn, first) {
+            return next;
+        }
+    }
     let other = match rows(turn, second, tools::MOST_ROWS, |q| second.write(q)) {
         Err(Ok(call)) => return Ok(call),
         // A statement that is refused says nothing against the other.
         Err(Err(_)) => None,
         Ok(rows) => Some(rows),
     };
-    let found = match (first, second.leads_in()) {
-        (Reading::Strict(..), None) => rows(turn, first, first.most(), |q| first.write(q)),
-        _ => result(turn, first),
-    };
-    match found {
+    match rows(turn, first, first.most(), |q| first.write(q)) {
         Ok(rows) if other.is_some_and(|other| !agreement::same_rows(&rows, &other)) => {
             Err(TWO_WAYS.to_owned())
         }
@@ -145,13 +147,17 @@ const TWO_WAYS: &str = "I can read that question in two ways, and they give diff
 
 /// The rows of a reading; a first place that several rows share is asked back.
 fn result(turn: &Turn, reading: &Reading<'_>) -> Result<Rows, Next> {
-    if let Some(column) = reading.leads_in() {
-        let rows = rows(turn, reading, tie::SHOWN, |q| reading.write_more(q))?;
-        if let Some(text) = tie::text(&column, &rows) {
-            return Err(Err(text));
-        }
-    }
+    leader(turn, reading)?;
     rows(turn, reading, reading.most(), |q| reading.write(q))
+}
+
+/// Asks back where several rows share the first place of a reading.
+fn leader(turn: &Turn, reading: &Reading<'_>) -> Result<(), Next> {
+    let Some(column) = reading.leads_in() else {
+        return Ok(());
+    };
+    let rows = rows(turn, reading, tie::SHOWN, |q| reading.write_more(q))?;
+    tie::text(&column, &rows).map_or(Ok(()), |text| Err(Err(text)))
 }
 
 /// The rows of a statement. When it is refused, it is tried once more with plain table names; the error is the call to

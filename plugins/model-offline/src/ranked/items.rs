@@ -105,10 +105,13 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
         if !items.is_empty() {
             items.push(plain(Kind::Op(Op::Break), "."));
         }
-        let tokens = names_in_full(tokenize(&sentence));
+        let tokens = names_in_full(tokenize(&sentence), index);
         let mut at = 0;
         while at < tokens.len() {
-            let (used, item) = read_at(&tokens, at, index, today);
+            let (used, mut item) = read_at(&tokens, at, index, today);
+            if item.kind == Kind::Unknown && is_filler(&tokens, at, items.last(), index) {
+                item.kind = Kind::Soft;
+            }
             items.push(item);
             at += used;
         }
@@ -116,8 +119,17 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
     items
 }
 
-/// "first and last name" is "first name and last name".
-fn names_in_full(mut tokens: Vec<Token>) -> Vec<Token> {
+/// "first and last name" is "first name and last name", and so is "full name", where the catalog has no such column.
+fn names_in_full(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
+    let full = tokens
+        .windows(2)
+        .position(|w| w[0].norm == "full" && w[1].norm.starts_with("name"));
+    if let Some(at) = full.filter(|at| index.hits(&tokens[*at..at + 2]).is_empty()) {
+        let plain = crate::words::tokenize("first name and last name");
+        if !index.hits(&plain[..2]).is_empty() {
+            tokens.splice(at..at + 2, plain);
+        }
+    }
     let short = |w: &[Token]| {
         let words = [&w[0].norm, &w[1].norm, &w[2].norm].map(String::as_str);
         matches!(words, ["first", "and", "last"] | ["last", "and", "first"])
@@ -128,6 +140,33 @@ fn names_in_full(mut tokens: Vec<Token>) -> Vec<Token> {
     }
     tokens
 }
+
+/// Whether an unknown word adds nothing to its neighbours: "staff members", "30 minutes", "songs steered by".
+fn is_filler(tokens: &[Token], at: usize, before: Option<&Item>, index: &Index) -> bool {
+    let word = tokens[at].norm.as_str();
+    let next = tokens.get(at + 1).map_or("", |t| t.norm.as_str());
+    let rows = before.is_some_and(|b| b.is_name() && b.table() >= 0.8);
+    let number = before.is_some_and(|b| matches!(b.kind, Kind::Number(_)));
+    let verb = word.len() > 4
+        && word.ends_with("ed")
+        && VERB_ENDS.contains(&next)
+        && !index.has_part(&word[..word.len() - 2]);
+    (rows && MEMBERS.contains(&word)) || (number && UNITS.contains(&word)) || verb
+}
+
+/// Behind the name of a table they only say that its rows are meant.
+const MEMBERS: &[&str] = &["member", "members", "item", "items", "entity", "entities"];
+
+/// Behind a number they only say what it counts.
+const UNITS: &[&str] = &[
+    "minutes", "hours", "seconds", "days", "years", "dollars", "usd", "euros", "pounds", "meters",
+    "metres", "feet", "kilometers", "km", "miles", "mm", "cm", "kg", "points",
+];
+
+/// What follows a verb that only relates two rows.
+const VERB_ENDS: &[&str] = &[
+    "by", "in", "at", "from", "to", "for", "on", "with", "as", "any", "the", "a", "an",
+];
 
 /// Sentences end where a capital or nothing follows the mark.
 fn sentences(question: &str) -> Vec<String> {

@@ -93,7 +93,7 @@ use Quality::{Age, Height, Length, Price, Speed, Time, Weight};
 const PHRASES: &[(Op, &[&str])] = &[
     (Op::HowMany, &["how many", "count the number of", "count number of", "count the", "count", "total count of",
         "what is the count of", "total number of", "what is the number of"]),
-    (Op::NumberOf, &["number of", "count of", "amount of", "numbers of", "how many of", "total number of",
+    (Op::NumberOf, &["number of", "count of", "amount of", "how many of", "total number of",
         "number of times", ]),
     (Op::Agg(Average), &["average", "avg", "mean", "on average"]),
     (Op::Agg(Sum), &["total", "sum", "sum of", "total amount of", "combined", "in total", "overall", "how much",
@@ -201,7 +201,7 @@ const PHRASES: &[(Op, &[&str])] = &[
         "that has",
         "who has", "which has", "such that", "when", "while"]),
     (Op::Of, &["of", "for", "for all", "of all", "among", "among all", "of the", "for the", "of all the",
-        "for all the", "across", "across all", "across all the", "by all", "over all"]),
+        "for all the", "across", "across all", "across all the", "by all", "over all", "in charge of"]),
     (Op::In, &["in", "from", "at", "on", "to", "into", "within", "during", "through", "via", "under the", "as"]),
     (Op::Is, &["is", "are", "was", "were", "be", "been", "being", "has value", "is equal to", "are equal to",
         "is of", "is called", "equal to"]),

@@ -212,6 +212,11 @@ impl Index {
             .push(hit(0.85));
     }
 
+    /// Whether a word of a name or value starts with these letters.
+    pub fn has_part(&self, start: &str) -> bool {
+        self.names.keys().any(|k| k.contains(start)) || self.values.keys().any(|k| k.contains(start))
+    }
+
     /// The meanings of the tokens taken together.
     pub fn hits(&self, tokens: &[Token]) -> Vec<Hit> {
         let plain = |t: &Token| matches!(t.kind, TokenKind::Word | TokenKind::Number);

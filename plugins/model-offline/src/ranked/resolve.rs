@@ -163,6 +163,10 @@ impl Resolver<'_> {
         let mut filters: Vec<Resolved> = Vec::new();
         for filter in &self.frame.filters {
             let condition = self.filter(filter, filters.last())?;
+            if filters.iter().any(|f| f.condition == condition && !filter.or) {
+                // "female students, whose sex is F"
+                continue;
+            }
             filters.push(Resolved {
                 condition,
                 at: filter.at,
