@@ -109,10 +109,25 @@ pub fn answer(turn: &Turn, reading: &Reading<'_>) -> Next {
         Reading::Ranked(..) => result(turn, reading),
     };
     match found {
+        Ok(rows) if repeats(reading, &rows) => Err(REPEATED.to_owned()),
         Ok(rows) => Ok(Action::Say(reading.say(&rows))),
         Err(next) => next,
     }
 }
+
+/// Whether a list over several tables has the same row twice: the question may mean each once, or each time.
+fn repeats(reading: &Reading<'_>, rows: &Rows) -> bool {
+    let Reading::Ranked(_, query) = reading else {
+        return false;
+    };
+    let several = !(query.source.joins.is_empty() && query.members.is_empty());
+    let list = query.groups.is_empty() && query.limit.is_none() && !query.distinct;
+    let twice = |(at, row): (usize, &Vec<_>)| rows.rows[..at].contains(row);
+    several && list && rows.rows.iter().enumerate().any(twice)
+}
+
+const REPEATED: &str = "Some rows of that list look the same. Please ask for the different ones, if each is wanted \
+                        once, or for a column that tells them apart.";
 
 /// Runs both readings of a question and says the rows of the first. Where they give different rows, it is asked back.
 pub fn answer_of_two(turn: &Turn, first: &Reading<'_>, second: &Reading<'_>) -> Next {
@@ -132,6 +147,7 @@ pub fn answer_of_two(turn: &Turn, first: &Reading<'_>, second: &Reading<'_>) -> 
         Ok(rows) if other.is_some_and(|other| !agreement::same_rows(&rows, &other)) => {
             Err(TWO_WAYS.to_owned())
         }
+        Ok(rows) if repeats(first, &rows) => Err(REPEATED.to_owned()),
         // The ranked reading says that it found none, which is not taken for the answer.
         Ok(rows) if rows.rows.is_empty() && !rows.rows_withheld => {
             let ranked = matches!(first, Reading::Ranked(..));

@@ -149,6 +149,7 @@ fn is_filler(tokens: &[Token], at: usize, before: Option<&Item>, index: &Index) 
     let number = before.is_some_and(|b| matches!(b.kind, Kind::Number(_)));
     let verb = word.len() > 4
         && word.ends_with("ed")
+        && !word.starts_with("un")
         && VERB_ENDS.contains(&next)
         && !index.has_part(&word[..word.len() - 2]);
     (rows && MEMBERS.contains(&word)) || (number && UNITS.contains(&word)) || verb

@@ -290,7 +290,8 @@ impl Index {
 
     /// "code of the city" is `city_code`, where no table is the city.
     fn turned(&self, tokens: &[Token], at: usize) -> Option<(usize, Vec<Hit>)> {
-        let of = tokens.get(at + 1).filter(|t| t.norm == "of")?;
+        let counts = matches!(tokens[at].norm.as_str(), "number" | "count");
+        let of = tokens.get(at + 1).filter(|t| t.norm == "of" && !counts)?;
         let article = usize::from(tokens.get(at + 2).is_some_and(|t| t.norm == "the"));
         let owner = tokens.get(at + 2 + article).filter(|t| t.kind == of.kind)?;
         let whole = self.key(&[owner.norm.as_str(), tokens[at].norm.as_str()]);

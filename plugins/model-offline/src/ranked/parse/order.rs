@@ -29,7 +29,14 @@ impl Parser<'_> {
         while at < self.items.len() {
             match self.op(at) {
                 Some(Op::Direction(down)) => direction = Some(down),
-                Some(Op::Alphabetical) => self.frame.alphabetical = Some(false),
+                Some(Op::Alphabetical) => {
+                    self.frame.alphabetical = Some(false);
+                    // "in alphabetical order the names of all songs" goes on with what is shown.
+                    if keys.is_empty() && self.items[at].text.ends_with("order") && self.name(self.skip(at + 1)).is_some() {
+                        at += 1;
+                        break;
+                    }
+                }
                 // "in descending order, and return the name": the order ends here.
                 Some(Op::And | Op::Comma) if direction.is_some() && !keys.is_empty() => break,
                 Some(Op::OrderBy | Op::By | Op::And | Op::Comma | Op::Of | Op::In | Op::Both) => {}

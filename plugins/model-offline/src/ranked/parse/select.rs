@@ -268,6 +268,16 @@ impl Parser<'_> {
                 return Err(self.stuck(at));
             }
             self.frame.tables.push(at);
+            let next = self.skip(at + 2);
+            if head
+                && self.frame.select.is_empty()
+                && aggregates.is_empty()
+                && matches!(self.op(at + 1), Some(Op::And | Op::Comma))
+                && self.name(next).is_some_and(|n| self.is_column(n))
+            {
+                // "the games and their types" shows the names of the games.
+                self.frame.select.push(Figure::Plain(at));
+            }
             if head {
                 self.frame.subject = self.frame.subject.or(Some(at));
             }
