@@ -5,6 +5,7 @@ use jiff::civil::Date;
 use super::lexis::{self, Op};
 use super::link::{Hit, Index, Target};
 use crate::dates::{self, Period};
+use crate::vocabulary::Aggregate;
 use crate::words::{Token, TokenKind, tokenize};
 
 /// What an item is.
@@ -116,7 +117,32 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
             at += used;
         }
     }
+    ends_as_figures(&mut items);
     items
+}
+
+/// "the highest, lowest and average price" asks for three figures, and not for the first row of an order.
+fn ends_as_figures(items: &mut [Item]) {
+    let figure = |i: &Item| matches!(i.op(), Some(Op::Agg(_) | Op::Most(_, None)));
+    let listed = |i: &Item| matches!(i.op(), Some(Op::And | Op::Comma));
+    let ends: Vec<(usize, Aggregate)> = items
+        .iter()
+        .enumerate()
+        .filter_map(|(at, item)| {
+            let Some(Op::Most(down, None)) = item.op() else {
+                return None;
+            };
+            let mut after = items[at + 1..].iter().skip_while(|i| listed(i));
+            let joins = items.get(at + 1).is_some_and(listed) && after.next().is_some_and(figure);
+            let mut before = items[..at].iter().rev().skip_while(|i| listed(i));
+            let joined = at > 0 && listed(&items[at - 1]) && before.next().is_some_and(figure);
+            let end = if down { Aggregate::Max } else { Aggregate::Min };
+            (joins || joined).then_some((at, end))
+        })
+        .collect();
+    for (at, end) in ends {
+        items[at].kind = Kind::Op(Op::Agg(end));
+    }
 }
 
 /// "first and last name" is "first name and last name", and so is "full name", where the catalog has no such column.
@@ -160,8 +186,25 @@ const MEMBERS: &[&str] = &["member", "members", "item", "items", "entity", "enti
 
 /// Behind a number they only say what it counts.
 const UNITS: &[&str] = &[
-    "minutes", "hours", "seconds", "days", "years", "dollars", "usd", "euros", "pounds", "meters",
-    "metres", "feet", "kilometers", "km", "miles", "mm", "cm", "kg", "points",
+    "minutes",
+    "hours",
+    "seconds",
+    "days",
+    "years",
+    "dollars",
+    "usd",
+    "euros",
+    "pounds",
+    "meters",
+    "metres",
+    "feet",
+    "kilometers",
+    "km",
+    "miles",
+    "mm",
+    "cm",
+    "kg",
+    "points",
 ];
 
 /// What follows a verb that only relates two rows.
@@ -344,6 +387,17 @@ fn named(tokens: &[Token], at: usize, index: &Index) -> Option<(usize, Vec<Hit>)
             });
         }
     }
+    // "phone numbers" are the column `phone`.
+    let numbers = tokens
+        .get(at + used)
+        .is_some_and(|t| matches!(t.norm.as_str(), "number" | "numbers"));
+    let exactly = |h: &Hit| h.score >= 0.85 && matches!(h.target, Target::Column(_));
+    let used = used
+        + usize::from(
+            numbers
+                && hits.iter().any(exactly)
+                && !hits.iter().any(|h| matches!(h.target, Target::Table(_))),
+        );
     // A phrase that starts or ends with a small word is that phrase without it.
     let edge = |t: &Token| STOPS.contains(&t.norm.as_str()) || t.norm == ",";
     let exact = hits.iter().any(|h| h.score >= 0.95);

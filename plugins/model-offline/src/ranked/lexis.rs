@@ -157,7 +157,7 @@ const PHRASES: &[(Op, &[&str])] = &[
     (Op::Most(false, Some(Time)), &["earliest"]),
     (Op::Common(true), &["most common", "most frequent", "most frequently used", "most popular", "most used",
         "most prominent",
-        "most commonly used", "most frequently"]),
+        "most commonly used", "most frequently", "most often", "most commonly"]),
     (Op::Common(false), &["least common", "least frequent", "least popular", "least used"]),
     (Op::Top, &["top"]),
     (Op::Compare(Above, None), &["more than", "greater than", "higher than", "larger than", "bigger than", "over",

@@ -214,7 +214,8 @@ impl Index {
 
     /// Whether a word of a name or value starts with these letters.
     pub fn has_part(&self, start: &str) -> bool {
-        self.names.keys().any(|k| k.contains(start)) || self.values.keys().any(|k| k.contains(start))
+        self.names.keys().any(|k| k.contains(start))
+            || self.values.keys().any(|k| k.contains(start))
     }
 
     /// The meanings of the tokens taken together.

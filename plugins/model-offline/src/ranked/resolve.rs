@@ -166,7 +166,10 @@ impl Resolver<'_> {
         let mut filters: Vec<Resolved> = Vec::new();
         for filter in &self.frame.filters {
             let condition = self.filter(filter, filters.last())?;
-            if filters.iter().any(|f| f.condition == condition && !filter.or) {
+            if filters
+                .iter()
+                .any(|f| f.condition == condition && !filter.or)
+            {
                 // "female students, whose sex is F"
                 continue;
             }
@@ -179,7 +182,9 @@ impl Resolver<'_> {
         let beside = |t: &usize| {
             let named = self.frame.filters.iter().filter_map(|f| f.column.as_ref());
             let places = self.frame.tables.iter().chain(named);
-            let mut places = places.filter(|at| self.item_table(**at) == Some(*t)).peekable();
+            let mut places = places
+                .filter(|at| self.item_table(**at) == Some(*t))
+                .peekable();
             let value = |at: At| {
                 let mut near = filters.iter().filter(|f| f.at.abs_diff(at) == 1);
                 near.any(|f| {
@@ -189,7 +194,10 @@ impl Resolver<'_> {
             };
             places.peek().is_some() && places.all(|at| value(*at))
         };
-        let valued = self.mentioned.iter().filter(|t| self.subject != Some(**t) && beside(t));
+        let valued = self
+            .mentioned
+            .iter()
+            .filter(|t| self.subject != Some(**t) && beside(t));
         self.valued = valued.copied().collect();
         let mut select = Vec::new();
         for figure in &self.frame.select {

@@ -32,7 +32,10 @@ impl Parser<'_> {
                 Some(Op::Alphabetical) => {
                     self.frame.alphabetical = Some(false);
                     // "in alphabetical order the names of all songs" goes on with what is shown.
-                    if keys.is_empty() && self.items[at].text.ends_with("order") && self.name(self.skip(at + 1)).is_some() {
+                    if keys.is_empty()
+                        && self.items[at].text.ends_with("order")
+                        && self.name(self.skip(at + 1)).is_some()
+                    {
                         at += 1;
                         break;
                     }
@@ -195,13 +198,18 @@ impl Parser<'_> {
                 Some(Op::Common(down)) => {
                     let mut next = self.skip(at + 1);
                     let limit = self.limit(at, &mut next);
-                    let name = self
-                        .name(next)
-                        .filter(|n| self.items[*n].column() > 0.6)
-                        .ok_or_else(|| self.stuck(at))?;
+                    let name = self.name(next).filter(|n| self.items[*n].column() > 0.6);
+                    // "the colour that is most common"
+                    let said = self.back(at, &[Op::Is, Op::Relative, Op::Have]);
+                    let behind = said.and_then(|b| self.name(b)).filter(|n| {
+                        self.is_column(*n) && self.items[*n].column() >= 0.8 && !self.is_numeric(*n)
+                    });
+                    let end = name.map_or(at + 1, |_| next + 1);
+                    let name = name.or(behind).ok_or_else(|| self.stuck(at))?;
+                    self.used[name] = true;
                     self.frame.groups.push(name);
                     self.frame.select.push(Figure::Plain(name));
-                    (down, Figure::Count(name, false), next + 1, limit)
+                    (down, Figure::Count(name, false), end, limit)
                 }
                 Some(Op::Top) => {
                     let mut next = self.skip(at + 1);
@@ -321,7 +329,7 @@ impl Parser<'_> {
         let behind = self.back(at, &[Op::In]);
         let related = behind
             .and_then(|b| self.op(b))
-            .is_some_and(|o| matches!(o, Op::Have | Op::Relative))
+            .is_some_and(|o| matches!(o, Op::Have | Op::Relative | Op::By))
             || behind
                 .is_some_and(|b| self.items[b].is_name() && b + 1 < at || self.items[b].is_name());
         if counts

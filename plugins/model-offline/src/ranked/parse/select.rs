@@ -203,7 +203,9 @@ impl Parser<'_> {
         // "average song duration" names the rows and the column.
         let of_rows = !aggregates.is_empty()
             && item.table() >= item.column()
-            && self.name(at + 1).is_some_and(|n| self.is_column(n) && self.is_numeric(n));
+            && self
+                .name(at + 1)
+                .is_some_and(|n| self.is_column(n) && self.is_numeric(n));
         let as_column = item.column() > 0.0
             && !of_rows
             && (self.is_column(at)

@@ -215,7 +215,11 @@ impl Resolver<'_> {
             None => {}
         }
         // The key of a table before the columns that refer to it.
-        if self.items[at].hits.iter().any(|h| matches!(h.target, Target::Column(c) if self.key(table) == [c])) {
+        if self.items[at]
+            .hits
+            .iter()
+            .any(|h| matches!(h.target, Target::Column(c) if self.key(table) == [c]))
+        {
             score += 0.05;
         }
         if self.catalog.table(table).is_view() {

@@ -111,7 +111,8 @@ impl Resolver<'_> {
         let [Expr::Column(column)] = select else {
             return false;
         };
-        (which || self.frame.tables.is_empty())
+        self.frame.groups.is_empty()
+            && (which || self.frame.tables.is_empty())
             && self.is_shared(*column)
             && self.frame.rank.is_none()
             && self.frame.order.is_empty()
@@ -119,7 +120,10 @@ impl Resolver<'_> {
 
     /// Whether several rows have the same value in a column.
     fn is_shared(&self, column: ColumnRef) -> bool {
-        let (table, source) = (self.catalog.table(column.table), self.catalog.column(column));
+        let (table, source) = (
+            self.catalog.table(column.table),
+            self.catalog.column(column),
+        );
         let shared = source.distinct_count.zip(table.row_count);
         shared.is_some_and(|(values, rows)| values < rows)
     }
@@ -287,7 +291,9 @@ impl Resolver<'_> {
             .iter()
             .filter(|at| **at < until && after(**at))
             .filter_map(|at| self.item_table(*at));
-        listed.filter(|t| *t != base && !self.valued.contains(t)).collect()
+        listed
+            .filter(|t| *t != base && !self.valued.contains(t))
+            .collect()
     }
 
     /// Rows that lack others are told by their key or name; a code that several rows share is not theirs alone.
