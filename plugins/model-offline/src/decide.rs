@@ -172,12 +172,6 @@ fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
         {
             answer(turn, &Reading::Strict(&found.0, &found.1))
         }
-        // The strict rules err more often at anything but one figure.
-        (Ok(found), Ok(query))
-            if found.1.shape != Shape::Single && query.members.is_empty() && !query.distinct =>
-        {
-            answer(turn, &Reading::Ranked(&learned, query))
-        }
         (Ok(found), Ok(query)) => {
             let strict = Reading::Strict(&found.0, &found.1);
             let ranked = Reading::Ranked(&learned, query);

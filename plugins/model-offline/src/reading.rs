@@ -1,7 +1,7 @@
 //! A reading of a question that is ready to run, and the way from there to the answer.
 
 use crate::catalog::Catalog;
-use crate::plan::Plan;
+use crate::plan::{Plan, Shape};
 use crate::ranked::{self, Query};
 use crate::tools::{self, RUN, Rows};
 use crate::turn::{Action, Turn};
@@ -49,6 +49,16 @@ impl Reading<'_> {
             Self::Strict(catalog, plan) => sql::write(catalog, plan, qualified),
             Self::Ranked(catalog, query) => ranked::write(catalog, query, qualified),
         }
+    }
+
+    /// Whether this is a ranked reading without a test of keys, where the strict rules err more often.
+    fn is_safe(&self) -> bool {
+        matches!(self, Self::Ranked(_, query) if query.members.is_empty() && !query.distinct)
+    }
+
+    /// Whether this is the strict reading of one figure.
+    fn is_figure(&self) -> bool {
+        matches!(self, Self::Strict(_, plan) if plan.shape == Shape::Single)
     }
 
     fn say(&self, rows: &Rows) -> String {
@@ -110,7 +120,7 @@ pub fn answer(turn: &Turn, reading: &Reading<'_>) -> Next {
     };
     match found {
         Ok(rows) if repeats(reading, &rows) => Err(REPEATED.to_owned()),
-        Ok(rows) => Ok(Action::Say(reading.say(&rows))),
+        Ok(rows) => said(turn, reading, &rows),
         Err(next) => next,
     }
 }
@@ -129,23 +139,25 @@ fn repeats(reading: &Reading<'_>, rows: &Rows) -> bool {
 const REPEATED: &str = "Some rows of that list look the same. Please ask for the different ones, if each is wanted \
                         once, or for a column that tells them apart.";
 
-/// Runs both readings of a question and says the rows of the first. Where they give different rows, it is asked back.
+/// Runs both readings of a question and says the rows of the first. Where they give different rows, the ranked one is
+/// said if it is the safer one, else it is asked back.
 pub fn answer_of_two(turn: &Turn, first: &Reading<'_>, second: &Reading<'_>) -> Next {
-    // The statement of the answer is the last that runs, also where both readings have the same one.
-    if !matches!(first, Reading::Strict(..)) || second.leads_in().is_some() {
-        if let Err(next) = leader(turn, first) {
-            return next;
-        }
-    }
     let other = match rows(turn, second, tools::MOST_ROWS, |q| second.write(q)) {
         Err(Ok(call)) => return Ok(call),
         // A statement that is refused says nothing against the other.
         Err(Err(_)) => None,
         Ok(rows) => Some(rows),
     };
-    match rows(turn, first, first.most(), |q| first.write(q)) {
+    let found = match (first, second.leads_in()) {
+        (Reading::Strict(..), None) => rows(turn, first, first.most(), |q| first.write(q)),
+        _ => result(turn, first),
+    };
+    match found {
         Ok(rows) if other.is_some_and(|other| !agreement::same_rows(&rows, &other)) => {
-            Err(TWO_WAYS.to_owned())
+            match [first, second].into_iter().find(|r| r.is_safe()) {
+                Some(ranked) if !first.is_figure() && !second.is_figure() => answer(turn, ranked),
+                _ => Err(TWO_WAYS.to_owned()),
+            }
         }
         Ok(rows) if repeats(first, &rows) => Err(REPEATED.to_owned()),
         // The ranked reading says that it found none, which is not taken for the answer.
@@ -153,8 +165,33 @@ pub fn answer_of_two(turn: &Turn, first: &Reading<'_>, second: &Reading<'_>) -> 
             let ranked = matches!(first, Reading::Ranked(..));
             Ok(Action::Say(if ranked { first } else { second }.say(&rows)))
         }
-        Ok(rows) => Ok(Action::Say(first.say(&rows))),
+        Ok(rows) => said(turn, first, &rows),
         Err(next) => next,
+    }
+}
+
+/// Says rows. The statement of an answer is the last that ran, so one that ran before others runs again.
+fn said(turn: &Turn, reading: &Reading<'_>, rows: &Rows) -> Next {
+    let statement = [true, false]
+        .map(|q| reading.write(q))
+        .into_iter()
+        .find(|s| turn.ran(s).is_some_and(|step| !step.failed));
+    let last = turn.uses(RUN).last().copied();
+    match statement {
+        Some(statement)
+            if turn.offers(RUN)
+                && !last
+                    .is_some_and(|l| turn.ran(&statement).is_some_and(|s| std::ptr::eq(s, l))) =>
+        {
+            let notes = reading.notes();
+            Ok(tools::run(
+                reading.datasource(),
+                &statement,
+                reading.most(),
+                notes,
+            ))
+        }
+        _ => Ok(Action::Say(reading.say(rows))),
     }
 }
 

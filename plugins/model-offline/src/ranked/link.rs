@@ -40,6 +40,8 @@ pub struct Hit {
 pub struct Index {
     names: HashMap<String, Vec<Hit>>,
     values: HashMap<String, Vec<Hit>>,
+    /// Columns that are the whole key of their table.
+    keys: Vec<ColumnRef>,
     stemmer: Stemmer,
 }
 
@@ -49,6 +51,7 @@ impl Index {
         let mut index = Self {
             names: HashMap::new(),
             values: HashMap::new(),
+            keys: Vec::new(),
             stemmer: Stemmer::create(Algorithm::English),
         };
         for (at, table) in catalog.tables.iter().enumerate() {
@@ -58,6 +61,9 @@ impl Index {
                 let words = split(&table.columns[*key].name);
                 words.iter().any(|w| w == "name" || w == "title")
             };
+            if let [column] = table.primary_key[..] {
+                index.keys.push(ColumnRef { table: at, column });
+            }
             if let Some(key) = table
                 .primary_key
                 .first()
@@ -256,6 +262,19 @@ impl Index {
         for hit in self.values.get(&stemmed).into_iter().flatten() {
             if !hits.iter().any(|h| h.target == hit.target) {
                 hits.push(hit.clone());
+            }
+        }
+        // "cards" are rows of `customers_cards` as much as their `card_number`.
+        for at in 0..hits.len() {
+            let (target, score) = (hits[at].target.clone(), hits[at].score);
+            let Target::Column(key) = target else {
+                continue;
+            };
+            if score < 0.95 && self.keys.contains(&key) {
+                let rows = hits
+                    .iter_mut()
+                    .find(|h| h.target == Target::Table(key.table));
+                rows.into_iter().for_each(|h| h.score = h.score.max(score));
             }
         }
         hits.retain(|h| h.score >= WEAKEST);

@@ -57,8 +57,13 @@ impl Resolver<'_> {
         let Some((table, score)) = hits.first().copied() else {
             return Err(Trouble::Weak(item.text.clone(), "a table".to_owned()));
         };
-        // No other table is called so, and a column hardly.
-        let rare = item.column() < score;
+        // No column is called so, but for the keys and columns of the table itself.
+        let rare = |table: usize| {
+            let mut columns = self.column_hits(at).into_iter();
+            columns.all(|(c, s)| {
+                s < score || c.table == table || self.own_key(c.table, table) == Some(c)
+            })
+        };
         let rivals: Vec<usize> = hits
             .iter()
             .filter(|(_, s)| score - s < MARGIN)
@@ -87,7 +92,11 @@ impl Resolver<'_> {
         }
         self.weigh(
             at,
-            if rare { score.max(WEAKEST) } else { score },
+            if rare(table) {
+                score.max(WEAKEST)
+            } else {
+                score
+            },
             &self.catalog.table(table).name,
         )?;
         Ok(table)
@@ -129,6 +138,15 @@ impl Resolver<'_> {
         if let Some(table) = self.antecedent(at) {
             return Some(table);
         }
+        if self.items[at].is_value() {
+            // "customers living in Oslo"
+            let mut before = (0..at).rev().skip_while(|i| {
+                self.items[*i].kind == Kind::Soft
+                    || self.items[*i].optional
+                    || self.items[*i].is(Op::In)
+            });
+            return before.next().and_then(|b| self.item_table(b));
+        }
         let mut next = at + 1;
         let mut of = false;
         while let Some(item) = self.items.get(next) {
@@ -164,6 +182,7 @@ impl Resolver<'_> {
             match item.op() {
                 Some(Op::Relative) => relative = true,
                 Some(Op::Is | Op::Have) => {}
+                Some(Op::In) if self.items[at].is_value() => {}
                 _ if item.kind == Kind::Soft => {}
                 _ if relative && item.is_name() => return self.item_table(before),
                 _ => break,
@@ -237,11 +256,11 @@ impl Resolver<'_> {
         let in_play = |t: usize, me: &Self| {
             me.mentioned.contains(&t) || me.subject == Some(t) || me.sure.contains(&t)
         };
-        let near = |t: usize, me: &Self| {
+        let near = |t: usize, most: usize, me: &Self| {
             let from = me.subject.into_iter().chain(me.mentioned.iter().copied());
             from.filter_map(|f| me.graph.distance(f, t))
                 .min()
-                .is_some_and(|d| d <= 1)
+                .is_some_and(|d| d <= most)
         };
         let columns: Vec<(ColumnRef, f32)> = columns
             .into_iter()
@@ -249,7 +268,8 @@ impl Resolver<'_> {
                 owner.is_none_or(|o| o == c.table)
                     && (!anchored
                         || self.mentioned.contains(&c.table)
-                        || (near(c.table, self) && (*s >= 0.85 || in_play(c.table, self))))
+                        || (near(c.table, 2, self) && *s >= 0.9 && self.sure.contains(&c.table))
+                        || (near(c.table, 1, self) && (*s >= 0.85 || in_play(c.table, self))))
             })
             .collect();
         let mut ranked: Vec<(ColumnRef, f32, f32)> = columns
@@ -263,10 +283,11 @@ impl Resolver<'_> {
                 "a column".to_owned(),
             ));
         };
-        let rival = ranked
-            .iter()
-            .skip(1)
-            .find(|(c, t, _)| total - t < MARGIN && !self.graph.same_key(*c, best));
+        let rival = ranked.iter().skip(1).find(|(c, t, s)| {
+            // What is called exactly so comes before a part of another name.
+            let exact = score >= 0.99 && *s < 0.95 && c.table == best.table;
+            total - t < MARGIN && !exact && !self.graph.same_key(*c, best)
+        });
         if let Some((rival, ..)) = rival {
             let names = vec![self.catalog.label(best), self.catalog.label(*rival)];
             return Err(Trouble::Ambiguous(self.items[at].text.clone(), names));
@@ -453,6 +474,14 @@ impl Resolver<'_> {
         }
         if quality == Quality::Time {
             found.retain(|(c, _)| self.verb_fits(at, *c));
+            // A year is compared with years, and the latest row has the latest date.
+            let in_year = |f: &Filter| f.at == at && matches!(f.test, Test::Year(..));
+            let in_year = self.frame.filters.iter().any(in_year);
+            let fits = |c: ColumnRef| (self.catalog.column(c).kind == Type::Date) != in_year;
+            let others = found.clone();
+            found.retain(|(c, _)| {
+                fits(*c) || !others.iter().any(|(o, _)| o.table == c.table && fits(*o))
+            });
         }
         let chosen = self.choose(at, found)?;
         self.notes.push(format!(
