@@ -223,7 +223,9 @@ fn stands(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
     });
     let lacks_names = is_nameless(catalog, plan) && !says(&["id", "ids", "key", "number"]);
     let has_unasked_days = by_day && !is_grouped;
-    (plan.shape == Shape::Single || trusted(catalog, plan, question))
+    (plan.shape == Shape::Single
+        || says(&["rows", "per"])
+        || is_known_to_strict(catalog, plan, question))
         && !(lacks_names || has_unasked_days || of_numbers)
 }
 
@@ -251,18 +253,6 @@ fn is_nameless(catalog: &Catalog, plan: &Plan) -> bool {
             .outputs
             .iter()
             .all(|o| key(&o.expr) || ordered(&o.expr))
-}
-
-/// Whether a strict reading counts without a ranked one beside it: see [`is_known_to_strict`]; or it is the first few
-/// of a ranking, at which the strict rules hardly err.
-fn trusted(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
-    let words = tokenize(question);
-    let said = words
-        .iter()
-        .any(|t| matches!(t.norm.as_str(), "rows" | "per" | "common" | "count"));
-    let top =
-        matches!(plan.shape, Shape::Ranking(_)) && plan.limit.is_some_and(|n| (2..20).contains(&n));
-    is_known_to_strict(catalog, plan, question) || said || top
 }
 
 /// Whether a plan is about time, a flag or a measure, which only the strict rules know, or the question is only a few

@@ -26,13 +26,16 @@ impl Reading<'_> {
         }
     }
 
-    /// Rows to fetch of the result.
-    fn most(&self) -> u64 {
-        let limit = match self {
+    fn limit(&self) -> Option<u64> {
+        match self {
             Self::Strict(_, plan) => plan.limit,
             Self::Ranked(_, query) => query.limit,
-        };
-        limit.unwrap_or(tools::LISTED_ROWS)
+        }
+    }
+
+    /// Rows to fetch of the result.
+    fn most(&self) -> u64 {
+        self.limit().unwrap_or(tools::LISTED_ROWS)
     }
 
     /// How words were read, where that is not plain.
@@ -153,7 +156,7 @@ pub fn answer_of_two(turn: &Turn, first: &Reading<'_>, second: &Reading<'_>) -> 
         _ => result(turn, first),
     };
     match found {
-        Ok(rows) if other.is_some_and(|other| !agreement::same_rows(&rows, &other)) => {
+        Ok(rows) if other.is_some_and(|other| !agree(first, second, &rows, &other)) => {
             match [first, second].into_iter().find(|r| r.is_safe()) {
                 Some(ranked) if !first.is_figure() && !second.is_figure() => answer(turn, ranked),
                 _ => Err(TWO_WAYS.to_owned()),
@@ -168,6 +171,16 @@ pub fn answer_of_two(turn: &Turn, first: &Reading<'_>, second: &Reading<'_>) -> 
         Ok(rows) => said(turn, first, &rows),
         Err(next) => next,
     }
+}
+
+/// Whether the rows of two readings are the same, or the first few of the same order, where equals were cut off.
+fn agree(first: &Reading<'_>, second: &Reading<'_>, rows: &Rows, other: &Rows) -> bool {
+    let figures = |rows: &Rows| -> Vec<_> {
+        let last = rows.rows.iter().map(|row| row.last().cloned());
+        last.collect()
+    };
+    let ranks = first.limit().is_some_and(|n| n > 1) && first.limit() == second.limit();
+    agreement::same_rows(rows, other) || (ranks && figures(rows) == figures(other))
 }
 
 /// Says rows. The statement of an answer is the last that ran, so one that ran before others runs again.

@@ -151,7 +151,7 @@ fn names_in_full(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
         .windows(2)
         .position(|w| w[0].norm == "full" && w[1].norm.starts_with("name"));
     if let Some(at) = full.filter(|at| index.hits(&tokens[*at..at + 2]).is_empty()) {
-        let plain = crate::words::tokenize("first name and last name");
+        let plain = tokenize("first name and last name");
         if !index.hits(&plain[..2]).is_empty() {
             tokens.splice(at..at + 2, plain);
         }

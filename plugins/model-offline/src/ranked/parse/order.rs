@@ -182,8 +182,24 @@ impl Parser<'_> {
         1
     }
 
+    /// "which 3 customers have the most orders": the number before what is ranked.
+    fn leading_number(&mut self) -> Option<u64> {
+        let ranks = |i: &Item| matches!(i.op(), Some(Op::Most(..) | Op::Common(_)));
+        if !self.items.iter().any(ranks) {
+            return None;
+        }
+        let at = self.skip_ops(0, &[Op::Is]);
+        let Kind::Number(number) = &self.get(at)?.kind else {
+            return None;
+        };
+        let number = number.parse().ok().filter(|n| (2..=1000).contains(n))?;
+        self.name(at + 1).filter(|n| self.is_table(*n))?;
+        self.used[at] = true;
+        Some(number)
+    }
+
     pub(super) fn rank(&mut self) -> Result<(), Stuck> {
-        let mut first_of: Option<u64> = None;
+        let mut first_of = self.leading_number();
         for at in 0..self.items.len() {
             if self.used[at] {
                 continue;
@@ -198,6 +214,15 @@ impl Parser<'_> {
                 Some(Op::Common(down)) => {
                     let mut next = self.skip(at + 1);
                     let limit = self.limit(at, &mut next);
+                    // "the most common payment method", where payments have a method
+                    let inner = self.name(next).filter(|n| self.is_table(*n));
+                    if let Some(rows) =
+                        inner.filter(|n| self.name(n + 1).is_some_and(|c| self.is_column(c)))
+                    {
+                        self.frame.tables.push(rows);
+                        self.used[rows] = true;
+                        next = rows + 1;
+                    }
                     let name = self.name(next).filter(|n| self.items[*n].column() > 0.6);
                     // "the colour that is most common"
                     let said = self.back(at, &[Op::Is, Op::Relative, Op::Have]);
