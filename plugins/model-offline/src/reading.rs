@@ -128,15 +128,21 @@ pub fn answer(turn: &Turn, reading: &Reading<'_>) -> Next {
     }
 }
 
-/// Whether a list over several tables has the same row twice: the question may mean each once, or each time.
+/// Whether a list over several tables has the same row twice, or one of a single column mostly: the question may mean
+/// each once, or each time.
 fn repeats(reading: &Reading<'_>, rows: &Rows) -> bool {
     let Reading::Ranked(_, query) = reading else {
         return false;
     };
-    let several = !(query.source.joins.is_empty() && query.members.is_empty());
     let list = query.groups.is_empty() && query.limit.is_none() && !query.distinct;
-    let twice = |(at, row): (usize, &Vec<_>)| rows.rows[..at].contains(row);
-    several && list && rows.rows.iter().enumerate().any(twice)
+    let twice = |(at, row): &(usize, &Vec<_>)| rows.rows[..*at].contains(row);
+    let again = rows.rows.iter().enumerate().filter(twice).count();
+    let alone = query.select.len() == 1
+        && query.source.conditions.is_empty()
+        && query.order.is_empty()
+        && 2 * again >= rows.rows.len();
+    let several = !(query.source.joins.is_empty() && query.members.is_empty());
+    list && again > 0 && (several || alone)
 }
 
 const REPEATED: &str = "Some rows of that list look the same. Please ask for the different ones, if each is wanted \

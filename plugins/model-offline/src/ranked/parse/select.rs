@@ -273,6 +273,15 @@ impl Parser<'_> {
             let next = self.skip(at + 2);
             if head
                 && self.frame.select.is_empty()
+                && self.op(at + 1) == Some(Op::And)
+                && self.name(next).is_some_and(|n| self.is_table(n))
+                && self.name(next + 1).is_some_and(|n| self.is_column(n))
+            {
+                // "the checking and savings balances": the column of both.
+                return Err(self.stuck(at));
+            }
+            if head
+                && self.frame.select.is_empty()
                 && aggregates.is_empty()
                 && matches!(self.op(at + 1), Some(Op::And | Op::Comma))
                 && self.name(next).is_some_and(|n| self.is_column(n))

@@ -181,6 +181,14 @@ impl Resolver<'_> {
         {
             return Err(Trouble::Shape("a figure of single rows"));
         }
+        let names = |k: &ColumnRef| k.table == base && self.label(base) == [*k];
+        if counts
+            && self.frame.rank.is_none()
+            && keys.iter().any(names)
+            && !query.source.joins.is_empty()
+        {
+            return Err(Trouble::Shape("a count beside the names of what it counts"));
+        }
         // "employees with two or more jobs", where each employee has one job.
         if let Some(last) = query.source.joins.last()
             && counts
