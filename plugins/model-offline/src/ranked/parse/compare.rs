@@ -163,9 +163,11 @@ impl Parser<'_> {
             if let Some(l) = left {
                 self.used[l] = true;
             }
-            self.frame
-                .filters
-                .push(filter(left, None, Test::Days(days)));
+            self.frame.filters.push(filter(
+                left,
+                left.is_none().then_some(Quality::Time),
+                Test::Days(days),
+            ));
             return Ok(());
         }
         let Some(Kind::Number(number)) = self.get(right).map(|i| i.kind.clone()) else {

@@ -37,7 +37,12 @@ impl Resolver<'_> {
                 }
             }
         }
-        if let Some(at) = self.frame.subject {
+        // "all information about each order" is about the orders.
+        let alone = match self.frame.groups[..] {
+            [at] if self.frame.select.is_empty() && self.item_table(at).is_some() => Some(at),
+            _ => None,
+        };
+        if let Some(at) = self.frame.subject.or(alone) {
             self.subject = Some(self.table(at)?);
         }
         Ok(())
