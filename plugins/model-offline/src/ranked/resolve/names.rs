@@ -329,7 +329,9 @@ impl Resolver<'_> {
         let text = self.items[at].text.to_lowercase();
         let names_rows =
             matches!(text.as_str(), "name" | "names") && self.label(best.table) == [best];
-        let own = owner == Some(best.table) || self.subject == Some(best.table);
+        let alone = !self.sure.is_empty() && self.sure.iter().all(|t| *t == best.table);
+        let own =
+            owner == Some(best.table) || self.subject == Some(best.table) || (!anchored && alone);
         let score = if names_rows || (own && score >= WEAK) {
             score.max(WEAKEST)
         } else {
