@@ -176,7 +176,17 @@ fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
             let strict = Reading::Strict(&found.0, &found.1);
             let ranked = Reading::Ranked(&learned, query);
             // A strict list shows more columns than were asked for.
-            match found.1.shape == Shape::Rows || is_nameless(&found.0, &found.1) {
+            let figures = found
+                .1
+                .outputs
+                .iter()
+                .filter(|o| !matches!(o.expr, Expr::Column(_)));
+            let ranked_figures = query
+                .select
+                .iter()
+                .filter(|e| !matches!(e, ranked::Expr::Column(_)));
+            let says_less = figures.count() < ranked_figures.count();
+            match found.1.shape == Shape::Rows || is_nameless(&found.0, &found.1) || says_less {
                 true => answer_of_two(turn, &ranked, &strict),
                 false => answer_of_two(turn, &strict, &ranked),
             }
@@ -221,10 +231,14 @@ fn stands(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
             && !is_key
             && !says(&["different", "distinct", "unique"])
     });
+    // What the strict rules pass over in a question that the others cannot read.
+    let passed = plan.shape == Shape::Single && says(&["top", "most", "common", "popular"]);
     let lacks_names = is_nameless(catalog, plan) && !says(&["id", "ids", "key", "number"]);
     let has_unasked_days = by_day && !is_grouped;
-    (plan.shape == Shape::Single || trusted(catalog, plan, question))
-        && !(lacks_names || has_unasked_days || of_numbers)
+    (plan.shape == Shape::Single
+        || says(&["rows", "per"])
+        || is_known_to_strict(catalog, plan, question))
+        && !(lacks_names || has_unasked_days || of_numbers || passed)
 }
 
 /// Whether a ranking shows keys and figures alone, though the rows have names.
@@ -251,18 +265,6 @@ fn is_nameless(catalog: &Catalog, plan: &Plan) -> bool {
             .outputs
             .iter()
             .all(|o| key(&o.expr) || ordered(&o.expr))
-}
-
-/// Whether a strict reading counts without a ranked one beside it: see [`is_known_to_strict`]; or it is the first few
-/// of a ranking, at which the strict rules hardly err.
-fn trusted(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
-    let words = tokenize(question);
-    let said = words
-        .iter()
-        .any(|t| matches!(t.norm.as_str(), "rows" | "per" | "common" | "count"));
-    let top =
-        matches!(plan.shape, Shape::Ranking(_)) && plan.limit.is_some_and(|n| (2..20).contains(&n));
-    is_known_to_strict(catalog, plan, question) || said || top
 }
 
 /// Whether a plan is about time, a flag or a measure, which only the strict rules know, or the question is only a few

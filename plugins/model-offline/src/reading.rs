@@ -1,7 +1,7 @@
 //! A reading of a question that is ready to run, and the way from there to the answer.
 
 use crate::catalog::Catalog;
-use crate::plan::Plan;
+use crate::plan::{Plan, Shape};
 use crate::ranked::{self, Query};
 use crate::tools::{self, RUN, Rows};
 use crate::turn::{Action, Turn};
@@ -26,13 +26,16 @@ impl Reading<'_> {
         }
     }
 
-    /// Rows to fetch of the result.
-    fn most(&self) -> u64 {
-        let limit = match self {
+    fn limit(&self) -> Option<u64> {
+        match self {
             Self::Strict(_, plan) => plan.limit,
             Self::Ranked(_, query) => query.limit,
-        };
-        limit.unwrap_or(tools::LISTED_ROWS)
+        }
+    }
+
+    /// Rows to fetch of the result.
+    fn most(&self) -> u64 {
+        self.limit().unwrap_or(tools::LISTED_ROWS)
     }
 
     /// How words were read, where that is not plain.
@@ -49,6 +52,16 @@ impl Reading<'_> {
             Self::Strict(catalog, plan) => sql::write(catalog, plan, qualified),
             Self::Ranked(catalog, query) => ranked::write(catalog, query, qualified),
         }
+    }
+
+    /// Whether this is a ranked reading without a test of keys, where the strict rules err more often.
+    fn is_safe(&self) -> bool {
+        matches!(self, Self::Ranked(_, query) if query.members.is_empty() && !query.distinct)
+    }
+
+    /// Whether this is the strict reading of one figure.
+    fn is_figure(&self) -> bool {
+        matches!(self, Self::Strict(_, plan) if plan.shape == Shape::Single)
     }
 
     fn say(&self, rows: &Rows) -> String {
@@ -109,12 +122,34 @@ pub fn answer(turn: &Turn, reading: &Reading<'_>) -> Next {
         Reading::Ranked(..) => result(turn, reading),
     };
     match found {
-        Ok(rows) => Ok(Action::Say(reading.say(&rows))),
+        Ok(rows) if repeats(reading, &rows) => Err(REPEATED.to_owned()),
+        Ok(rows) => said(turn, reading, &rows),
         Err(next) => next,
     }
 }
 
-/// Runs both readings of a question and says the rows of the first. Where they give different rows, it is asked back.
+/// Whether a list over several tables has the same row twice, or one of a single column mostly: the question may mean
+/// each once, or each time.
+fn repeats(reading: &Reading<'_>, rows: &Rows) -> bool {
+    let Reading::Ranked(_, query) = reading else {
+        return false;
+    };
+    let list = query.groups.is_empty() && query.limit.is_none() && !query.distinct;
+    let twice = |(at, row): &(usize, &Vec<_>)| rows.rows[..*at].contains(row);
+    let again = rows.rows.iter().enumerate().filter(twice).count();
+    let alone = query.select.len() == 1
+        && query.source.conditions.is_empty()
+        && query.order.is_empty()
+        && 2 * again >= rows.rows.len();
+    let several = !(query.source.joins.is_empty() && query.members.is_empty());
+    list && again > 0 && (several || alone)
+}
+
+const REPEATED: &str = "Some rows of that list look the same. Please ask for the different ones, if each is wanted \
+                        once, or for a column that tells them apart.";
+
+/// Runs both readings of a question and says the rows of the first. Where they give different rows, the ranked one is
+/// said if it is the safer one, else it is asked back.
 pub fn answer_of_two(turn: &Turn, first: &Reading<'_>, second: &Reading<'_>) -> Next {
     let other = match rows(turn, second, tools::MOST_ROWS, |q| second.write(q)) {
         Err(Ok(call)) => return Ok(call),
@@ -127,16 +162,55 @@ pub fn answer_of_two(turn: &Turn, first: &Reading<'_>, second: &Reading<'_>) -> 
         _ => result(turn, first),
     };
     match found {
-        Ok(rows) if other.is_some_and(|other| !agreement::same_rows(&rows, &other)) => {
-            Err(TWO_WAYS.to_owned())
+        Ok(rows) if other.is_some_and(|other| !agree(first, second, &rows, &other)) => {
+            match [first, second].into_iter().find(|r| r.is_safe()) {
+                Some(ranked) if !first.is_figure() && !second.is_figure() => answer(turn, ranked),
+                _ => Err(TWO_WAYS.to_owned()),
+            }
         }
+        Ok(rows) if repeats(first, &rows) => Err(REPEATED.to_owned()),
         // The ranked reading says that it found none, which is not taken for the answer.
         Ok(rows) if rows.rows.is_empty() && !rows.rows_withheld => {
             let ranked = matches!(first, Reading::Ranked(..));
             Ok(Action::Say(if ranked { first } else { second }.say(&rows)))
         }
-        Ok(rows) => Ok(Action::Say(first.say(&rows))),
+        Ok(rows) => said(turn, first, &rows),
         Err(next) => next,
+    }
+}
+
+/// Whether the rows of two readings are the same, or the first few of the same order, where equals were cut off.
+fn agree(first: &Reading<'_>, second: &Reading<'_>, rows: &Rows, other: &Rows) -> bool {
+    let figures = |rows: &Rows| -> Vec<_> {
+        let last = rows.rows.iter().map(|row| row.last().cloned());
+        last.collect()
+    };
+    let ranks = first.limit().is_some_and(|n| n > 1) && first.limit() == second.limit();
+    agreement::same_rows(rows, other) || (ranks && figures(rows) == figures(other))
+}
+
+/// Says rows. The statement of an answer is the last that ran, so one that ran before others runs again.
+fn said(turn: &Turn, reading: &Reading<'_>, rows: &Rows) -> Next {
+    let statement = [true, false]
+        .map(|q| reading.write(q))
+        .into_iter()
+        .find(|s| turn.ran(s).is_some_and(|step| !step.failed));
+    let last = turn.uses(RUN).last().copied();
+    match statement {
+        Some(statement)
+            if turn.offers(RUN)
+                && !last
+                    .is_some_and(|l| turn.ran(&statement).is_some_and(|s| std::ptr::eq(s, l))) =>
+        {
+            let notes = reading.notes();
+            Ok(tools::run(
+                reading.datasource(),
+                &statement,
+                reading.most(),
+                notes,
+            ))
+        }
+        _ => Ok(Action::Say(reading.say(rows))),
     }
 }
 
@@ -145,13 +219,17 @@ const TWO_WAYS: &str = "I can read that question in two ways, and they give diff
 
 /// The rows of a reading; a first place that several rows share is asked back.
 fn result(turn: &Turn, reading: &Reading<'_>) -> Result<Rows, Next> {
-    if let Some(column) = reading.leads_in() {
-        let rows = rows(turn, reading, tie::SHOWN, |q| reading.write_more(q))?;
-        if let Some(text) = tie::text(&column, &rows) {
-            return Err(Err(text));
-        }
-    }
+    leader(turn, reading)?;
     rows(turn, reading, reading.most(), |q| reading.write(q))
+}
+
+/// Asks back where several rows share the first place of a reading.
+fn leader(turn: &Turn, reading: &Reading<'_>) -> Result<(), Next> {
+    let Some(column) = reading.leads_in() else {
+        return Ok(());
+    };
+    let rows = rows(turn, reading, tie::SHOWN, |q| reading.write_more(q))?;
+    tie::text(&column, &rows).map_or(Ok(()), |text| Err(Err(text)))
 }
 
 /// The rows of a statement. When it is refused, it is tried once more with plain table names; the error is the call to

@@ -6,6 +6,7 @@ mod figures;
 mod foreign;
 mod honesty;
 mod host;
+mod names;
 mod phrasing;
 mod rows;
 mod statements;

@@ -5,6 +5,7 @@ use jiff::civil::Date;
 use super::lexis::{self, Op};
 use super::link::{Hit, Index, Target};
 use crate::dates::{self, Period};
+use crate::vocabulary::Aggregate;
 use crate::words::{Token, TokenKind, tokenize};
 
 /// What an item is.
@@ -105,19 +106,56 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
         if !items.is_empty() {
             items.push(plain(Kind::Op(Op::Break), "."));
         }
-        let tokens = names_in_full(tokenize(&sentence));
+        let tokens = names_in_full(tokenize(&sentence), index);
         let mut at = 0;
         while at < tokens.len() {
-            let (used, item) = read_at(&tokens, at, index, today);
+            let (used, mut item) = read_at(&tokens, at, index, today);
+            if item.kind == Kind::Unknown && is_filler(&tokens, at, items.last(), index) {
+                item.kind = Kind::Soft;
+            }
             items.push(item);
             at += used;
         }
     }
+    ends_as_figures(&mut items);
     items
 }
 
-/// "first and last name" is "first name and last name".
-fn names_in_full(mut tokens: Vec<Token>) -> Vec<Token> {
+/// "the highest, lowest and average price" asks for three figures, and not for the first row of an order.
+fn ends_as_figures(items: &mut [Item]) {
+    let figure = |i: &Item| matches!(i.op(), Some(Op::Agg(_) | Op::Most(_, None)));
+    let listed = |i: &Item| matches!(i.op(), Some(Op::And | Op::Comma));
+    let ends: Vec<(usize, Aggregate)> = items
+        .iter()
+        .enumerate()
+        .filter_map(|(at, item)| {
+            let Some(Op::Most(down, None)) = item.op() else {
+                return None;
+            };
+            let mut after = items[at + 1..].iter().skip_while(|i| listed(i));
+            let joins = items.get(at + 1).is_some_and(listed) && after.next().is_some_and(figure);
+            let mut before = items[..at].iter().rev().skip_while(|i| listed(i));
+            let joined = at > 0 && listed(&items[at - 1]) && before.next().is_some_and(figure);
+            let end = if down { Aggregate::Max } else { Aggregate::Min };
+            (joins || joined).then_some((at, end))
+        })
+        .collect();
+    for (at, end) in ends {
+        items[at].kind = Kind::Op(Op::Agg(end));
+    }
+}
+
+/// "first and last name" is "first name and last name", and so is "full name", where the catalog has no such column.
+fn names_in_full(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
+    let full = tokens
+        .windows(2)
+        .position(|w| w[0].norm == "full" && w[1].norm.starts_with("name"));
+    if let Some(at) = full.filter(|at| index.hits(&tokens[*at..at + 2]).is_empty()) {
+        let plain = tokenize("first name and last name");
+        if !index.hits(&plain[..2]).is_empty() {
+            tokens.splice(at..at + 2, plain);
+        }
+    }
     let short = |w: &[Token]| {
         let words = [&w[0].norm, &w[1].norm, &w[2].norm].map(String::as_str);
         matches!(words, ["first", "and", "last"] | ["last", "and", "first"])
@@ -128,6 +166,51 @@ fn names_in_full(mut tokens: Vec<Token>) -> Vec<Token> {
     }
     tokens
 }
+
+/// Whether an unknown word adds nothing to its neighbours: "staff members", "30 minutes", "songs steered by".
+fn is_filler(tokens: &[Token], at: usize, before: Option<&Item>, index: &Index) -> bool {
+    let word = tokens[at].norm.as_str();
+    let next = tokens.get(at + 1).map_or("", |t| t.norm.as_str());
+    let rows = before.is_some_and(|b| b.is_name() && b.table() >= 0.8);
+    let number = before.is_some_and(|b| matches!(b.kind, Kind::Number(_)));
+    let verb = word.len() > 4
+        && word.ends_with("ed")
+        && !word.starts_with("un")
+        && VERB_ENDS.contains(&next)
+        && !index.has_part(&word[..word.len() - 2]);
+    (rows && MEMBERS.contains(&word)) || (number && UNITS.contains(&word)) || verb
+}
+
+/// Behind the name of a table they only say that its rows are meant.
+const MEMBERS: &[&str] = &["member", "members", "item", "items", "entity", "entities"];
+
+/// Behind a number they only say what it counts.
+const UNITS: &[&str] = &[
+    "minutes",
+    "hours",
+    "seconds",
+    "days",
+    "years",
+    "dollars",
+    "usd",
+    "euros",
+    "pounds",
+    "meters",
+    "metres",
+    "feet",
+    "kilometers",
+    "km",
+    "miles",
+    "mm",
+    "cm",
+    "kg",
+    "points",
+];
+
+/// What follows a verb that only relates two rows.
+const VERB_ENDS: &[&str] = &[
+    "by", "in", "at", "from", "to", "for", "on", "with", "as", "any", "the", "a", "an",
+];
 
 /// Sentences end where a capital or nothing follows the mark.
 fn sentences(question: &str) -> Vec<String> {
@@ -304,6 +387,17 @@ fn named(tokens: &[Token], at: usize, index: &Index) -> Option<(usize, Vec<Hit>)
             });
         }
     }
+    // "phone numbers" are the column `phone`.
+    let numbers = tokens
+        .get(at + used)
+        .is_some_and(|t| matches!(t.norm.as_str(), "number" | "numbers"));
+    let exactly = |h: &Hit| h.score >= 0.85 && matches!(h.target, Target::Column(_));
+    let used = used
+        + usize::from(
+            numbers
+                && hits.iter().any(exactly)
+                && !hits.iter().any(|h| matches!(h.target, Target::Table(_))),
+        );
     // A phrase that starts or ends with a small word is that phrase without it.
     let edge = |t: &Token| STOPS.contains(&t.norm.as_str()) || t.norm == ",";
     let exact = hits.iter().any(|h| h.score >= 0.95);

@@ -40,6 +40,8 @@ pub struct Hit {
 pub struct Index {
     names: HashMap<String, Vec<Hit>>,
     values: HashMap<String, Vec<Hit>>,
+    /// Columns that are the whole key of their table.
+    keys: Vec<ColumnRef>,
     stemmer: Stemmer,
 }
 
@@ -49,6 +51,7 @@ impl Index {
         let mut index = Self {
             names: HashMap::new(),
             values: HashMap::new(),
+            keys: Vec::new(),
             stemmer: Stemmer::create(Algorithm::English),
         };
         for (at, table) in catalog.tables.iter().enumerate() {
@@ -58,6 +61,9 @@ impl Index {
                 let words = split(&table.columns[*key].name);
                 words.iter().any(|w| w == "name" || w == "title")
             };
+            if let [column] = table.primary_key[..] {
+                index.keys.push(ColumnRef { table: at, column });
+            }
             if let Some(key) = table
                 .primary_key
                 .first()
@@ -212,6 +218,12 @@ impl Index {
             .push(hit(0.85));
     }
 
+    /// Whether a word of a name or value starts with these letters.
+    pub fn has_part(&self, start: &str) -> bool {
+        self.names.keys().any(|k| k.contains(start))
+            || self.values.keys().any(|k| k.contains(start))
+    }
+
     /// The meanings of the tokens taken together.
     pub fn hits(&self, tokens: &[Token]) -> Vec<Hit> {
         let plain = |t: &Token| matches!(t.kind, TokenKind::Word | TokenKind::Number);
@@ -252,6 +264,19 @@ impl Index {
                 hits.push(hit.clone());
             }
         }
+        // "cards" are rows of `customers_cards` as much as their `card_number`.
+        for at in 0..hits.len() {
+            let (target, score) = (hits[at].target.clone(), hits[at].score);
+            let Target::Column(key) = target else {
+                continue;
+            };
+            if score < 0.95 && self.keys.contains(&key) {
+                let rows = hits
+                    .iter_mut()
+                    .find(|h| h.target == Target::Table(key.table));
+                rows.into_iter().for_each(|h| h.score = h.score.max(score));
+            }
+        }
         hits.retain(|h| h.score >= WEAKEST);
         hits
     }
@@ -285,7 +310,8 @@ impl Index {
 
     /// "code of the city" is `city_code`, where no table is the city.
     fn turned(&self, tokens: &[Token], at: usize) -> Option<(usize, Vec<Hit>)> {
-        let of = tokens.get(at + 1).filter(|t| t.norm == "of")?;
+        let counts = matches!(tokens[at].norm.as_str(), "number" | "count");
+        let of = tokens.get(at + 1).filter(|t| t.norm == "of" && !counts)?;
         let article = usize::from(tokens.get(at + 2).is_some_and(|t| t.norm == "the"));
         let owner = tokens.get(at + 2 + article).filter(|t| t.kind == of.kind)?;
         let whole = self.key(&[owner.norm.as_str(), tokens[at].norm.as_str()]);

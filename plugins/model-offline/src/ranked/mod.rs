@@ -16,7 +16,7 @@ mod write;
 use jiff::civil::Date;
 
 pub use parse::Stuck;
-pub use query::Query;
+pub use query::{Expr, Query};
 pub use resolve::Trouble;
 pub use say::say;
 pub use write::write;

@@ -302,8 +302,12 @@ impl Parser<'_> {
                         (figure, inner + 1)
                     });
                 }
-                self.name(next)
-                    .map(|n| (Figure::Agg(aggregate, n), next + 1))
+                let name = self.name(next)?;
+                let inner = self
+                    .name(name + 1)
+                    .filter(|n| self.is_table(name) && self.is_column(*n) && self.is_numeric(*n));
+                let name = inner.unwrap_or(name);
+                Some((Figure::Agg(aggregate, name), name + 1))
             }
             _ => None,
         }

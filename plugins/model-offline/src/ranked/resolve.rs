@@ -21,6 +21,8 @@ use names::sure;
 /// Readings whose weakest name scores lower are not taken. A lower bound answers a few more questions and is wrong more
 /// often where the schema is a new one.
 const WEAKEST: f32 = 0.8;
+/// The same for the only column of the table in question that may be meant.
+const WEAK: f32 = 0.6;
 /// Two meanings closer than this are equally good.
 const MARGIN: f32 = 0.15;
 
@@ -54,6 +56,7 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
         subject: None,
         notes: Vec::new(),
         sure: sure(items),
+        valued: Vec::new(),
     };
     resolver.mention_tables()?;
     let mut query = resolver.build()?;
@@ -88,6 +91,8 @@ struct Resolver<'a> {
     notes: Vec<String>,
     /// Tables of columns that are named beyond doubt.
     sure: Vec<usize>,
+    /// Tables that are only named with the value of a key of theirs: "students of the History department".
+    valued: Vec<usize>,
 }
 
 /// A resolved condition with the way it joins the one before.
@@ -161,12 +166,39 @@ impl Resolver<'_> {
         let mut filters: Vec<Resolved> = Vec::new();
         for filter in &self.frame.filters {
             let condition = self.filter(filter, filters.last())?;
+            if filters
+                .iter()
+                .any(|f| f.condition == condition && !filter.or)
+            {
+                // "female students, whose sex is F"
+                continue;
+            }
             filters.push(Resolved {
                 condition,
                 at: filter.at,
                 or: filter.or,
             });
         }
+        let beside = |t: &usize| {
+            let named = self.frame.filters.iter().filter_map(|f| f.column.as_ref());
+            let places = self.frame.tables.iter().chain(named);
+            let mut places = places
+                .filter(|at| self.item_table(**at) == Some(*t))
+                .peekable();
+            let value = |at: At| {
+                let mut near = filters.iter().filter(|f| f.at.abs_diff(at) == 1);
+                near.any(|f| {
+                    let column = f.condition.column;
+                    column.table != *t && self.own_key(column.table, *t) == Some(column)
+                })
+            };
+            places.peek().is_some() && places.all(|at| value(*at))
+        };
+        let valued = self
+            .mentioned
+            .iter()
+            .filter(|t| self.subject != Some(**t) && beside(t));
+        self.valued = valued.copied().collect();
         let mut select = Vec::new();
         for figure in &self.frame.select {
             let expr = self.figure(figure, 0)?;
@@ -245,6 +277,7 @@ impl Resolver<'_> {
         let mut used: Vec<usize> = vec![query.source.base];
         used.extend(query.source.joins.iter().map(|e| e.to));
         used.extend(query.groups.iter().map(|c| c.table));
+        used.extend(&self.valued);
         let referred = |t: &usize| {
             self.own_key(query.source.base, *t)
                 .is_some_and(|key| query.groups.contains(&key))

@@ -72,6 +72,13 @@ impl Parser<'_> {
         quality: Option<Quality>,
     ) -> Result<(), Stuck> {
         let right = self.skip_ops(at + 1, &[Op::Is, Op::Of]);
+        // "that cost more than 10"
+        let costs = at.checked_sub(1).is_some_and(|b| {
+            let text = self.items[b].text.to_lowercase();
+            self.items[b].optional && matches!(text.as_str(), "cost" | "costs" | "costing")
+                || self.soft(b) && text == "priced"
+        });
+        let quality = quality.or(costs.then_some(Quality::Price));
         if self.negated_before(at) {
             return Err(self.stuck(at));
         }
@@ -156,9 +163,11 @@ impl Parser<'_> {
             if let Some(l) = left {
                 self.used[l] = true;
             }
-            self.frame
-                .filters
-                .push(filter(left, None, Test::Days(days)));
+            self.frame.filters.push(filter(
+                left,
+                left.is_none().then_some(Quality::Time),
+                Test::Days(days),
+            ));
             return Ok(());
         }
         let Some(Kind::Number(number)) = self.get(right).map(|i| i.kind.clone()) else {

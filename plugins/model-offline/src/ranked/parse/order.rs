@@ -29,7 +29,17 @@ impl Parser<'_> {
         while at < self.items.len() {
             match self.op(at) {
                 Some(Op::Direction(down)) => direction = Some(down),
-                Some(Op::Alphabetical) => self.frame.alphabetical = Some(false),
+                Some(Op::Alphabetical) => {
+                    self.frame.alphabetical = Some(false);
+                    // "in alphabetical order the names of all songs" goes on with what is shown.
+                    if keys.is_empty()
+                        && self.items[at].text.ends_with("order")
+                        && self.name(self.skip(at + 1)).is_some()
+                    {
+                        at += 1;
+                        break;
+                    }
+                }
                 // "in descending order, and return the name": the order ends here.
                 Some(Op::And | Op::Comma) if direction.is_some() && !keys.is_empty() => break,
                 Some(Op::OrderBy | Op::By | Op::And | Op::Comma | Op::Of | Op::In | Op::Both) => {}
@@ -172,8 +182,24 @@ impl Parser<'_> {
         1
     }
 
+    /// "which 3 customers have the most orders": the number before what is ranked.
+    fn leading_number(&mut self) -> Option<u64> {
+        let ranks = |i: &Item| matches!(i.op(), Some(Op::Most(..) | Op::Common(_)));
+        if !self.items.iter().any(ranks) {
+            return None;
+        }
+        let at = self.skip_ops(0, &[Op::Is]);
+        let Kind::Number(number) = &self.get(at)?.kind else {
+            return None;
+        };
+        let number = number.parse().ok().filter(|n| (2..=1000).contains(n))?;
+        self.name(at + 1).filter(|n| self.is_table(*n))?;
+        self.used[at] = true;
+        Some(number)
+    }
+
     pub(super) fn rank(&mut self) -> Result<(), Stuck> {
-        let mut first_of: Option<u64> = None;
+        let mut first_of = self.leading_number();
         for at in 0..self.items.len() {
             if self.used[at] {
                 continue;
@@ -188,13 +214,27 @@ impl Parser<'_> {
                 Some(Op::Common(down)) => {
                     let mut next = self.skip(at + 1);
                     let limit = self.limit(at, &mut next);
-                    let name = self
-                        .name(next)
-                        .filter(|n| self.items[*n].column() > 0.6)
-                        .ok_or_else(|| self.stuck(at))?;
+                    // "the most common payment method", where payments have a method
+                    let inner = self.name(next).filter(|n| self.is_table(*n));
+                    if let Some(rows) =
+                        inner.filter(|n| self.name(n + 1).is_some_and(|c| self.is_column(c)))
+                    {
+                        self.frame.tables.push(rows);
+                        self.used[rows] = true;
+                        next = rows + 1;
+                    }
+                    let name = self.name(next).filter(|n| self.items[*n].column() > 0.6);
+                    // "the colour that is most common"
+                    let said = self.back(at, &[Op::Is, Op::Relative, Op::Have]);
+                    let behind = said.and_then(|b| self.name(b)).filter(|n| {
+                        self.is_column(*n) && self.items[*n].column() >= 0.8 && !self.is_numeric(*n)
+                    });
+                    let end = name.map_or(at + 1, |_| next + 1);
+                    let name = name.or(behind).ok_or_else(|| self.stuck(at))?;
+                    self.used[name] = true;
                     self.frame.groups.push(name);
                     self.frame.select.push(Figure::Plain(name));
-                    (down, Figure::Count(name, false), next + 1, limit)
+                    (down, Figure::Count(name, false), end, limit)
                 }
                 Some(Op::Top) => {
                     let mut next = self.skip(at + 1);
@@ -314,7 +354,7 @@ impl Parser<'_> {
         let behind = self.back(at, &[Op::In]);
         let related = behind
             .and_then(|b| self.op(b))
-            .is_some_and(|o| matches!(o, Op::Have | Op::Relative))
+            .is_some_and(|o| matches!(o, Op::Have | Op::Relative | Op::By))
             || behind
                 .is_some_and(|b| self.items[b].is_name() && b + 1 < at || self.items[b].is_name());
         if counts

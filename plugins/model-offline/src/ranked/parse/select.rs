@@ -200,7 +200,14 @@ impl Parser<'_> {
             .and_then(|_| self.back(at, &[]))
             .and_then(|b| self.op(b))
             == Some(Op::Of);
+        // "average song duration" names the rows and the column.
+        let of_rows = !aggregates.is_empty()
+            && item.table() >= item.column()
+            && self
+                .name(at + 1)
+                .is_some_and(|n| self.is_column(n) && self.is_numeric(n));
         let as_column = item.column() > 0.0
+            && !of_rows
             && (self.is_column(at)
                 || !aggregates.is_empty()
                 || self.beside_column(at)
@@ -263,6 +270,25 @@ impl Parser<'_> {
                 return Err(self.stuck(at));
             }
             self.frame.tables.push(at);
+            let next = self.skip(at + 2);
+            if head
+                && self.frame.select.is_empty()
+                && self.op(at + 1) == Some(Op::And)
+                && self.name(next).is_some_and(|n| self.is_table(n))
+                && self.name(next + 1).is_some_and(|n| self.is_column(n))
+            {
+                // "the checking and savings balances": the column of both.
+                return Err(self.stuck(at));
+            }
+            if head
+                && self.frame.select.is_empty()
+                && aggregates.is_empty()
+                && matches!(self.op(at + 1), Some(Op::And | Op::Comma))
+                && self.name(next).is_some_and(|n| self.is_column(n))
+            {
+                // "the games and their types" shows the names of the games.
+                self.frame.select.push(Figure::Plain(at));
+            }
             if head {
                 self.frame.subject = self.frame.subject.or(Some(at));
             }

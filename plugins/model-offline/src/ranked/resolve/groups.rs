@@ -175,12 +175,27 @@ impl Resolver<'_> {
             return Err(Trouble::Shape("a figure over rows that a join repeats"));
         }
         let own = self.key(base);
-        if counts
-            && !own.is_empty()
+        if !own.is_empty()
             && own.iter().all(|k| keys.contains(k))
             && query.source.joins.iter().all(|e| !e.many)
         {
-            return Err(Trouble::Shape("a count of its own rows"));
+            return Err(Trouble::Shape("a figure of single rows"));
+        }
+        let names = |k: &ColumnRef| k.table == base && self.label(base) == [*k];
+        if counts
+            && self.frame.rank.is_none()
+            && keys.iter().any(names)
+            && !query.source.joins.is_empty()
+        {
+            return Err(Trouble::Shape("a count beside the names of what it counts"));
+        }
+        // "employees with two or more jobs", where each employee has one job.
+        if let Some(last) = query.source.joins.last()
+            && counts
+            && query.source.joins.iter().all(|e| e.many)
+            && self.key(last.to).iter().all(|k| keys.contains(k))
+        {
+            return Err(Trouble::Shape("a count of what each row has one of"));
         }
         let different = self
             .frame

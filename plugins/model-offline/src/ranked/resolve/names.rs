@@ -37,7 +37,12 @@ impl Resolver<'_> {
                 }
             }
         }
-        if let Some(at) = self.frame.subject {
+        // "all information about each order" is about the orders.
+        let alone = match self.frame.groups[..] {
+            [at] if self.frame.select.is_empty() && self.item_table(at).is_some() => Some(at),
+            _ => None,
+        };
+        if let Some(at) = self.frame.subject.or(alone) {
             self.subject = Some(self.table(at)?);
         }
         Ok(())
@@ -57,15 +62,32 @@ impl Resolver<'_> {
         let Some((table, score)) = hits.first().copied() else {
             return Err(Trouble::Weak(item.text.clone(), "a table".to_owned()));
         };
-        let rare = hits.len() == 1 && item.column() == 0.0;
-        if hits.get(1).is_some_and(|(_, s)| score - s < MARGIN) {
-            let names = hits
-                .iter()
-                .take(3)
-                .map(|(t, _)| self.catalog.table(*t).name.clone())
-                .collect();
-            return Err(Trouble::Ambiguous(item.text.clone(), names));
-        }
+        // No column is called so, but for the keys and columns of the table itself.
+        let rare = |table: usize| {
+            let mut columns = self.column_hits(at).into_iter();
+            columns.all(|(c, s)| {
+                s < score || c.table == table || self.own_key(c.table, table) == Some(c)
+            })
+        };
+        let rivals: Vec<usize> = hits
+            .iter()
+            .filter(|(_, s)| score - s < MARGIN)
+            .map(|(t, _)| *t)
+            .collect();
+        // "games" are the rows that the others of that name refer to: `plays_games` says who plays which game.
+        let referred = |t: &&usize| {
+            let others = rivals.iter().filter(|o| o != t);
+            others.clone().count() > 0 && others.into_iter().all(|o| self.graph.belongs(*o, **t))
+        };
+        let (table, score) = match rivals.iter().find(referred) {
+            Some(table) => (*table, score.max(WEAKEST)),
+            None if rivals.len() > 1 => {
+                let names = rivals.iter().take(3);
+                let names = names.map(|t| self.catalog.table(*t).name.clone()).collect();
+                return Err(Trouble::Ambiguous(item.text.clone(), names));
+            }
+            None => (table, score),
+        };
         if self.graph.is_paired(table) && item.text.ends_with("ed") {
             // "students who are liked": the other end of the pair.
             return Err(Trouble::Weak(
@@ -75,7 +97,11 @@ impl Resolver<'_> {
         }
         self.weigh(
             at,
-            if rare { score.max(WEAKEST) } else { score },
+            if rare(table) {
+                score.max(WEAKEST)
+            } else {
+                score
+            },
             &self.catalog.table(table).name,
         )?;
         Ok(table)
@@ -117,6 +143,15 @@ impl Resolver<'_> {
         if let Some(table) = self.antecedent(at) {
             return Some(table);
         }
+        if self.items[at].is_value() {
+            // "customers living in Oslo"
+            let mut before = (0..at).rev().skip_while(|i| {
+                self.items[*i].kind == Kind::Soft
+                    || self.items[*i].optional
+                    || self.items[*i].is(Op::In)
+            });
+            return before.next().and_then(|b| self.item_table(b));
+        }
         let mut next = at + 1;
         let mut of = false;
         while let Some(item) = self.items.get(next) {
@@ -152,6 +187,7 @@ impl Resolver<'_> {
             match item.op() {
                 Some(Op::Relative) => relative = true,
                 Some(Op::Is | Op::Have) => {}
+                Some(Op::In) if self.items[at].is_value() => {}
                 _ if item.kind == Kind::Soft => {}
                 _ if relative && item.is_name() => return self.item_table(before),
                 _ => break,
@@ -202,6 +238,14 @@ impl Resolver<'_> {
             Some(None) => score -= 0.6,
             None => {}
         }
+        // The key of a table before the columns that refer to it.
+        if self.items[at]
+            .hits
+            .iter()
+            .any(|h| matches!(h.target, Target::Column(c) if self.key(table) == [c]))
+        {
+            score += 0.05;
+        }
         if self.catalog.table(table).is_view() {
             score -= 0.1;
         }
@@ -217,11 +261,11 @@ impl Resolver<'_> {
         let in_play = |t: usize, me: &Self| {
             me.mentioned.contains(&t) || me.subject == Some(t) || me.sure.contains(&t)
         };
-        let near = |t: usize, me: &Self| {
+        let near = |t: usize, most: usize, me: &Self| {
             let from = me.subject.into_iter().chain(me.mentioned.iter().copied());
             from.filter_map(|f| me.graph.distance(f, t))
                 .min()
-                .is_some_and(|d| d <= 1)
+                .is_some_and(|d| d <= most)
         };
         let columns: Vec<(ColumnRef, f32)> = columns
             .into_iter()
@@ -229,7 +273,8 @@ impl Resolver<'_> {
                 owner.is_none_or(|o| o == c.table)
                     && (!anchored
                         || self.mentioned.contains(&c.table)
-                        || (near(c.table, self) && (*s >= 0.85 || in_play(c.table, self))))
+                        || (near(c.table, 2, self) && *s >= 0.9 && self.sure.contains(&c.table))
+                        || (near(c.table, 1, self) && (*s >= 0.85 || in_play(c.table, self))))
             })
             .collect();
         let mut ranked: Vec<(ColumnRef, f32, f32)> = columns
@@ -243,10 +288,11 @@ impl Resolver<'_> {
                 "a column".to_owned(),
             ));
         };
-        let rival = ranked
-            .iter()
-            .skip(1)
-            .find(|(c, t, _)| total - t < MARGIN && !self.graph.same_key(*c, best));
+        let rival = ranked.iter().skip(1).find(|(c, t, s)| {
+            // What is called exactly so comes before a part of another name.
+            let exact = score >= 0.99 && *s < 0.95 && c.table == best.table;
+            total - t < MARGIN && !exact && !self.graph.same_key(*c, best)
+        });
         if let Some((rival, ..)) = rival {
             let names = vec![self.catalog.label(best), self.catalog.label(*rival)];
             return Err(Trouble::Ambiguous(self.items[at].text.clone(), names));
@@ -283,7 +329,10 @@ impl Resolver<'_> {
         let text = self.items[at].text.to_lowercase();
         let names_rows =
             matches!(text.as_str(), "name" | "names") && self.label(best.table) == [best];
-        let score = if names_rows {
+        let alone = !self.sure.is_empty() && self.sure.iter().all(|t| *t == best.table);
+        let own =
+            owner == Some(best.table) || self.subject == Some(best.table) || (!anchored && alone);
+        let score = if names_rows || (own && score >= WEAK) {
             score.max(WEAKEST)
         } else {
             score
@@ -432,6 +481,14 @@ impl Resolver<'_> {
         }
         if quality == Quality::Time {
             found.retain(|(c, _)| self.verb_fits(at, *c));
+            // A year is compared with years, and the latest row has the latest date.
+            let in_year = |f: &Filter| f.at == at && matches!(f.test, Test::Year(..));
+            let in_year = self.frame.filters.iter().any(in_year);
+            let fits = |c: ColumnRef| (self.catalog.column(c).kind == Type::Date) != in_year;
+            let others = found.clone();
+            found.retain(|(c, _)| {
+                fits(*c) || !others.iter().any(|(o, _)| o.table == c.table && fits(*o))
+            });
         }
         let chosen = self.choose(at, found)?;
         self.notes.push(format!(

@@ -58,6 +58,15 @@ impl Resolver<'_> {
             }
             select = self.everything_of(subject)?;
         }
+        // "the game ids and the number of hours": of each row, or their sum.
+        let shared = |e: &Expr| {
+            matches!(e, Expr::Column(c) if self.is_shared(*c)
+                && (self.catalog.column(*c).kind == Type::Text
+                    || self.catalog.table(c.table).is_key(c.column)))
+        };
+        if self.frame.held_counts > 0 && select.iter().any(shared) && self.frame.rank.is_none() {
+            return Err(Trouble::Shape("a number for each of several rows"));
+        }
         let order = self.order(&select)?;
         let distinct_count = aggregated && self.frame.distinct;
         if distinct_count && !select.iter().all(|e| matches!(e, Expr::Count(_))) {
@@ -102,18 +111,21 @@ impl Resolver<'_> {
         let [Expr::Column(column)] = select else {
             return false;
         };
-        let (table, source) = (
-            self.catalog.table(column.table),
-            self.catalog.column(*column),
-        );
-        let shared = source
-            .distinct_count
-            .zip(table.row_count)
-            .is_some_and(|(values, rows)| values < rows);
-        (which || self.frame.tables.is_empty())
-            && shared
+        self.frame.groups.is_empty()
+            && (which || self.frame.tables.is_empty())
+            && self.is_shared(*column)
             && self.frame.rank.is_none()
             && self.frame.order.is_empty()
+    }
+
+    /// Whether several rows have the same value in a column.
+    fn is_shared(&self, column: ColumnRef) -> bool {
+        let (table, source) = (
+            self.catalog.table(column.table),
+            self.catalog.column(column),
+        );
+        let shared = source.distinct_count.zip(table.row_count);
+        shared.is_some_and(|(values, rows)| values < rows)
     }
 
     pub(super) fn everything_of(&self, table: usize) -> Answer<Vec<Expr>> {
@@ -279,7 +291,9 @@ impl Resolver<'_> {
             .iter()
             .filter(|at| **at < until && after(**at))
             .filter_map(|at| self.item_table(*at));
-        listed.filter(|t| *t != base).collect()
+        listed
+            .filter(|t| *t != base && !self.valued.contains(t))
+            .collect()
     }
 
     /// Rows that lack others are told by their key or name; a code that several rows share is not theirs alone.
