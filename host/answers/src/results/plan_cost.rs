@@ -1,5 +1,7 @@
 //! What a statement would cost, by the engine's own estimate, before it runs.
 
+mod trino;
+
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -36,6 +38,10 @@ impl Results {
                 Some(Dialect::Postgresql) => ("EXPLAIN (FORMAT JSON)", cost_of_plan),
                 Some(Dialect::Mysql) => ("EXPLAIN FORMAT=JSON", cost_of_plan),
                 Some(Dialect::Clickhouse) => ("EXPLAIN ESTIMATE", rows_to_read),
+                Some(Dialect::Trino) => (
+                    "EXPLAIN (TYPE DISTRIBUTED, FORMAT JSON)",
+                    trino::rows_of_steps,
+                ),
                 _ => return Ok(()),
             };
         let Some(source) = accepted.access.source(index) else {

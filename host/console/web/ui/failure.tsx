@@ -26,5 +26,5 @@ export function Reason({ text, request, max = 4000 }: { text: string; request: s
 /** The id under which the server's log has what failed. Nothing where none is known. */
 export function RequestId({ id, code }: { id: string | null; code?: string }) {
   if (!id) return null;
-  return <p class="muted">Request <code>{id}</code>{code && <> · {code}</>}</p>;
+  return <p class="muted">Request <code>{visible(id)}</code>{code && <> · {code}</>}</p>;
 }

@@ -19,6 +19,11 @@ pub struct Host {
 impl Host {
     /// Starts a server and waits until it is ready.
     pub fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// The same with settings of its own.
+    pub fn with(settings: &[(&str, &str)]) -> Self {
         let folder = folder("host");
         let port = free_port();
         let log = fs::File::create(folder.join("log")).unwrap();
@@ -33,6 +38,7 @@ impl Host {
                 .env("MINDHOST_PLUGINS__CACHE_DIR", folder.join("../compiled"))
                 .env("MINDHOST_PLUGINS__COMPILE_WAIT", "10m")
                 .env("MINDHOST_SECRETS__KEY_FILE", folder.join("secrets.key"))
+                .envs(settings.iter().copied())
                 .stdout(log.try_clone().unwrap())
                 .stderr(log)
                 .current_dir(&folder);

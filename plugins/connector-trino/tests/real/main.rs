@@ -12,11 +12,16 @@
 
 mod cancelling;
 mod catalog;
+/// How strictly answers to TPC-H are compared, as those of the other engines.
+#[path = "../../../../tests/tests/e2e/federation/tpch/compare.rs"]
+mod compare;
+mod costs;
 mod host;
 mod moving;
 mod policies;
 mod postgres;
 mod programs;
+mod secured;
 mod statements;
 mod tpch;
 mod trino;

@@ -26,13 +26,7 @@ impl Trino {
         static SERVER: OnceLock<Trino> = OnceLock::new();
         SERVER.get_or_init(|| {
             let (started, trino) = mpsc::channel();
-            // A program ends with the thread that started it, and a test's own thread ends with the test.
-            thread::spawn(move || {
-                let _ = started.send(Trino::alone(&[]));
-                loop {
-                    thread::park();
-                }
-            });
+            kept(move || started.send(Trino::alone(&[])).unwrap());
             let trino = trino.recv().unwrap();
             for statement in FIXTURE.split("\n;;").map(str::trim) {
                 if !statement.is_empty() {
@@ -45,8 +39,13 @@ impl Trino {
 
     /// A coordinator alone. `catalogs` are names and properties beyond the usual ones.
     pub fn alone(catalogs: &[(&str, String)]) -> Self {
+        Self::configured(catalogs, "")
+    }
+
+    /// The same with further lines of `config.properties`.
+    pub fn configured(catalogs: &[(&str, String)], config: &str) -> Self {
         let port = free_port();
-        let coordinator = node(port, port, true, catalogs);
+        let coordinator = node(port, port, true, catalogs, config);
         let trino = Self {
             url: format!("http://127.0.0.1:{port}"),
             _coordinator: coordinator,
@@ -59,8 +58,8 @@ impl Trino {
     /// A coordinator that runs no statements itself, and one worker.
     pub fn with_worker() -> Self {
         let port = free_port();
-        let coordinator = node(port, port, false, &[]);
-        let worker = node(free_port(), port, false, &[]);
+        let coordinator = node(port, port, false, &[], "");
+        let worker = node(free_port(), port, false, &[], "");
         let trino = Self {
             url: format!("http://127.0.0.1:{port}"),
             _coordinator: coordinator,
@@ -133,16 +132,42 @@ impl Trino {
 
     /// How many statements with these words run.
     pub fn running(&self, words: &str) -> u64 {
+        self.running_where(words, "true")
+    }
+
+    /// The same of those whose client has waited for rows for two seconds: it knows their columns by then.
+    pub fn awaited(&self, words: &str) -> u64 {
+        self.running_where(words, "last_heartbeat > created + INTERVAL '2' SECOND")
+    }
+
+    fn running_where(&self, words: &str, condition: &str) -> u64 {
         let count = self.rows(&format!(
             "SELECT count(*) FROM system.runtime.queries WHERE query LIKE '%{words}%' \
-             AND query NOT LIKE '%system.runtime%' AND state NOT IN ('FINISHED', 'FAILED')"
+             AND query NOT LIKE '%system.runtime%' AND state NOT IN ('FINISHED', 'FAILED') AND {condition}"
         ));
         count[0][0].as_u64().unwrap()
     }
 }
 
+/// Runs something on a thread that never ends: a program ends with the thread that started it, and a test's own thread
+/// ends with the test.
+pub fn kept(act: impl FnOnce() + Send + 'static) {
+    thread::spawn(move || {
+        act();
+        loop {
+            thread::park();
+        }
+    });
+}
+
 /// Starts a node. The one whose port is the coordinator's is the coordinator.
-fn node(port: u16, coordinator: u16, works: bool, catalogs: &[(&str, String)]) -> Program {
+fn node(
+    port: u16,
+    coordinator: u16,
+    works: bool,
+    catalogs: &[(&str, String)],
+    more: &str,
+) -> Program {
     let folder = folder("trino");
     let is_coordinator = port == coordinator;
     let own = match is_coordinator {
@@ -152,7 +177,7 @@ fn node(port: u16, coordinator: u16, works: bool, catalogs: &[(&str, String)]) -
     let config = format!(
         "{own}http-server.http.port={port}\nnode.internal-address=127.0.0.1\n\
          discovery.uri=http://127.0.0.1:{coordinator}\ntask.concurrency=2\n\
-         query.max-memory=400MB\nquery.max-memory-per-node=400MB\nmemory.heap-headroom-per-node=200MB\n"
+         query.max-memory=400MB\nquery.max-memory-per-node=400MB\nmemory.heap-headroom-per-node=200MB\n{more}"
     );
     fs::write(folder.join("config.properties"), config).unwrap();
     fs::create_dir(folder.join("catalog")).unwrap();

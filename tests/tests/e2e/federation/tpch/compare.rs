@@ -5,7 +5,7 @@
 //!   one part in 10^15: a float has no more digits.
 //! - Where DuckDB gives a double (averages and quotients), floats are equal to one part in 10^9. Other engines give
 //!   decimals there, each with another number of digits: those are less than one unit of their own last digit away, and
-//!   have at least four digits behind the point.
+//!   have at least four digits behind the point, unless [`Quotients`] say otherwise of an engine.
 //!
 //! No table has a `char` column, so no blank at the end of a text is left out.
 
@@ -15,22 +15,45 @@ use serde_json::Value;
 const TOLERANCE: f64 = 1e-9;
 /// The same, for floats in place of decimals.
 const FLOAT_DIGITS: f64 = 1e-15;
-/// Digits behind the point of an average or a quotient, at least.
-const LEAST_SCALE: u32 = 4;
+/// The decimals that an engine gives for averages and quotients.
+#[derive(Clone, Copy)]
+pub struct Quotients {
+    /// Digits behind the point, at least.
+    pub least_scale: u32,
+    /// How far they may be from the exact value, in units of their last digit: half a unit if the engine rounds, one if
+    /// it cuts.
+    pub units: f64,
+}
+
+/// Those of all engines but for one that a test knows better.
+const USUAL: Quotients = Quotients {
+    least_scale: 4,
+    units: 1.0,
+};
 
 /// An error that shows the first row that differs; `types` are DuckDB's.
 pub fn rows(found: &[Value], expected: &[Value], types: &[String]) -> Result<(), String> {
+    rows_with(found, expected, types, USUAL)
+}
+
+/// As [`rows`], of an engine with other averages and quotients.
+pub fn rows_with(
+    found: &[Value],
+    expected: &[Value],
+    types: &[String],
+    quotients: Quotients,
+) -> Result<(), String> {
     if found.len() != expected.len() {
         return Err(format!("{} rows for {}", found.len(), expected.len()));
     }
     let mut both = found.iter().zip(expected);
-    match both.find(|(found, expected)| !row(found, expected, types)) {
+    match both.find(|(found, expected)| !row(found, expected, types, quotients)) {
         None => Ok(()),
         Some((found, expected)) => Err(format!("{found} for {expected}")),
     }
 }
 
-fn row(found: &Value, expected: &Value, types: &[String]) -> bool {
+fn row(found: &Value, expected: &Value, types: &[String], quotients: Quotients) -> bool {
     let (Some(found), Some(expected)) = (found.as_array(), expected.as_array()) else {
         return false;
     };
@@ -40,10 +63,10 @@ fn row(found: &Value, expected: &Value, types: &[String]) -> bool {
             .iter()
             .zip(expected)
             .zip(types)
-            .all(|((found, expected), data_type)| cell(found, expected, data_type))
+            .all(|((found, expected), data_type)| cell(found, expected, data_type, quotients))
 }
 
-fn cell(found: &Value, expected: &Value, data_type: &str) -> bool {
+fn cell(found: &Value, expected: &Value, data_type: &str, quotients: Quotients) -> bool {
     if found.is_null() || expected.is_null() {
         return found == expected;
     }
@@ -52,7 +75,7 @@ fn cell(found: &Value, expected: &Value, data_type: &str) -> bool {
             Decimal::of(found).is_some_and(|found| Some(found) == Decimal::of(expected))
         }
         Some("DECIMAL") => decimal(found, expected).unwrap_or(false),
-        Some("DOUBLE") => double(found, expected).unwrap_or(false),
+        Some("DOUBLE") => double(found, expected, quotients).unwrap_or(false),
         _ => found == expected,
     }
 }
@@ -67,7 +90,7 @@ fn decimal(found: &Value, expected: &Value) -> Option<bool> {
     Some(number.rounded(exact.scale)? == exact || (a - b).abs() <= FLOAT_DIGITS * b.abs())
 }
 
-fn double(found: &Value, expected: &Value) -> Option<bool> {
+fn double(found: &Value, expected: &Value, quotients: Quotients) -> Option<bool> {
     let expected = expected.as_f64()?;
     let close = TOLERANCE * expected.abs();
     Some(match found.as_f64() {
@@ -76,7 +99,7 @@ fn double(found: &Value, expected: &Value) -> Option<bool> {
             let decimal = Decimal::of(found)?;
             let unit = 0.1_f64.powi(i32::try_from(decimal.scale).ok()?);
             let distance = (found.as_str()?.parse::<f64>().ok()? - expected).abs();
-            decimal.scale >= LEAST_SCALE && distance <= unit.max(close)
+            decimal.scale >= quotients.least_scale && distance <= unit * quotients.units + close
         }
     })
 }
@@ -154,7 +177,15 @@ fn answers_that_differ_in_their_last_digit_are_different() {
         (json!("MAIL "), json!("MAIL"), "VARCHAR", false),
         (json!("1995-01-01"), json!("1995-01-01"), "DATE", true),
     ] {
-        let found_equal = cell(&found, &expected, data_type);
+        let found_equal = cell(&found, &expected, data_type, USUAL);
         assert_eq!(found_equal, equal, "{found} for {expected} {data_type}");
+    }
+    let rounded = Quotients {
+        least_scale: 2,
+        units: 0.5,
+    };
+    for (found, equal) in [("0.05", true), ("0.06", false), ("0.1", false)] {
+        let found_equal = cell(&json!(found), &json!(0.050_09), "DOUBLE", rounded);
+        assert_eq!(found_equal, equal, "{found}, rounded to two digits");
     }
 }
