@@ -225,7 +225,8 @@ mod tests {
         let (_, known) = error.0.split_once("expected one of").unwrap();
         let mut known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
         let mut described: Vec<&str> = hints.keys().map(String::as_str).collect();
-        (known.sort_unstable(), described.sort_unstable());
+        known.sort_unstable();
+        described.sort_unstable();
         assert_eq!(described, known);
         let with = r#"{"$schema": "./test.schema.json", "connection_data": {}}"#;
         Config::parse_json("c", with).unwrap();
