@@ -1,6 +1,9 @@
 //! Code that both worlds of connectors share: a plugin that serves, and a connection in use.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
@@ -25,7 +28,10 @@ use super::{
     world::{GuestFuture, World},
 };
 use crate::meter::VersionMeter;
-use mindhost_base::error::{Code, Error, Result};
+use mindhost_base::{
+    error::{Code, Error, Result},
+    locks::lock,
+};
 use mindhost_plugin_api::{
     Batch, Call, Manifest, Plugin, Retirement, ServerInfo, TableInfo, TableRef, Target,
 };
@@ -202,18 +208,27 @@ impl<W: World<Guest: ConnectionExports>> PluginConnections<W> {
         )
     }
 
-    /// A function that cancels a statement in the engine: `cancel` on another instance, in the background.
+    /// A function that cancels a statement in the engine: `cancel` on another instance, in the background. A key that
+    /// the call finds goes before the one that is known.
     pub fn canceller(
         self: &Arc<Self>,
         key: Option<&Vec<u8>>,
+        found: Option<&FoundKey>,
         grants: &Arc<Grants>,
         permit: &Arc<ConnectionPermit>,
     ) -> Option<Box<dyn FnOnce() + Send>> {
-        let key = key.filter(|_| self.manifest.capabilities.cancel)?.clone();
+        if !self.manifest.capabilities.cancel || (key.is_none() && found.is_none()) {
+            return None;
+        }
+        let (key, found) = (key.cloned(), found.cloned());
         let connections = Arc::clone(self);
         let grants = Arc::clone(grants);
         let mut permit = Some(Arc::clone(permit));
         Some(Box::new(move || {
+            let found = found.and_then(|found| lock(&found).take());
+            let Some(key) = found.or(key) else {
+                return;
+            };
             let tasks = connections.runtime.tasks.clone();
             tasks.spawn(async move {
                 // Some engines lose a cancellation that arrives before the statement starts, so it is sent twice. The
@@ -273,6 +288,9 @@ pub struct PooledConnection<W: World<Guest: ConnectionExports>> {
     _key_permit: Option<OwnedSemaphorePermit>,
 }
 
+/// What `cancel` needs to stop a statement, as soon as the call that starts it knows.
+pub type FoundKey = Arc<Mutex<Option<Vec<u8>>>>;
+
 /// An open cursor of a guest.
 #[derive(Clone)]
 pub struct Cursor {
@@ -307,11 +325,13 @@ pub struct Fault {
 }
 
 impl<W: World<Guest: ConnectionExports>> PooledConnection<W> {
-    /// Calls the guest once and keeps the connection if it is usable. `key` cancels the statement of the call.
+    /// Calls the guest once and keeps the connection if it is usable. `key` cancels the statement of the call, or the one
+    /// that the call finds.
     pub async fn once<R, F>(
         &mut self,
         call: &Call,
         key: Option<&Vec<u8>>,
+        found: Option<&FoundKey>,
         f: F,
     ) -> Result<std::result::Result<R, Fault>>
     where
@@ -327,7 +347,7 @@ impl<W: World<Guest: ConnectionExports>> PooledConnection<W> {
         let live = self.live.take().ok_or_else(gone)?;
         let cancel_engine =
             self.plugin
-                .canceller(key.or(live.key.as_ref()), &live.grants, &self.permit);
+                .canceller(key.or(live.key.as_ref()), found, &live.grants, &self.permit);
         let on_stop = OnStop {
             waits: cancel_engine.is_some(),
             cancel_engine,
@@ -381,10 +401,31 @@ impl<W: World<Guest: ConnectionExports>> PooledConnection<W> {
             + Send
             + 'static,
     {
+        self.call_with_key(call, None, f).await
+    }
+
+    /// The same for a call that finds a key.
+    pub async fn call_with_key<R, F>(
+        &mut self,
+        call: &Call,
+        found: Option<&FoundKey>,
+        f: F,
+    ) -> Result<R>
+    where
+        R: Send + 'static,
+        F: for<'a> Fn(
+                &'a mut Store<State>,
+                &'a W::Guest,
+                ResourceAny,
+            ) -> GuestFuture<'a, GuestResult<R>>
+            + Clone
+            + Send
+            + 'static,
+    {
         let mut repeats = Retries::of_source();
         loop {
             let reused = std::mem::take(&mut self.reused);
-            let fault = match self.once(call, None, f.clone()).await? {
+            let fault = match self.once(call, None, found, f.clone()).await? {
                 Ok(value) => return Ok(value),
                 Err(fault) => fault,
             };
@@ -472,6 +513,7 @@ impl<W: World<Guest: ConnectionExports>> PooledConnection<W> {
                 .once(
                     call,
                     cursor.key.as_ref(),
+                    None,
                     move |store, guest: &W::Guest, _| {
                         guest.next(store, handle, max_rows, max_bytes)
                     },
@@ -504,6 +546,7 @@ impl<W: World<Guest: ConnectionExports>> PooledConnection<W> {
             .once(
                 &soon,
                 cursor.key.as_ref(),
+                None,
                 move |store, guest: &W::Guest, _| {
                     Box::pin(async move {
                         let closed = guest.close(&mut *store, handle).await?;

@@ -14,12 +14,15 @@ use super::super::{
     connection_exports::GuestResult,
     convert,
     instance::OnStop,
-    plugin_connections::{Cursor, PooledConnection, gone, schema_or_close},
+    plugin_connections::{Cursor, FoundKey, PooledConnection, gone, schema_or_close},
     state::State,
     world::GuestFuture,
 };
 use super::first_rows::{self, FIRST_ROWS, FirstRows};
-use mindhost_base::error::{Error, Result};
+use mindhost_base::{
+    error::{Error, Result},
+    locks::lock,
+};
 use mindhost_plugin_api::{
     Batch, Call, Column, ColumnStatistics, Connection, ServerInfo, Statement, StatisticsOptions,
     TableInfo, TableRef,
@@ -174,11 +177,19 @@ impl Connection for WasmConnection {
         self.no_cursor()?;
         let batch_bytes = self.pooled.plugin.quota.settings.batch_bytes;
         let ahead = self.pooled.grants().uses_files().then_some(batch_bytes);
+        // An engine may take long to say the columns; the statement is cancelled meanwhile too.
+        let found = FoundKey::default();
+        let told = Arc::clone(&found);
         let (handle, key, columns, first) = self
             .pooled
-            .call(call, move |store, guest: &SqlConnector, handle| {
-                Box::pin(start(store, guest, handle, statement.clone(), ahead))
-            })
+            .call_with_key(
+                call,
+                Some(&found),
+                move |store, guest: &SqlConnector, handle| {
+                    let (statement, found) = (statement.clone(), Arc::clone(&told));
+                    Box::pin(start(store, guest, handle, statement, found, ahead))
+                },
+            )
             .await?;
         let settings = &self.pooled.plugin.quota.settings;
         let checked = convert::cancel_key(key).and_then(|key| {
@@ -250,6 +261,7 @@ async fn start(
     guest: &SqlConnector,
     connection: ResourceAny,
     statement: guest::Statement,
+    found: FoundKey,
     ahead: Option<u32>,
 ) -> wasmtime::Result<GuestResult<Started>> {
     let exports = guest.mindhost_plugin_connector();
@@ -265,6 +277,9 @@ async fn start(
         .cursor()
         .call_cancel_key(&mut *store, cursor)
         .await?;
+    if let Ok(key) = convert::cancel_key(key.clone()) {
+        *lock(&found) = key;
+    }
     let columns = match schema_or_close(store, guest, cursor).await? {
         Ok(columns) => columns,
         Err(error) => return Ok(Err(error)),
@@ -297,7 +312,10 @@ impl Drop for WasmConnection {
                 };
                 let key = cursor.key.as_ref().or(live.key.as_ref());
                 let permit = &self.pooled.permit;
-                let stop = self.pooled.plugin.canceller(key, &live.grants, permit);
+                let stop = self
+                    .pooled
+                    .plugin
+                    .canceller(key, None, &live.grants, permit);
                 let on_stop = OnStop {
                     cancel_engine: None,
                     permit: Arc::clone(permit),

@@ -1,7 +1,7 @@
 //! What Trino is sent, as a double hears it: credentials, and requests for results that travel as files. The rest is tested
 //! against a real Trino, apart from these tests (`just test-trino`).
 
-use mindhost_tests::{HeardRequest, Host, Lie, LyingHttp, Mind, Value, json};
+use mindhost_tests::{HeardRequest, Host, Lie, LyingHttp, Mind, Value, eventually, json};
 
 /// A Mind over the double.
 async fn mind(trino: &LyingHttp, more: Value) -> (Host, Mind) {
@@ -151,6 +151,30 @@ async fn segments_of_a_storage_are_fetched_without_the_credential() {
     let rows = mind.rows("SELECT id FROM item ORDER BY id").await;
     assert_eq!(rows, [[json!(1)], [json!(2)], [json!(3)], [json!(4)]]);
     all_have(&storage.heard(), None);
+}
+
+/// Trino tells the columns only when a statement has left its queue.
+#[tokio::test]
+async fn statement_that_waits_in_the_queue_is_ended_when_its_client_leaves() {
+    let trino = LyingHttp::trino().await;
+    let (_host, mind) = mind(&trino, json!({})).await;
+    let next = format!("{}/v1/statement/queued/q1/1", trino.origin());
+    trino.lie(move |text| {
+        let waits = is_read(text) || text.contains("/queued/");
+        waits.then(|| Lie::page(&json!({"id": "q1", "nextUri": next})))
+    });
+    let heard = async || -> Vec<String> {
+        let heard = trino.heard().into_iter();
+        heard
+            .map(|one| format!("{} {}", one.method, one.path))
+            .collect()
+    };
+    let has = |line: &'static str| move |heard: &Vec<String>| heard.iter().any(|one| one == line);
+    tokio::select! {
+        reply = mind.sql("SELECT id FROM item ORDER BY id") => panic!("{}", reply.text()),
+        _ = eventually(heard, has("GET /v1/statement/queued/q1/1")) => {}
+    }
+    eventually(heard, has("DELETE /v1/query/q1")).await;
 }
 
 #[tokio::test]
