@@ -40,10 +40,14 @@ pub fn logical(rules: Vec<Logical>) -> Vec<Logical> {
     rules.into_iter().map(bounded).collect()
 }
 
-/// The rules of the physical plan. Only where joins tell scans what they have learned (`learns`) is there a filter
-/// pushdown: the logical rules push the other filters already.
+/// The rules of the physical plan. The only pushdown of filters is that of what joins have learned, where they tell scans
+/// (`learns`). The logical rules push the other filters already, and the physical ones would find columns by their name
+/// alone: below a join that is the first one, where both sides have it.
 pub fn physical(rules: Vec<Physical>, share: &Arc<Share>, learns: bool) -> Vec<Physical> {
-    let is_needed = |rule: &Physical| learns || !rule.name().starts_with("FilterPushdown");
+    let is_needed = |rule: &Physical| match rule.name() {
+        LEARNING => learns,
+        name => !name.starts_with("FilterPushdown"),
+    };
     let bounded = |rule: Physical| -> Physical { Arc::new(DeadlineRule(rule)) };
     let mut all: Vec<Physical> = Vec::with_capacity(rules.len() + 2);
     for rule in rules.into_iter().filter(is_needed) {

@@ -18,22 +18,53 @@ use datafusion::{
     },
 };
 
+use crate::errors;
+use mindhost_base::error::{Code, Error};
+
 /// A subquery whose conditions about the outer statement are about columns of names of their own. DataFusion makes a
 /// join of it, and finds these columns by their name alone: the first one, where two tables have it.
 pub fn unambiguous(expr: Expr) -> Result<Expr> {
     Ok(match expr {
-        Expr::Exists(Exists { subquery, negated }) => Expr::Exists(Exists {
-            subquery: with_keys(subquery)?,
-            negated,
-        }),
+        Expr::Exists(Exists { subquery, negated }) => {
+            check_rows(&subquery)?;
+            let subquery = with_keys(subquery)?;
+            Expr::Exists(Exists { subquery, negated })
+        }
         Expr::InSubquery(InSubquery {
             expr,
             subquery,
             negated,
-        }) => Expr::InSubquery(InSubquery::new(expr, with_keys(subquery)?, negated)),
+        }) => {
+            check_rows(&subquery)?;
+            Expr::InSubquery(InSubquery::new(expr, with_keys(subquery)?, negated))
+        }
+        Expr::SetComparison(comparison) => {
+            check_rows(&comparison.subquery)?;
+            Expr::SetComparison(comparison)
+        }
         Expr::ScalarSubquery(subquery) => Expr::ScalarSubquery(with_keys(subquery)?),
         other => other,
     })
+}
+
+/// Refuses what has one row even where nothing matches, and would have none as a join.
+fn check_rows(subquery: &Subquery) -> Result<()> {
+    let has_always_one = subquery.subquery.exists(|node| {
+        Ok(match node {
+            LogicalPlan::Aggregate(aggregate) => {
+                aggregate.group_expr.is_empty() && !aggregate.input.all_out_ref_exprs().is_empty()
+            }
+            _ => false,
+        })
+    })?;
+    match has_always_one {
+        true => Err(errors::external(Error::new(
+            Code::SqlNotSupported,
+            "an aggregate without GROUP BY in EXISTS or IN is not supported here if its rows depend on the outer \
+             statement; compare with the value: (SELECT count(*) …) = 0",
+        ))),
+        false => Ok(()),
+    }
 }
 
 fn with_keys(subquery: Subquery) -> Result<Subquery> {

@@ -1,52 +1,30 @@
-//! Comparisons of a decimal that was cast to fewer digits.
+//! Decimals that are cast to fewer digits.
+//!
+//! DataFusion takes `CAST(price AS int) = 1` for `price = 1.00`: it moves the cast to the other side, though it takes
+//! digits from this one. It does so wherever a comparison meets a cast, which may stand in a derived table.
 
 use datafusion::{
     arrow::datatypes::DataType,
     common::DFSchema,
-    logical_expr::{Between, BinaryExpr, Cast, Expr, ExprSchemable as _, TryCast, expr::InList},
+    logical_expr::{Cast, Expr, ExprSchemable as _, TryCast},
 };
 
-use super::is_comparison;
-
-/// A comparison whose casts stay. DataFusion takes `CAST(price AS int) = 1` for `price = 1.00`: it moves the cast to the
-/// other side, though it takes digits from this one. It does not where the inner value is wider than 128 bits.
-pub fn kept(expr: Expr, schema: &DFSchema) -> Expr {
-    let widened = |side: Box<Expr>| Box::new(widened(*side, schema));
-    match expr {
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
-            Expr::BinaryExpr(BinaryExpr::new(widened(left), op, widened(right)))
-        }
-        Expr::Between(between) => Expr::Between(Between {
-            expr: widened(between.expr),
-            ..between
-        }),
-        Expr::InList(list) => Expr::InList(InList {
-            expr: widened(list.expr),
-            ..list
-        }),
-        other => other,
-    }
-}
-
-fn widened(side: Expr, schema: &DFSchema) -> Expr {
-    let (Expr::Cast(Cast { expr, field }) | Expr::TryCast(TryCast { expr, field })) = &side else {
-        return side;
+/// A cast that stays: DataFusion moves none whose inner value is wider than 128 bits.
+pub fn kept(cast: Expr, schema: &DFSchema) -> Expr {
+    let (Expr::Cast(Cast { expr, field }) | Expr::TryCast(TryCast { expr, field })) = &cast else {
+        return cast;
     };
     let Ok(from) = expr.get_type(schema) else {
-        return side;
+        return cast;
     };
     let wide = match (scale(&from), scale(field.data_type())) {
         (Some((precision, scale)), Some((_, kept))) if kept < scale => {
-            Some(DataType::Decimal256(precision, scale))
+            DataType::Decimal256(precision, scale)
         }
-        _ => None,
+        _ => return cast,
     };
-    let inner = Box::new(match wide {
-        Some(wide) => Expr::Cast(Cast::new(expr.clone(), wide)),
-        // `CAST(CAST(price AS int) AS bigint)`.
-        None => widened(expr.as_ref().clone(), schema),
-    });
-    match side {
+    let inner = Box::new(Expr::Cast(Cast::new(expr.clone(), wide)));
+    match cast {
         Expr::TryCast(cast) => Expr::TryCast(TryCast {
             expr: inner,
             ..cast

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use datafusion::{
     common::{
-        Column, DFSchema, Result, ScalarValue,
+        Column, DFSchema, Result, ScalarValue, Spans,
         tree_node::{Transformed, TransformedResult as _, TreeNode as _},
     },
+    functions_aggregate::expr_fn::count,
     logical_expr::{
-        BinaryExpr, Expr, ExprSchemable as _, Filter, LogicalPlan, Operator, Subquery,
+        BinaryExpr, Expr, ExprSchemable as _, Filter, LogicalPlan, LogicalPlanBuilder, Operator,
+        Subquery,
         expr::{Exists, InSubquery},
         lit, not,
         utils::{conjunction, split_conjunction_owned},
@@ -36,12 +38,19 @@ pub fn told_from_false(filter: Filter) -> Result<LogicalPlan> {
     Filter::try_new(all, input).map(LogicalPlan::Filter)
 }
 
-/// A condition that becomes a join of its own.
+/// A condition that becomes a join of its own, which knows NULLs. A `NOT IN` of a constant or of a correlated subquery
+/// becomes one that does not, or none.
 fn is_join(condition: &Expr) -> bool {
-    let is_query = |expr: &Expr| matches!(expr, Expr::InSubquery(_) | Expr::Exists(_));
+    let is_known = |query: &InSubquery| {
+        query.subquery.outer_ref_columns.is_empty() && query.expr.any_column_refs()
+    };
     match condition {
-        Expr::Not(inner) => is_query(inner),
-        other => is_query(other),
+        Expr::Not(inner) => match inner.as_ref() {
+            Expr::InSubquery(query) => query.negated || is_known(query),
+            other => matches!(other, Expr::Exists(_)),
+        },
+        Expr::InSubquery(query) => !query.negated || is_known(query),
+        other => matches!(other, Expr::Exists(_)),
     }
 }
 
@@ -80,6 +89,7 @@ fn three_valued(query: InSubquery, schema: &DFSchema) -> Result<Expr> {
         return Ok(Expr::InSubquery(query));
     }
     let value = Expr::Column(Column::new(relation.cloned(), field.name()));
+    let inner = query.expr.as_ref().clone();
     let (outer, columns) = seen_from_inside(*query.expr, schema)?;
     let any = |condition: Expr| -> Result<Expr> {
         let filter = Filter::try_new(condition, Arc::clone(values))?;
@@ -91,7 +101,15 @@ fn three_valued(query: InSubquery, schema: &DFSchema) -> Result<Expr> {
         }))
     };
     let equal = any(outer.clone().eq(value.clone()))?;
-    let unknown = any(outer.is_null().or(value.is_null()))?;
+    // What is the same for all rows is computed once.
+    let unknown = match query.subquery.outer_ref_columns.is_empty() {
+        true => {
+            let nulls = Filter::try_new(value.is_null(), Arc::clone(values))?;
+            let has_null = has_rows(Arc::new(LogicalPlan::Filter(nulls)))?;
+            has_null.or(inner.is_null().and(has_rows(Arc::clone(values))?))
+        }
+        false => any(outer.is_null().or(value.is_null()))?,
+    };
     let is_in = when(equal, lit(true))
         .when(unknown, lit(ScalarValue::Boolean(None)))
         .otherwise(lit(false))?;
@@ -99,6 +117,19 @@ fn three_valued(query: InSubquery, schema: &DFSchema) -> Result<Expr> {
         true => not(is_in),
         false => is_in,
     })
+}
+
+/// Whether an uncorrelated subquery has rows.
+fn has_rows(plan: Arc<LogicalPlan>) -> Result<Expr> {
+    let counted = LogicalPlanBuilder::from(Arc::unwrap_or_clone(plan))
+        .aggregate(Vec::<Expr>::new(), [count(lit(1))])?
+        .build()?;
+    let rows = Expr::ScalarSubquery(Subquery {
+        subquery: Arc::new(counted),
+        outer_ref_columns: Vec::new(),
+        spans: Spans::new(),
+    });
+    Ok(rows.gt(lit(0_i64)))
 }
 
 fn exists_where(subquery: Subquery) -> Expr {

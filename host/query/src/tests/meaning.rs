@@ -43,6 +43,16 @@ async fn in_a_subquery_is_unknown_beside_a_null() {
             "10 20",
         ),
         ("x NOT IN (SELECT y FROM b WHERE b.k = a.k) OR x = 99", "30"),
+        ("x NOT IN (SELECT y FROM b WHERE b.k = a.k)", "30"),
+        ("x NOT IN (SELECT y FROM b WHERE b.k > a.k)", "20 30"),
+        (
+            "NOT (x IN (SELECT y FROM b WHERE b.k > a.k + 100))",
+            "10 20 30",
+        ),
+        ("9 NOT IN (SELECT y FROM b)", ""),
+        ("NOT (9 IN (SELECT y FROM b))", ""),
+        ("9 NOT IN (SELECT y FROM b WHERE y = 1)", "10 20 30"),
+        ("NULL NOT IN (SELECT y FROM b WHERE y > 5)", "10 20 30"),
         (
             "NOT (x IN (SELECT y FROM b WHERE b.k = a.k) AND k > 0)",
             "30",
@@ -88,11 +98,31 @@ async fn correlated_subquery_is_about_the_column_that_it_names() {
         let found = holds("k", &format!("FROM a WHERE {condition}")).await;
         assert_eq!(found, expected, "{condition}");
     }
-    let error = refused(&format!(
-        "{TABLES} SELECT x FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = a.k OFFSET 1)"
-    ))
-    .await;
-    assert!(error.to_string().contains("OFFSET in EXISTS"), "{error}");
+    for (condition, says) in [
+        (
+            "EXISTS (SELECT 1 FROM b WHERE b.k = a.k OFFSET 1)",
+            "OFFSET in EXISTS",
+        ),
+        (
+            "EXISTS (SELECT count(*) FROM b WHERE b.k = a.k)",
+            "without GROUP BY",
+        ),
+        (
+            "0 IN (SELECT count(*) FROM b WHERE b.k = a.k)",
+            "without GROUP BY",
+        ),
+        (
+            "EXISTS (SELECT 1 FROM p JOIN q USING (k) WHERE k = 1)",
+            "USING and NATURAL",
+        ),
+    ] {
+        let error = refused(&format!("{TABLES} SELECT x FROM a WHERE {condition}")).await;
+        assert!(error.to_string().contains(says), "{error}");
+    }
+    assert_eq!(
+        holds("k", "FROM a WHERE 2 IN (SELECT count(*) FROM b)").await,
+        "10 20 30"
+    );
 }
 
 #[tokio::test]
@@ -102,6 +132,8 @@ async fn decimal_that_is_cast_to_fewer_digits_loses_them_first() {
         ("CAST(v AS int) IN (1, 7)", "1 2"),
         ("CAST(v AS int) BETWEEN 1 AND 1", "1 2"),
         ("CAST(v AS decimal(4,1)) = 1.3", "1"),
+        ("1 BETWEEN CAST(v AS int) AND 1", "1 2"),
+        ("1 IN (CAST(v AS int))", "1 2"),
         ("1 < CAST(v AS int)", "3"),
         ("round(v, 1) = 1.3", "1"),
         ("round(v, 1) IN (1.3, 1.8)", "1 2"),
@@ -113,6 +145,10 @@ async fn decimal_that_is_cast_to_fewer_digits_loses_them_first() {
         let found = holds("id", &format!("FROM d WHERE {condition}")).await;
         assert_eq!(found, expected, "{condition}");
     }
+    let derived = "FROM (SELECT id, CAST(v AS int) AS v FROM d) x WHERE v = 1";
+    assert_eq!(holds("id", derived).await, "1 2");
+    let groups = "SELECT CAST(v AS int) FROM d GROUP BY CAST(v AS int) HAVING CAST(v AS int) < 2";
+    assert_eq!(one(&format!("{TABLES} {groups}")).await, ["1"]);
     let joined = "FROM d JOIN (VALUES (1.3), (2.0)) AS r(v) ON round(d.v, 1) = r.v";
     assert_eq!(holds("id", joined).await, "1 3");
 }

@@ -137,6 +137,33 @@ async fn numbers_are_compared_as_they_are_shown() {
     check(&mind, sql, json!([[1]])).await;
 }
 
+/// A condition about both sides of a join is about the columns that it names, where both have columns of these names.
+#[tokio::test]
+async fn conditions_above_a_join_are_about_the_columns_that_they_name() {
+    let (_host, mind) = all().await;
+    for s in ["pg", "my"] {
+        for (sql, expected) in [
+            (
+                "SELECT x.id, z.id FROM {s}.a x RIGHT JOIN own.b z ON x.k = z.k
+                 WHERE z.k = 30 AND (z.id > 5 OR x.id > 2)",
+                json!([[3, 1]]),
+            ),
+            (
+                "SELECT x.id, z.id FROM own.a x LEFT JOIN {s}.b z ON x.k = z.k
+                 WHERE x.id > 1 AND (z.n = 'y' OR x.n = 'z')",
+                json!([[2, 2], [3, 1]]),
+            ),
+            (
+                "SELECT x.id FROM {s}.a x JOIN own.b z ON x.k = z.k
+                 WHERE z.id > 0 AND (z.id > 9 OR x.id = (SELECT max(id) - 1 FROM own.a))",
+                json!([[3]]),
+            ),
+        ] {
+            check(&mind, &sql.replace("{s}", s), expected).await;
+        }
+    }
+}
+
 #[tokio::test]
 async fn is_distinct_from_ends_before_and() {
     let (_host, mind) = all().await;
