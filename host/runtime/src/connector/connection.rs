@@ -177,7 +177,7 @@ impl Connection for WasmConnection {
         self.no_cursor()?;
         let batch_bytes = self.pooled.plugin.quota.settings.batch_bytes;
         let ahead = self.pooled.grants().uses_files().then_some(batch_bytes);
-        // An engine may take long to say the columns; the statement is cancelled meanwhile too.
+        // An engine may take long to say the columns; until then the statement can be cancelled too.
         let found = FoundKey::default();
         let told = Arc::clone(&found);
         let (handle, key, columns, first) = self

@@ -23,7 +23,7 @@ app:$2y$10$abcdefghijklmnopqrstuu23JPZtHcGhwXSF41f93o/7vBdDut3Xu
 guest:$2y$10$abcdefghijklmnopqrstuu23JPZtHcGhwXSF41f93o/7vBdDut3Xu
 ";
 
-/// A coordinator that is asked over HTTPS. On its other port, without TLS, it believes whoever it is told, so that a
+/// A coordinator that is asked over HTTPS. On its other port, without TLS, it believes any name, so that a
 /// test can look at it.
 struct Secured {
     trino: Trino,

@@ -227,7 +227,7 @@ async fn evaluation_asks_with_the_key_as_it_is_at_each_question() {
         done["error"],
         "the key that it asked with was revoked, or has expired"
     );
-    // By it the log is searched for what went wrong, whoever reads the report.
+    // By it the log is searched for what went wrong, also by another reader of the report.
     assert_eq!(done["request_id"], request);
 }
 

@@ -57,7 +57,7 @@ fn key(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
         .map_err(|_| io::Error::other("the key has another length"))
 }
 
-/// Whoever can write the key and the code can make this program run anything.
+/// A user who can write the key and the code can make this program run anything.
 fn check_owner(path: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(path)?;
     let is_ours = found.uid() == rustix::process::geteuid().as_raw();

@@ -135,7 +135,7 @@ async fn failed_run_and_its_tables_name_the_request_that_began_it() {
         assert_eq!(never["status"]["request_id"], Value::Null);
         let failed = shop.refresh(json!({})).await.expect_status(200);
         let request = failed.header("x-request-id").to_owned();
-        // Whoever reads it, and whenever.
+        // For every reader, at any time.
         for catalog in [failed.json(), shop.catalog().await] {
             assert_eq!(catalog["status"]["overall_status"], "FAILED");
             assert_eq!(catalog["status"]["request_id"], request);
