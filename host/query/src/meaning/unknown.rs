@@ -94,10 +94,13 @@ fn three_valued(query: InSubquery, schema: &DFSchema) -> Result<Expr> {
     let any = |condition: Expr| -> Result<Expr> {
         let filter = Filter::try_new(condition, Arc::clone(values))?;
         let outer_ref_columns = query.subquery.outer_ref_columns.iter().chain(&columns);
-        Ok(exists_where(Subquery {
-            subquery: Arc::new(LogicalPlan::Filter(filter)),
-            outer_ref_columns: outer_ref_columns.cloned().collect(),
-            spans: query.subquery.spans.clone(),
+        Ok(Expr::Exists(Exists {
+            subquery: Subquery {
+                subquery: Arc::new(LogicalPlan::Filter(filter)),
+                outer_ref_columns: outer_ref_columns.cloned().collect(),
+                spans: query.subquery.spans.clone(),
+            },
+            negated: false,
         }))
     };
     let equal = any(outer.clone().eq(value.clone()))?;
@@ -130,13 +133,6 @@ fn has_rows(plan: Arc<LogicalPlan>) -> Result<Expr> {
         spans: Spans::new(),
     });
     Ok(rows.gt(lit(0_i64)))
-}
-
-fn exists_where(subquery: Subquery) -> Expr {
-    Expr::Exists(Exists {
-        subquery,
-        negated: false,
-    })
 }
 
 fn has_limit(plan: &Arc<LogicalPlan>) -> Result<bool> {
