@@ -14,8 +14,8 @@ use datafusion::{
         tree_node::{Transformed, TreeNode as _},
     },
     logical_expr::{
-        Expr, Extension, FetchType, Filter, Join, Limit, LogicalPlan, SkipType, Sort, Subquery,
-        TableScan, UserDefinedLogicalNodeCore,
+        Expr, Extension, FetchType, Filter, Join, Limit, LogicalPlan, LogicalPlanBuilder, SkipType,
+        Sort, Subquery, TableScan, TableScanBuilder, UserDefinedLogicalNodeCore,
         utils::{conjunction, split_conjunction},
     },
 };
@@ -25,8 +25,6 @@ use super::{
     select::{Names, Scalars, Select},
     sources::{RemoteTable, unqualified},
 };
-use crate::errors::external;
-use mindhost_base::error::Error;
 
 /// Longest statement that is sent.
 pub const MAX_BYTES: usize = 128 << 10;
@@ -131,12 +129,19 @@ impl<'a> Cutter<'a> {
         let all = table.select(None, self.names)?;
         let schema = datafusion::common::DFSchema::try_from(scan.source.schema())?;
         let mut filtered = all;
+        let (mut taken, mut rest) = (Vec::new(), Vec::new());
         for filter in &scan.filters {
-            let filter = unqualified(filter);
-            let with = filtered.filtered(&filter, &schema, self.names);
-            filtered = with.ok_or_else(|| {
-                external(Error::internal("a filter that was promised has no form"))
-            })?;
+            let bare = unqualified(filter);
+            match filtered.clone().filtered(&bare, &schema, self.names) {
+                Some(with) => {
+                    filtered = with;
+                    taken.push(filter.clone());
+                }
+                None => rest.push(filter.clone()),
+            }
+        }
+        if let Some(rest) = conjunction(rest) {
+            return self.scan_and_filter(scan, taken, rest);
         }
         if let Some(projection) = &scan.projection {
             let columns = projection
@@ -155,6 +160,18 @@ impl<'a> Cutter<'a> {
             Box::new(filtered),
             Arc::clone(&scan.projected_schema),
         ))
+    }
+
+    /// A scan whose table had taken filters that the optimiser then wrote anew, in a form that has none here: the host
+    /// does these.
+    fn scan_and_filter(&mut self, scan: &TableScan, taken: Vec<Expr>, rest: Expr) -> Result<Part> {
+        let whole = TableScanBuilder::new(scan.table_name.clone(), Arc::clone(&scan.source));
+        let whole = self.scan(&whole.with_filters(taken).build()?)?;
+        let columns = scan.projected_schema.columns().into_iter();
+        let plan = LogicalPlanBuilder::from(self.finished(whole)?)
+            .filter(rest)?
+            .project(columns.map(Expr::Column))?;
+        Ok(Part::Host(plan.build()?))
     }
 
     /// The statement for a node above those of its inputs. An input may get what it can do of the node: then it has
@@ -205,7 +222,7 @@ impl<'a> Cutter<'a> {
 
     fn join(&mut self, join: &Join, left: &Select, right: &Select) -> Option<Select> {
         let is_plain = join.null_equality == NullEquality::NullEqualsNothing && !join.null_aware;
-        if left.source != right.source || !left.takes_plans() || !is_plain {
+        if left.source != right.source || !left.takes_joins() || !is_plain {
             return None;
         }
         let schemas = (join.left.schema().as_ref(), join.right.schema().as_ref());
@@ -248,7 +265,7 @@ impl<'a> Cutter<'a> {
             let Expr::ScalarSubquery(inner) = &expr else {
                 return Ok(Transformed::no(expr));
             };
-            if !inner.outer_ref_columns.is_empty() {
+            if !inner.outer_ref_columns.is_empty() || !of.takes_joins() {
                 return Ok(Transformed::no(expr));
             }
             let column = match self.part(&inner.subquery)? {

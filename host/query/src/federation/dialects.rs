@@ -13,10 +13,16 @@ pub struct Rules {
     /// Whether a filter there keeps exactly the rows that it keeps in the host. Where cells may have other types than
     /// their columns (SQLite), it may keep more, and the host filters again.
     pub exact: bool,
-    /// Whether joins, groups and limits go there. They need exact filters.
+    /// Whether groups and limits go there. They need exact filters.
     pub whole_plans: bool,
-    /// Whether LIKE compares as in the host: by case, with `\` as escape.
+    /// Whether joins and subqueries go there too.
+    pub joins: bool,
+    /// Whether `+`, `-`, `*` and CASE go there: what overflows has to be an error.
+    pub computes: bool,
+    /// Whether LIKE sees case, as in the host.
     pub like: bool,
+    /// Whether `\` is the escape of LIKE, as in the host.
+    pub like_escapes: bool,
     /// Whether there is GLOB, which can compare as LIKE does in the host.
     pub glob: bool,
     /// Around a text: makes comparisons those of bytes.
@@ -41,6 +47,12 @@ pub struct Rules {
     pub int64: &'static str,
     /// Whether a statement may end in LIMIT.
     pub limits: bool,
+    /// Whether `x IN (1)` is false where `x` is NULL, and `x NOT IN (1)` true, in place of unknown.
+    pub in_knows_null: bool,
+    /// Whether `min`, `max` and `sum` of no rows are NULL for each column, and not its type's first value.
+    pub empty_is_null: bool,
+    /// Whether integers and decimals of all sizes are compared, and sums of integers do not wrap.
+    pub mixes_numbers: bool,
     /// Values of one `IN` at most.
     pub max_listed: usize,
 }
@@ -61,7 +73,10 @@ const PLAIN: Rules = Rules {
     filters: false,
     exact: false,
     whole_plans: false,
+    joins: false,
+    computes: false,
     like: false,
+    like_escapes: true,
     glob: false,
     bytewise: ("", ""),
     bytes_are_binary: false,
@@ -73,33 +88,38 @@ const PLAIN: Rules = Rules {
     exists_with_texts: true,
     int64: "BIGINT",
     limits: true,
+    in_knows_null: false,
+    empty_is_null: true,
+    mixes_numbers: true,
     max_listed: 5_000,
 };
 
 /// For engines whose planners are quick with so many.
 const MANY_LISTED: usize = 10_000;
 
-static DATAFUSION: Rules = Rules {
+/// For engines that do all of it.
+const WHOLE: Rules = Rules {
     filters: true,
     exact: true,
     whole_plans: true,
+    joins: true,
+    computes: true,
     like: true,
     nulls: NullOrder::Keywords,
-    max_listed: MANY_LISTED,
     ..PLAIN
 };
 
+static DATAFUSION: Rules = Rules {
+    max_listed: MANY_LISTED,
+    ..WHOLE
+};
+
 static POSTGRESQL: Rules = Rules {
-    filters: true,
-    exact: true,
-    whole_plans: true,
-    like: true,
     bytewise: ("", r#" COLLATE "C""#),
     like_text: ("", r#" COLLATE "C""#),
     uses_index: true,
-    nulls: NullOrder::Keywords,
     max_listed: MANY_LISTED,
-    ..PLAIN
+    ..WHOLE
 };
 
 static SQLITE: Rules = Rules {
@@ -110,16 +130,22 @@ static SQLITE: Rules = Rules {
     ..PLAIN
 };
 
-/// Texts are compared by code point. The host filters again, as it does over any engine that its tests do not compare.
+/// Texts are compared by code point, which is the order of their bytes. FULL JOIN takes equal keys alone there.
 static TRINO: Rules = Rules {
-    filters: true,
-    nulls: NullOrder::Keywords,
-    ..PLAIN
+    like_escapes: false,
+    full_joins: false,
+    ..WHOLE
 };
 
-/// Texts are compared by their bytes. The host filters again, as over Trino.
+/// Texts are compared by their bytes. Joins stay in the host: those of old servers know no NULL and join two tables at
+/// most. What overflows wraps there, or is an error where it would not be one in the host.
 static CLICKHOUSE: Rules = Rules {
     filters: true,
+    exact: true,
+    whole_plans: true,
+    in_knows_null: true,
+    empty_is_null: false,
+    mixes_numbers: false,
     ..PLAIN
 };
 
@@ -129,11 +155,6 @@ static GENERIC: Rules = PLAIN;
 /// the connection, so texts are compared as the bytes of their UTF-8. For `LIKE` they stay texts: `_` is a character.
 static MYSQL: Rules = Rules {
     quotes: ('`', '`'),
-    filters: true,
-    exact: true,
-    whole_plans: true,
-    like: true,
-    glob: false,
     bytewise: ("CAST(CONVERT(", " USING utf8mb4) AS BINARY)"),
     bytes_are_binary: true,
     text_again: ("CONVERT(", " USING utf8mb4)"),
@@ -143,12 +164,12 @@ static MYSQL: Rules = Rules {
     full_joins: false,
     exists_with_texts: false,
     int64: "SIGNED",
-    limits: true,
     max_listed: MANY_LISTED,
+    ..WHOLE
 };
 
 /// Numbers and days alone: texts have collations, and there are no constants for truth values. The host filters again,
-/// as over Trino. The server fails on lists of many thousand values.
+/// as over SQLite. The server fails on lists of many thousand values.
 static MSSQL: Rules = Rules {
     quotes: ('[', ']'),
     filters: true,

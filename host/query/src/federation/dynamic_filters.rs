@@ -78,10 +78,7 @@ fn collect(expr: &Arc<dyn PhysicalExpr>, select: &Select, found: &mut Vec<String
     }
     let schema = DFSchema::empty();
     let inputs = [(&schema, select.columns.as_slice())];
-    let scope = Scope {
-        dialect: select.dialect,
-        inputs: &inputs,
-    };
+    let scope = Scope::widening(select.dialect, &inputs);
     if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
         if *binary.op() == Operator::And {
             let left = collect(binary.left(), select, found);

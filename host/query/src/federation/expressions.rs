@@ -38,9 +38,28 @@ pub struct Scope<'a> {
     pub dialect: Dialect,
     /// The inputs: their fields, and a value for each.
     pub inputs: &'a [(&'a DFSchema, &'a [Value])],
+    /// Whether a condition may have a form that keeps more rows, because the host tests each row again.
+    pub widens: bool,
 }
 
-impl Scope<'_> {
+impl<'a> Scope<'a> {
+    /// For what the engine does alone.
+    pub fn exact(dialect: Dialect, inputs: &'a [(&'a DFSchema, &'a [Value])]) -> Self {
+        Self {
+            dialect,
+            inputs,
+            widens: false,
+        }
+    }
+
+    /// For conditions that the host tests again.
+    pub fn widening(dialect: Dialect, inputs: &'a [(&'a DFSchema, &'a [Value])]) -> Self {
+        Self {
+            widens: true,
+            ..Self::exact(dialect, inputs)
+        }
+    }
+
     fn rules(&self) -> &'static Rules {
         rules(self.dialect)
     }
@@ -80,7 +99,7 @@ impl Scope<'_> {
             }
             Expr::Cast(cast) => self.cast(cast)?,
             Expr::ScalarFunction(function) => self.arithmetic(function, expr)?,
-            Expr::Case(case) if self.rules().exact => self.case(case)?,
+            Expr::Case(case) if self.rules().computes => self.case(case)?,
             _ => return None,
         };
         (value.sql.len() <= MAX_BYTES).then_some(value)
@@ -116,7 +135,7 @@ impl Scope<'_> {
         let (name, [left, right]) = (function.func.name(), function.args.as_slice()) else {
             return None;
         };
-        if !self.rules().exact || !["+", "-", "*"].contains(&name) {
+        if !self.rules().computes || !["+", "-", "*"].contains(&name) {
             return None;
         }
         let (a, b) = (self.exact_number(left)?, self.exact_number(right)?);
@@ -152,7 +171,11 @@ impl Scope<'_> {
         let is_integer = matches!(value.kind, Kind::Integer | Kind::Unsigned);
         Some(match self.data_type(expr)? {
             Physical::Decimal128(digits, scale) if is_integer => Value {
-                sql: format!("CAST({} AS DECIMAL({digits}, {scale}))", value.sql),
+                sql: match self.dialect {
+                    // A NULL cannot be cast there.
+                    Dialect::Clickhouse => format!("toDecimal128({}, {scale})", value.sql),
+                    _ => format!("CAST({} AS DECIMAL({digits}, {scale}))", value.sql),
+                },
                 kind: Kind::Decimal,
             },
             _ => value,
@@ -225,10 +248,17 @@ impl Scope<'_> {
         Some(format!("({left} {op} {right})"))
     }
 
-    /// Whether its form may be true for more rows than it is true for in the host.
+    /// Whether its form may be true for more rows than it is true for in the host, or false where it is unknown there.
     fn is_widened(&self, expr: &Expr) -> bool {
-        let is_like = |part: &Expr| Ok(matches!(part, Expr::Like(_)));
-        self.has_zoned_text(expr) || (self.rules().glob && expr.exists(is_like).unwrap_or(true))
+        let rules = self.rules();
+        let is_other = |part: &Expr| {
+            Ok(match part {
+                Expr::Like(_) => rules.glob,
+                Expr::InList(_) => rules.in_knows_null,
+                _ => false,
+            })
+        };
+        self.has_zoned_text(expr) || expr.exists(is_other).unwrap_or(true)
     }
 
     fn has_zoned_text(&self, expr: &Expr) -> bool {
@@ -245,6 +275,10 @@ impl Scope<'_> {
         let b = self.value(right)?;
         // Columns of floats may hold a zero with a sign, which only the host tells from the other.
         if a.kind == Kind::Float && !matches!(left, Expr::Literal(..)) {
+            return None;
+        }
+        let is_decimal = a.kind == Kind::Decimal || b.kind == Kind::Decimal;
+        if is_decimal && !self.rules().mixes_numbers {
             return None;
         }
         self.compared(&a, op, &b)
@@ -267,7 +301,7 @@ impl Scope<'_> {
                 let constant = ScalarValue::TimestampMicrosecond(Some(micros), zone.clone());
                 self.compared(of, op, &self.constant(of.kind, &constant)?)
             }
-            Kind::ZonedText => {
+            Kind::ZonedText if self.widens => {
                 let sides = widened(op, *micros).into_iter();
                 let sides = sides.map(|(op, text)| format!("{} {op} {text}", of.sql));
                 let sides: Vec<String> = sides.collect();
@@ -331,6 +365,9 @@ impl Scope<'_> {
         if values.is_empty() || values.len() > rules.max_listed || !values.iter().all(fits) {
             return None;
         }
+        if of.kind == Kind::Decimal && !rules.mixes_numbers {
+            return None;
+        }
         let texts: Vec<_> = values.iter().map(|value| value.sql.as_str()).collect();
         let list = texts.join(", ");
         let not = if negated { " NOT" } else { "" };
@@ -339,7 +376,13 @@ impl Scope<'_> {
                 let of = &of.sql;
                 format!("({of} IN ({list}) AND {} IN ({list}))", rules.bytes(of))
             }
-            kind if kind.is_text() => format!("({}{not} IN ({list}))", rules.bytes(&of.sql)),
+            kind if kind.is_text() && !rules.in_knows_null => {
+                format!("({}{not} IN ({list}))", rules.bytes(&of.sql))
+            }
+            _ if negated && rules.in_knows_null => {
+                let of = &of.sql;
+                format!("({of} NOT IN ({list}) AND {of} IS NOT NULL)")
+            }
             _ => format!("({}{not} IN ({list}))", of.sql),
         })
     }
@@ -362,7 +405,7 @@ impl Scope<'_> {
 
     fn like(&self, like: &Like) -> Option<String> {
         let is_plain = !like.case_insensitive && matches!(like.escape_char, None | Some('\\'));
-        if self.rules().glob && is_plain {
+        if self.rules().glob && is_plain && self.widens {
             return self.glob(like);
         }
         if !self.rules().like || !is_plain {
@@ -371,6 +414,9 @@ impl Scope<'_> {
         let (of, pattern) = (self.value(&like.expr)?, self.value(&like.pattern)?);
         let is_constant = matches!(&*like.pattern, Expr::Literal(..));
         if !of.kind.is_text() || pattern.kind != Kind::Text || !is_constant {
+            return None;
+        }
+        if pattern.sql.contains('\\') && !self.rules().like_escapes {
             return None;
         }
         let not = if like.negated { "NOT " } else { "" };

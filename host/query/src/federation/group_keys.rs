@@ -15,7 +15,10 @@ use datafusion::{
     logical_expr::{Aggregate, Expr, ExprSchemable as _, Join, LogicalPlan, utils::conjunction},
 };
 
-use super::{estimates, sources::with_table};
+use super::{
+    estimates,
+    sources::{RemoteTable, with_table},
+};
 
 /// The plan with such joins.
 pub fn join_by_group_keys(plan: LogicalPlan) -> Result<LogicalPlan> {
@@ -100,14 +103,18 @@ fn origin(plan: &LogicalPlan, expr: &Expr) -> Origin {
 
 /// Whether the groups are surely computed in the host. A datasource that computes them takes conditions on all columns.
 fn is_in_host(aggregate: &Aggregate) -> bool {
-    let mut sources = BTreeSet::new();
+    let (mut groups, mut joins) = (Vec::new(), BTreeSet::new());
     // Looking never fails.
     let _ = aggregate.input.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node {
-            let source = with_table(scan, |table| table.takes_plans().then_some(table.index));
-            sources.insert(source.flatten());
+            groups.push(with_table(scan, RemoteTable::takes_groups).unwrap_or_default());
+            let source = with_table(scan, |table| table.takes_joins().then_some(table.index));
+            joins.insert(source.flatten());
         }
         Ok(TreeNodeRecursion::Continue)
     });
-    sources.len() > 1 || sources.contains(&None)
+    match groups.as_slice() {
+        [takes_groups] => !takes_groups,
+        _ => joins.len() > 1 || joins.contains(&None),
+    }
 }

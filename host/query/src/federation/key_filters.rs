@@ -124,10 +124,7 @@ mod tests {
     fn of(keys: &[(i64, i64)]) -> Option<Vec<String>> {
         let columns = [value("a"), value("b")];
         let inputs = [];
-        let scope = Scope {
-            dialect: Dialect::Postgresql,
-            inputs: &inputs,
-        };
+        let scope = Scope::exact(Dialect::Postgresql, &inputs);
         let key = |(a, b): &(i64, i64)| vec![value(&a.to_string()), value(&b.to_string())];
         let keys: Vec<Vec<Value>> = keys.iter().map(key).collect();
         conditions(&columns, &keys, &scope)

@@ -76,7 +76,7 @@ impl Kind {
     }
 
     /// By its name in ClickHouse: a fraction in a statement is a float there, an enum refuses other texts than its own,
-    /// and an interval is a number of something.
+    /// and an interval is a number of something. A decimal of more than 64 bits overflows where it is compared.
     fn of_clickhouse(column: &Column) -> Self {
         let mut name = column.native_type.as_str();
         for wrapper in ["LowCardinality(", "Nullable("] {
@@ -91,6 +91,7 @@ impl Kind {
             "UInt64" => Self::Unsigned,
             "String" => Self::Text,
             "Date" => Self::Date,
+            "Decimal" if is_short_decimal(digits) => Self::Decimal,
             // In the time of a zone, one that the host reads may be another one than the engine compares.
             _ if column.data_type != DataType::TimestampUtc => Self::Opaque,
             "DateTime" => Self::Instant(0),
@@ -164,10 +165,21 @@ impl Kind {
     }
 }
 
+/// Digits of a decimal of 64 bits.
+pub const DECIMAL64_DIGITS: i8 = 18;
 /// Digits behind a second that the host has.
 const MICROSECONDS: u8 = 6;
 /// Bytes of a text that MySQL looks at where it sorts for a group or an order (`max_sort_length`).
 const MAX_SORTED: usize = 1024;
+
+/// Whether a decimal of ClickHouse has 64 bits at most: it can have any scale, and a sum of it does not overflow. In
+/// brackets are its digits and its scale.
+fn is_short_decimal(brackets: &str) -> bool {
+    let digits = brackets.split(',').next().unwrap_or_default().trim();
+    digits
+        .parse()
+        .is_ok_and(|digits: i8| digits <= DECIMAL64_DIGITS)
+}
 
 /// Whether a text of MySQL has at most [`MAX_SORTED`] bytes in UTF-8.
 fn is_short(native: &str) -> bool {
@@ -232,6 +244,7 @@ mod tests {
         assert_eq!(kind("LowCardinality(Nullable(String))"), Kind::Text);
         assert_eq!(kind("Nullable(Int64)"), Kind::Integer);
         assert_eq!(kind("Date"), Kind::Date);
+        assert_eq!(kind("Nullable(Decimal(18, 2))"), Kind::Decimal);
         assert_eq!(kind("UInt64"), Kind::Unsigned);
         assert_eq!(kind("Nullable(DateTime)"), Kind::Instant(0));
         assert_eq!(kind("DateTime('Europe/Berlin')"), Kind::Instant(0));
@@ -245,7 +258,7 @@ mod tests {
             "IntervalDay",
             "Enum8('a' = 1)",
             "FixedString(3)",
-            "Decimal(12, 2)",
+            "Decimal(19, 2)",
             "Date32",
             "Nullable(",
             "",

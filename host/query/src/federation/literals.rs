@@ -1,12 +1,13 @@
 //! Constants as the text of a dialect.
 
 use datafusion::{
+    arrow::datatypes::DataType,
     arrow::temporal_conversions::{date32_to_datetime, timestamp_us_to_datetime},
     common::ScalarValue,
     logical_expr::Operator,
 };
 
-use super::kinds::Kind;
+use super::kinds::{DECIMAL64_DIGITS, Kind};
 use crate::decode::decimal_text;
 use mindhost_plugin_api::Dialect;
 
@@ -62,6 +63,7 @@ pub fn literal_beside(of: Kind, value: &ScalarValue, dialect: Dialect) -> Option
         (Kind::Uuid, Utf8(Some(text)) | LargeUtf8(Some(text)) | Utf8View(Some(text))) => {
             uuid(text)?
         }
+        (Kind::Decimal, _) if dialect == Dialect::Clickhouse => decimal_of_clickhouse(value)?,
         (Kind::Instant(_) | Kind::Uuid | Kind::ZonedText, _) => return None,
         _ => return literal(value, dialect),
     };
@@ -132,6 +134,21 @@ fn of_clickhouse(number: i128) -> Option<(String, Kind)> {
         Ok(number) => Some(integer(number)),
         Err(_) => unsigned(u64::try_from(number).ok()?, Dialect::Clickhouse),
     }
+}
+
+/// An exact number beside a decimal of ClickHouse: one of 128 bits holds both sides.
+fn decimal_of_clickhouse(value: &ScalarValue) -> Option<String> {
+    let whole = match value.data_type().is_integer() {
+        true => value.cast_to(&DataType::Decimal128(38, 0)).ok()?,
+        false => value.clone(),
+    };
+    let ScalarValue::Decimal128(Some(number), _, scale) = whole else {
+        return None;
+    };
+    let text = decimal_text(number, scale)?;
+    (0..=DECIMAL64_DIGITS)
+        .contains(&scale)
+        .then(|| format!("toDecimal128('{text}', {scale})"))
 }
 
 /// A decimal without digits behind the point.
@@ -345,6 +362,24 @@ mod tests {
             ">= TIMESTAMP '2024-02-28 12:00:00.000000 UTC' AND <= TIMESTAMP '2024-03-01 12:00:00.000000 UTC'"
         );
         assert_eq!(text(Operator::NotEq), "");
+    }
+
+    #[test]
+    fn constants_beside_decimals_of_clickhouse_have_128_bits() {
+        let beside = |value: &ScalarValue| {
+            literal_beside(Kind::Decimal, value, Dialect::Clickhouse).map(|(text, _)| text)
+        };
+        let decimal = |number, scale| ScalarValue::Decimal128(Some(number), 38, scale);
+        assert_eq!(
+            beside(&decimal(-150, 2)).unwrap(),
+            "toDecimal128('-1.50', 2)"
+        );
+        assert_eq!(
+            beside(&ScalarValue::Int64(Some(i64::MIN))).unwrap(),
+            "toDecimal128('-9223372036854775808', 0)"
+        );
+        assert_eq!(beside(&decimal(1, 19)), None);
+        assert_eq!(beside(&ScalarValue::Float64(Some(1.5))), None);
     }
 
     #[test]

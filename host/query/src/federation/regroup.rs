@@ -342,7 +342,7 @@ fn join(a: JoinGroup, b: JoinGroup, chain: &mut Chain) -> Result<JoinGroup> {
     })
 }
 
-/// The datasource of all tables of a plan, if it is one that takes whole plans.
+/// The datasource of all tables of a plan, if it is one that takes joins.
 fn source(plan: &LogicalPlan) -> Option<usize> {
     let mut found = BTreeSet::new();
     let mut is_known = true;
@@ -350,7 +350,7 @@ fn source(plan: &LogicalPlan) -> Option<usize> {
     let _ = plan.apply_with_subqueries(|node| {
         match node {
             LogicalPlan::TableScan(scan) => {
-                match with_table(scan, |table| table.takes_plans().then_some(table.index)) {
+                match with_table(scan, |table| table.takes_joins().then_some(table.index)) {
                     Some(Some(index)) => drop(found.insert(index)),
                     _ => is_known = false,
                 }

@@ -27,6 +27,8 @@ use mindhost_plugin_api::{Column, Dialect, TableRef};
 
 /// Digits behind the point of an average that MySQL computes: it has 30 digits there at most, 20 of them for the quotient.
 const MAX_AVERAGED_SCALE: usize = 14;
+/// Digits of an average behind the point, in Trino those of an integer in a statement.
+const MAX_LITERAL_DIGITS: usize = 18;
 /// Tables of one statement: planners of engines take long for more.
 const MAX_TABLES: usize = 12;
 
@@ -104,6 +106,11 @@ impl Select {
         self.rules().whole_plans
     }
 
+    /// Whether joins and subqueries go to its datasource.
+    pub fn takes_joins(&self) -> bool {
+        self.rules().joins
+    }
+
     /// Whether filters go to its datasource.
     pub fn takes_filters(&self) -> bool {
         self.rules().filters
@@ -179,17 +186,29 @@ impl Select {
         self
     }
 
-    /// With a condition on its columns, whose fields are `schema`.
+    /// With a condition on its columns, whose fields are `schema`. The engine may keep more rows where the host tests them
+    /// again.
     pub fn filtered(self, condition: &Expr, schema: &DFSchema, names: &mut Names) -> Option<Self> {
-        self.filtered_with(condition, schema, &Scalars::default(), names)
+        self.with_condition(condition, schema, &Scalars::default(), true, names)
     }
 
-    /// The same, where the condition also names the results of subqueries.
+    /// With a condition that the engine alone tests, and which may name the results of subqueries.
     pub fn filtered_with(
         self,
         condition: &Expr,
         schema: &DFSchema,
         scalars: &Scalars,
+        names: &mut Names,
+    ) -> Option<Self> {
+        self.with_condition(condition, schema, scalars, false, names)
+    }
+
+    fn with_condition(
+        self,
+        condition: &Expr,
+        schema: &DFSchema,
+        scalars: &Scalars,
+        widens: bool,
         names: &mut Names,
     ) -> Option<Self> {
         let mut open = self.open(names);
@@ -202,8 +221,8 @@ impl Select {
             (&scalars.schema, scalars.values.as_slice()),
         ];
         let scope = Scope {
-            dialect: open.dialect,
-            inputs: &inputs,
+            widens,
+            ..Scope::exact(open.dialect, &inputs)
         };
         let condition = scope.condition(condition)?;
         open.conditions.push(condition);
@@ -219,10 +238,7 @@ impl Select {
             false => self.open(names),
         };
         let inputs = [(schema, open.columns.as_slice())];
-        let scope = Scope {
-            dialect: open.dialect,
-            inputs: &inputs,
-        };
+        let scope = Scope::exact(open.dialect, &inputs);
         let columns: Option<Vec<Value>> = exprs.iter().map(|expr| scope.value(expr)).collect();
         open.columns = columns?;
         Some(open)
@@ -255,10 +271,7 @@ impl Select {
             None => self,
         };
         let inputs = [(schema, open.columns.as_slice())];
-        let scope = Scope {
-            dialect: open.dialect,
-            inputs: &inputs,
-        };
+        let scope = Scope::exact(open.dialect, &inputs);
         let rules = open.rules();
         let key = |key: &Sort| {
             let value = scope
@@ -292,10 +305,7 @@ impl Select {
         let schema = aggregate.input.schema();
         let mut open = self.open(names);
         let inputs = [(schema.as_ref(), open.columns.as_slice())];
-        let scope = Scope {
-            dialect: open.dialect,
-            inputs: &inputs,
-        };
+        let scope = Scope::exact(open.dialect, &inputs);
         let rules = open.rules();
         let group = |expr: &Expr| {
             let is_plain = matches!(expr, Expr::Column(_));
@@ -320,7 +330,8 @@ impl Select {
         let (mut columns, texts): (Vec<_>, Vec<_>) = groups?.into_iter().unzip();
         let fields = aggregate.schema.fields().iter().skip(columns.len());
         for (expr, field) in aggregate.aggr_expr.iter().zip(fields) {
-            columns.push(aggregated(expr, field.data_type(), &scope, rules)?);
+            let is_grouped = !aggregate.group_expr.is_empty();
+            columns.push(aggregated(expr, field.data_type(), &scope, is_grouped)?);
         }
         open.is_single_row |= aggregate.group_expr.is_empty();
         open.columns = columns;
@@ -453,16 +464,7 @@ fn matching(
     let dialect = a.dialect;
     let one = [(left, a.columns.as_slice())];
     let two = [(right, b.columns.as_slice())];
-    let (one, two) = (
-        Scope {
-            dialect,
-            inputs: &one,
-        },
-        Scope {
-            dialect,
-            inputs: &two,
-        },
-    );
+    let (one, two) = (Scope::exact(dialect, &one), Scope::exact(dialect, &two));
     let mut matches = Vec::new();
     for (x, y) in on {
         let (x, y) = (one.value(x)?, two.value(y)?);
@@ -473,20 +475,17 @@ fn matching(
     }
     if let Some(filter) = filter {
         let both = [(left, a.columns.as_slice()), (right, b.columns.as_slice())];
-        matches.push(
-            Scope {
-                dialect,
-                inputs: &both,
-            }
-            .condition(filter)?,
-        );
+        matches.push(Scope::exact(dialect, &both).condition(filter)?);
     }
     Some(matches)
 }
 
 /// Whether equal values of it are the same group everywhere. A float has two zeros.
 fn is_groupable(kind: Kind) -> bool {
-    !matches!(kind, Kind::Opaque | Kind::Float | Kind::LongText)
+    !matches!(
+        kind,
+        Kind::Opaque | Kind::Float | Kind::LongText | Kind::ZonedText
+    )
 }
 
 /// A text that is compared by its bytes.
@@ -500,8 +499,18 @@ fn in_bytes(value: Value, rules: &Rules) -> Value {
     }
 }
 
-/// An aggregate as SQL, if the engine computes the same.
-fn aggregated(expr: &Expr, result: &Physical, scope: &Scope<'_>, rules: &Rules) -> Option<Value> {
+/// An aggregate as SQL, if the engine computes the same. Of no rows, which no group has, most are NULL.
+fn aggregated(
+    expr: &Expr,
+    result: &Physical,
+    scope: &Scope<'_>,
+    is_grouped: bool,
+) -> Option<Value> {
+    let rules = rules(scope.dialect);
+    let or_null = |sql: String| match is_grouped || rules.empty_is_null {
+        true => sql,
+        false => format!("toNullable({sql})"),
+    };
     let Expr::AggregateFunction(AggregateFunction { func, params }) = expr.clone().unalias() else {
         return None;
     };
@@ -528,31 +537,45 @@ fn aggregated(expr: &Expr, result: &Physical, scope: &Scope<'_>, rules: &Rules) 
     let of = scope.value(arg)?;
     let (sql, kind) = match (func.name(), of.kind, distinct) {
         ("count", _, false) => (format!("count({})", of.sql), Kind::Integer),
+        // `count(DISTINCT …)` may be an estimate there, by a setting.
+        ("count", kind, true) if is_groupable(kind) && scope.dialect == Dialect::Clickhouse => {
+            (format!("uniqExact({})", of.sql), Kind::Integer)
+        }
         ("count", kind, true) if is_groupable(kind) => (
             format!("count(DISTINCT {})", in_bytes(of, rules).sql),
             Kind::Integer,
         ),
-        ("min" | "max", Kind::Text, _) => (
-            rules.text_again(&format!("{}({})", func.name(), rules.bytes(&of.sql))),
-            Kind::Text,
-        ),
+        ("min" | "max", Kind::Text, _) => {
+            let bytes = or_null(rules.bytes(&of.sql));
+            (
+                rules.text_again(&format!("{}({bytes})", func.name())),
+                Kind::Text,
+            )
+        }
         // PostgreSQL has them since its version 18.
         ("min" | "max", Kind::Uuid, _) => return None,
         ("min" | "max", kind, _) if kind.is_ordered() => {
-            (format!("{}({})", func.name(), of.sql), kind)
+            (format!("{}({})", func.name(), or_null(of.sql)), kind)
         }
         ("sum", Kind::Float, false) => (format!("sum({})", of.sql), Kind::Float),
         ("sum", Kind::Integer | Kind::Unsigned | Kind::Decimal, false) => {
             let of = scope
                 .exact_number(arg)
                 .filter(|of| of.kind != Kind::Unsigned)?;
-            (format!("sum({})", of.sql), Kind::Decimal)
+            let sql = match of.kind {
+                Kind::Integer if !rules.mixes_numbers => format!("toDecimal128({}, 0)", of.sql),
+                _ => of.sql,
+            };
+            (format!("sum({})", or_null(sql)), Kind::Decimal)
         }
         ("avg", Kind::Integer | Kind::Unsigned | Kind::Decimal, false) => {
             let of = scope
                 .exact_number(arg)
                 .filter(|of| of.kind == Kind::Decimal)?;
-            (average(&of.sql, result, scope.dialect)?, Kind::Decimal)
+            (
+                average(&or_null(of.sql), result, scope.dialect)?,
+                Kind::Decimal,
+            )
         }
         _ => return None,
     };
@@ -579,6 +602,18 @@ fn average(of: &str, result: &Physical, dialect: Dialect) -> Option<String> {
             "TRUNCATE(sum({of}) * 1.{} / count({of}), {scale})",
             "0".repeat(16)
         )),
+        // It cuts what a quotient has beyond the digits of its first operand.
+        Dialect::Clickhouse if scale <= MAX_LITERAL_DIGITS => Some(format!(
+            "(toDecimal128(sum({of}), {scale}) / greatest(count({of}), 1))"
+        )),
+        // It rounds a quotient to the digits of the longer operand, so integers are divided, without their rest.
+        Dialect::Trino if scale <= MAX_LITERAL_DIGITS => {
+            let (factor, last) = ("0".repeat(scale), "0".repeat(scale.checked_sub(1)?));
+            let whole = format!("CAST(sum({of}) * 1{factor} AS DECIMAL(38, 0))");
+            Some(format!(
+                "((({whole} - mod({whole}, count({of}))) / count({of})) * 0.{last}1)"
+            ))
+        }
         _ => None,
     }
 }

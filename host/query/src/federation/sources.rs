@@ -303,10 +303,16 @@ impl RemoteTable {
         Some(ColumnFacts::new(known, field.data_type(), self.row_count()))
     }
 
-    /// Whether whole parts of plans go to its datasource.
-    pub fn takes_plans(&self) -> bool {
+    /// Whether groups go to its datasource.
+    pub fn takes_groups(&self) -> bool {
         let source = self.sources.all.get(self.index);
         source.is_some_and(|source| rules(source.dialect()).whole_plans)
+    }
+
+    /// Whether joins go to its datasource, and groups.
+    pub fn takes_joins(&self) -> bool {
+        let source = self.sources.all.get(self.index);
+        source.is_some_and(|source| rules(source.dialect()).joins)
     }
 
     /// The statement for some of its columns; all of them without a projection.
@@ -354,14 +360,17 @@ impl TableProvider for RemoteTable {
         let values: Vec<Value> = self.columns.iter().map(value).collect();
         let schema = DFSchema::try_from(Arc::clone(&self.schema))?;
         let inputs = [(&schema, values.as_slice())];
-        let scope = Scope {
-            dialect,
-            inputs: &inputs,
-        };
-        let support = |filter: &&Expr| match scope.condition(&unqualified(filter)) {
-            Some(_) if rules.exact => TableProviderFilterPushDown::Exact,
-            Some(_) if rules.filters => TableProviderFilterPushDown::Inexact,
-            _ => TableProviderFilterPushDown::Unsupported,
+        let exact = Scope::exact(dialect, &inputs);
+        let widening = Scope::widening(dialect, &inputs);
+        let support = |filter: &&Expr| {
+            let filter = unqualified(filter);
+            if rules.exact && exact.condition(&filter).is_some() {
+                TableProviderFilterPushDown::Exact
+            } else if rules.filters && widening.condition(&filter).is_some() {
+                TableProviderFilterPushDown::Inexact
+            } else {
+                TableProviderFilterPushDown::Unsupported
+            }
         };
         Ok(filters.iter().map(support).collect())
     }

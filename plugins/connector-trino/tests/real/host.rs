@@ -133,6 +133,15 @@ impl Host {
         self.post("/responses", &query(mind, sql))
     }
 
+    /// Runs a statement and gives its result, with what went to which datasource.
+    pub fn explained(&self, mind: &str, sql: &str) -> Value {
+        let mut body = query(mind, sql);
+        body["tools"][0]["explain"] = json!(true);
+        let answer = self.post("/responses", &body);
+        assert_eq!(answer.status, 200, "{sql}\n{}", answer.text);
+        answer.json()["output"][0].clone()
+    }
+
     /// Runs a statement and gives its result.
     pub fn query(&self, mind: &str, sql: &str) -> Value {
         let answer = self.sql(mind, sql);

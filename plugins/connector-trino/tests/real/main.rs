@@ -16,6 +16,7 @@ mod catalog;
 #[path = "../../../../tests/tests/e2e/federation/tpch/compare.rs"]
 mod compare;
 mod costs;
+mod federated;
 mod host;
 mod moving;
 mod policies;

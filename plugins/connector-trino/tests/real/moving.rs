@@ -11,8 +11,8 @@ use crate::postgres::Postgres;
 use crate::tpch::{self, QUOTIENTS, adapted, made};
 use crate::trino::Trino;
 
-const CRM: [&str; 3] = ["customer", "orders", "lineitem"];
-const WORLD: [&str; 5] = ["part", "partsupp", "supplier", "nation", "region"];
+pub const CRM: [&str; 3] = ["customer", "orders", "lineitem"];
+pub const WORLD: [&str; 5] = ["part", "partsupp", "supplier", "nation", "region"];
 
 #[test]
 fn questions_have_the_same_answers_after_the_move() {

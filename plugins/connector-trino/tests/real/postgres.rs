@@ -83,6 +83,11 @@ impl Postgres {
         assert!(self.psql(name, "ANALYZE"));
     }
 
+    /// Runs statements in a database.
+    pub fn run(&self, database: &str, sql: &str) {
+        assert!(self.psql(database, sql), "{sql}");
+    }
+
     fn psql(&self, database: &str, command: &str) -> bool {
         let done = Command::new(tool("psql"))
             .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", USER])

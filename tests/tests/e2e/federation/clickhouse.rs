@@ -1,12 +1,15 @@
-//! Filters that go to ClickHouse leave the rows that the host would leave.
+//! Filters and groups that go to ClickHouse give the rows that the host would make.
 
 use mindhost_tests::{ClickHouse, Host, Mind};
 use serde_json::json;
 
 use super::{mariadb::explained, sent};
 
-const ROWS: &str = "(1, 'a', '2020-01-31', 10, 'x'), (2, 'A', '2021-02-28', -5, 'y'), (3, 'a ', '2024-02-29', 0, 'x'),
-    (4, 'ä', '1970-01-02', 9000000000000000000, NULL), (5, '', '2104-01-01', 7, 'a''b')";
+/// The last two columns have names that a statement for a datasource gives to its own.
+const ROWS: &str = "(1, 'a', '2020-01-31', 10, 'x', 10.50, 0.125, 1, 5), (2, 'A', '2021-02-28', -5, 'y', -3.33, NULL, 2, 4),
+    (3, 'a ', '2024-02-29', 0, 'x', 0.01, 2.5, 3, 3),
+    (4, 'ä', '1970-01-02', 9000000000000000000, NULL, 9999999999.99, NULL, 4, 2),
+    (5, '', '2104-01-01', 7, 'a''b', 0, 0.001, 5, 1)";
 
 /// Statements over `{s}.t`, with a piece of what ClickHouse has to be sent of each; empty if nothing of the condition
 /// may be sent.
@@ -47,8 +50,57 @@ const STATEMENTS: &[(&str, &str)] = &[
     ),
     (r"SELECT id FROM {s}.fed_t WHERE word = 'a\'", ""),
     (
-        "SELECT count(*) FROM {s}.fed_t WHERE word = 'a' OR n = 7",
-        "OR",
+        "SELECT count(*) AS k FROM {s}.fed_t WHERE word = 'a' OR n = 7",
+        "count(*)",
+    ),
+    (
+        "SELECT id FROM {s}.fed_t WHERE NOT (maybe IN ('x', 'z', 'w', 'v') AND n >= 0)",
+        "",
+    ),
+    (
+        "SELECT maybe, count(*) AS k, max(n) AS m, min(word) AS w, count(DISTINCT day) AS d, max(tip) AS t
+         FROM {s}.fed_t WHERE id < 5 GROUP BY maybe",
+        "GROUP BY",
+    ),
+    (
+        "SELECT maybe, sum(price) AS s, avg(price) AS a, sum(tip) AS t, avg(tip) AS b, sum(id) AS i, count(tip) AS k
+         FROM {s}.fed_t GROUP BY maybe",
+        "greatest(count",
+    ),
+    (
+        "SELECT max(n) AS m, min(word) AS w, sum(price) AS s, avg(tip) AS a, max(day) AS d, sum(id) AS i, count(*) AS k
+         FROM {s}.fed_t WHERE id > 100",
+        "toNullable",
+    ),
+    (
+        "SELECT day, count(*) AS k, sum(price) AS s FROM {s}.fed_t GROUP BY day HAVING sum(price) > 0.01 AND count(*) < 2",
+        "toDecimal128('0.01', 2)",
+    ),
+    (
+        "SELECT id FROM {s}.fed_t WHERE price >= 0.01 AND price < 10.505 AND tip <> 2.5",
+        "toDecimal128('10.505', 3)",
+    ),
+    (
+        "SELECT id FROM {s}.fed_t WHERE price > 9000000000000000000 OR tip < 1",
+        "toDecimal128(",
+    ),
+    ("SELECT id FROM {s}.fed_t WHERE price IN (0.01, 0, 1, 2)", ""),
+    ("SELECT id FROM {s}.fed_t WHERE price < n OR price < tip", ""),
+    (
+        "SELECT c1, c0 FROM {s}.fed_t WHERE c1 > 2 AND c0 < 5 AND id > 1",
+        "WHERE",
+    ),
+    (
+        "SELECT c1, max(c0) AS m, sum(id) AS i FROM {s}.fed_t WHERE c0 > 1 GROUP BY c1",
+        "GROUP BY",
+    ),
+    (
+        "SELECT q.k, q.m FROM (SELECT word, max(c1) AS m, count(*) AS k FROM {s}.fed_t GROUP BY word) q WHERE q.m > 2",
+        "GROUP BY",
+    ),
+    (
+        "SELECT id FROM {s}.fed_t WHERE price = (SELECT max(price) FROM {s}.fed_t)",
+        "max(",
     ),
 ];
 
@@ -273,7 +325,8 @@ async fn check(server: &ClickHouse, more: Conditions) {
         .load()
         .await;
     let own = format!(
-        "CREATE TABLE fed_t (id INTEGER, word TEXT, day DATE, n INTEGER, maybe TEXT); INSERT INTO fed_t VALUES {ROWS};"
+        "CREATE TABLE fed_t (id INTEGER, word TEXT, day DATE, n INTEGER, maybe TEXT, price DECIMAL(12, 2),
+            tip DECIMAL(9, 3), c0 INTEGER, c1 INTEGER); INSERT INTO fed_t VALUES {ROWS};"
     );
     host.sqlite("own", &own).await.load().await;
     let two = "CREATE TABLE one (x INTEGER); INSERT INTO one VALUES (1)";
@@ -319,7 +372,8 @@ async fn check(server: &ClickHouse, more: Conditions) {
 /// The statements that make the tables.
 fn fixture(has_fractions: bool) -> String {
     [
-        "CREATE TABLE default.fed_t (id Int32, word String, day Date, n Int64, maybe Nullable(String)) ENGINE = Memory",
+        "CREATE TABLE default.fed_t (id Int32, word String, day Date, n Int64, maybe Nullable(String), \
+            price Decimal(12, 2), tip Nullable(Decimal(9, 3)), c0 Int32, c1 Int32) ENGINE = Memory",
         &format!("INSERT INTO default.fed_t VALUES {}", ROWS.replace("a''b", "a\\'b")),
         "CREATE TABLE default.fed_big ENGINE = MergeTree ORDER BY id AS SELECT toInt32(number) AS id, number AS big FROM numbers(50000)",
         &moments(has_fractions),
