@@ -60,10 +60,10 @@ fn physical(column: &Column) -> Physical {
     }
 }
 
-/// Precision and scale of a type such as `decimal(12,2)`.
+/// Precision and scale of a type such as `decimal(12,2)` or `Nullable(Decimal(12, 2))`.
 fn decimal(native: &str) -> (u8, i8) {
     let inner = native
-        .split_once('(')
+        .rsplit_once('(')
         .and_then(|(_, rest)| rest.split_once(')'));
     let Some((inner, _)) = inner else {
         return DEFAULT_DECIMAL;
@@ -279,6 +279,7 @@ mod tests {
     fn decimal_type_has_precision_and_scale() {
         assert_eq!(decimal("decimal(12,2)"), (12, 2));
         assert_eq!(decimal("NUMERIC(5)"), (5, 0));
+        assert_eq!(decimal("Nullable(Decimal(38, 20))"), (38, 20));
         for other in [
             "",
             "decimal",

@@ -118,12 +118,13 @@ impl Select {
 
     /// The statement.
     pub fn text(&self) -> String {
+        let alias = self.rules().alias;
         let columns = self.columns.iter().enumerate();
         let columns: Vec<_> = columns
-            .map(|(index, value)| format!("{} AS c{index}", value.sql))
+            .map(|(index, value)| format!("{} AS {alias}{index}", value.sql))
             .collect();
         let columns = match columns.is_empty() {
-            true => String::from("1 AS c0"),
+            true => format!("1 AS {alias}0"),
             false => columns.join(", "),
         };
         let mut text = format!("SELECT {columns} FROM {}", self.from.join(", "));
@@ -144,9 +145,9 @@ impl Select {
 
     /// The same as a table of a new statement, where a clause above cannot go into this one.
     fn wrapped(self, names: &mut Names) -> Self {
-        let name = names.next();
+        let (name, alias) = (names.next(), self.rules().alias);
         let columns = self.columns.iter().enumerate().map(|(index, value)| Value {
-            sql: format!("{name}.c{index}"),
+            sql: format!("{name}.{alias}{index}"),
             kind: value.kind,
         });
         Self {

@@ -55,7 +55,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     ),
     (
         "SELECT id FROM {s}.fed_t WHERE NOT (maybe IN ('x', 'z', 'w', 'v') AND n >= 0)",
-        "",
+        "IS NOT NULL",
     ),
     (
         "SELECT maybe, count(*) AS k, max(n) AS m, min(word) AS w, count(DISTINCT day) AS d, max(tip) AS t
@@ -95,7 +95,7 @@ const STATEMENTS: &[(&str, &str)] = &[
         "GROUP BY",
     ),
     (
-        "SELECT q.k, q.m FROM (SELECT word, max(c1) AS m, count(*) AS k FROM {s}.fed_t GROUP BY word) q WHERE q.m > 2",
+        "SELECT q.m, q.k FROM (SELECT word, max(c1) AS m, count(*) AS k FROM {s}.fed_t GROUP BY word) q WHERE q.m > 2",
         "GROUP BY",
     ),
     (
