@@ -201,7 +201,10 @@ impl Resolver<'_> {
             g.iter()
                 .any(|c| c.negated && !in_main.contains(&c.column.table))
         });
-        if !repeats {
+        // A list shows the rows as often as they match; one that has a row twice is asked back.
+        let lists = !self.frame.select.iter().any(|f| matches!(f, Figure::Agg(..) | Figure::Count(..)))
+            && self.frame.rank.is_none();
+        if !repeats || (lists && without.is_none() && !negated_far) {
             query.source = Source {
                 base,
                 joins: whole,
