@@ -4,7 +4,7 @@ use crate::catalog::{Catalog, ColumnRef, Kind};
 use crate::dialect::Unit;
 use crate::meta::{self, Meta};
 use crate::names::Names;
-use crate::plan::{Condition, Expr, Plan, Shape};
+use crate::plan::{Condition, Expr, Output, Plan, Shape};
 use crate::problem::Problem;
 use crate::reading::{Reading, answer, answer_of_two};
 use crate::tools::{self, DESCRIBE, Found, FoundTables, MOST_DESCRIBED, RUN, Rows, SEARCH};
@@ -235,9 +235,11 @@ fn stands(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
     let passed = plan.shape == Shape::Single && says(&["top", "most", "common", "popular"]);
     let lacks_names = is_nameless(catalog, plan) && !says(&["id", "ids", "key", "number"]);
     let has_unasked_days = by_day && !is_grouped;
-    (plan.shape == Shape::Single
-        || says(&["rows", "per"])
-        || is_known_to_strict(catalog, plan, question))
+    // Over several tables only different rows are counted: which way a figure is joined is not said.
+    let by_rows = |o: &Output| matches!(o.expr, Expr::CountDistinct(_));
+    let is_figure =
+        plan.shape == Shape::Single && (plan.joins.is_empty() || plan.outputs.iter().all(by_rows));
+    (is_figure || says(&["rows", "per"]) || is_known_to_strict(catalog, plan, question))
         && !(lacks_names || has_unasked_days || of_numbers || passed)
 }
 

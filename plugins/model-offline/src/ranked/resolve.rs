@@ -206,6 +206,14 @@ impl Resolver<'_> {
                 select.push(expr);
             }
         }
+        let column = |f: &Figure| match f {
+            Figure::Plain(at) if self.item_table(*at).is_none() => Some(*at),
+            _ => None,
+        };
+        let shown: Vec<At> = self.frame.select.iter().filter_map(column).collect();
+        if shown.windows(2).any(|w| w[1] == w[0] + 1) {
+            return Err(Trouble::Shape("two columns side by side, or one"));
+        }
         let first_column = select.iter().find_map(|e| match e {
             Expr::Column(c) | Expr::Agg(_, c) | Expr::Count(Some(c)) => Some(c.table),
             Expr::Count(None) => None,
