@@ -18,11 +18,11 @@ use crate::vocabulary::{Aggregate, Comparison};
 use conditions::{contradictory, grouped_conditions};
 use names::sure;
 
-/// Readings whose weakest name scores lower are not taken. A lower bound answers a few more questions and is wrong more
-/// often where the schema is a new one.
-const WEAKEST: f32 = 0.8;
+/// Readings whose weakest name scores lower are not taken: a synonym or a part of a name does for the table in question
+/// only (see `WEAK`).
+const WEAKEST: f32 = 0.9;
 /// The same for the only column of the table in question that may be meant.
-const WEAK: f32 = 0.6;
+const WEAK: f32 = 0.8;
 /// Two meanings closer than this are equally good.
 const MARGIN: f32 = 0.15;
 
