@@ -4,14 +4,14 @@ use crate::catalog::{Catalog, ColumnRef, Kind};
 use crate::dialect::Unit;
 use crate::meta::{self, Meta};
 use crate::names::Names;
-use crate::plan::{Condition, Expr, Plan, Shape};
+use crate::plan::{Condition, Expr, Output, Plan, Shape};
 use crate::problem::Problem;
 use crate::reading::{Reading, answer, answer_of_two};
 use crate::tools::{self, DESCRIBE, Found, FoundTables, MOST_DESCRIBED, RUN, Rows, SEARCH};
 use crate::turn::{Action, Step, Turn};
 use crate::understand::understand;
 use crate::vocabulary::{is_filler, operator};
-use crate::words::{name_stems, tokenize};
+use crate::words::{TokenKind, name_stems, tokenize};
 use crate::{help, lookup, ranked, sql, taught};
 
 /// What to do next about the question of a turn.
@@ -235,9 +235,13 @@ fn stands(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
     let passed = plan.shape == Shape::Single && says(&["top", "most", "common", "popular"]);
     let lacks_names = is_nameless(catalog, plan) && !says(&["id", "ids", "key", "number"]);
     let has_unasked_days = by_day && !is_grouped;
-    (plan.shape == Shape::Single
-        || says(&["rows", "per"])
-        || is_known_to_strict(catalog, plan, question))
+    // Over several tables which way a figure is joined is not said, unless it counts different rows or of a quoted name.
+    let by_rows = |o: &Output| matches!(o.expr, Expr::CountDistinct(_));
+    let is_sure = plan.joins.is_empty()
+        || plan.outputs.iter().all(by_rows)
+        || words.iter().any(|t| t.kind == TokenKind::Quoted);
+    let is_figure = plan.shape == Shape::Single && is_sure;
+    (is_figure || says(&["rows", "per"]) || is_known_to_strict(catalog, plan, question))
         && !(lacks_names || has_unasked_days || of_numbers || passed)
 }
 

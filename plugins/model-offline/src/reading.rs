@@ -128,7 +128,7 @@ pub fn answer(turn: &Turn, reading: &Reading<'_>) -> Next {
     }
 }
 
-/// Whether a list over several tables has the same row twice, or one of a single column mostly: the question may mean
+/// Whether a list over several tables has the same row twice, or one of a single column often: the question may mean
 /// each once, or each time.
 fn repeats(reading: &Reading<'_>, rows: &Rows) -> bool {
     let Reading::Ranked(_, query) = reading else {
@@ -140,7 +140,7 @@ fn repeats(reading: &Reading<'_>, rows: &Rows) -> bool {
     let alone = query.select.len() == 1
         && query.source.conditions.is_empty()
         && query.order.is_empty()
-        && 2 * again >= rows.rows.len();
+        && 4 * again >= rows.rows.len();
     let several = !(query.source.joins.is_empty() && query.members.is_empty());
     list && again > 0 && (several || alone)
 }

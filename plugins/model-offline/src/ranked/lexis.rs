@@ -304,7 +304,7 @@ const SOFT: &[&str] = &[
     "details",
     "value", "values", "out", "exist", "exists", "currently", "now", "here", "hi", "hello", "ok", "entire",
     "whole", "available", "possible",
-    "corresponding", "associated", "related", "respective", "belong", "belongs", "belonging", "together", "using",
+    "corresponding", "associated", "respective", "belong", "belongs", "belonging", "together", "using",
     "use", "used", "uses",
     "given", "come", "comes", "came", "then", "result", "results", "answer", "order", "year", "years", "old",
     "own", "owns",

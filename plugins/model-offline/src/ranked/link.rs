@@ -200,7 +200,6 @@ impl Index {
             target: Target::Value(column, value.to_owned()),
             score,
         };
-        let stemmed = self.key(&words);
         let exact = words.join(" ");
         for word in value_words(&exact)
             .iter()
@@ -212,10 +211,6 @@ impl Index {
                 .push(hit(0.9));
         }
         self.values.entry(exact).or_default().push(hit(0.96));
-        self.values
-            .entry(format!("~{stemmed}"))
-            .or_default()
-            .push(hit(0.85));
     }
 
     /// Whether a word of a name or value starts with these letters.
@@ -257,13 +252,6 @@ impl Index {
             .collect::<Vec<_>>()
             .join(" ");
         hits.extend(self.values.get(&exact).into_iter().flatten().cloned());
-        let words: Vec<&str> = quoted.iter().map(|t| t.norm.as_str()).collect();
-        let stemmed = format!("~{}", self.key(&words));
-        for hit in self.values.get(&stemmed).into_iter().flatten() {
-            if !hits.iter().any(|h| h.target == hit.target) {
-                hits.push(hit.clone());
-            }
-        }
         // "cards" are rows of `customers_cards` as much as their `card_number`.
         for at in 0..hits.len() {
             let (target, score) = (hits[at].target.clone(), hits[at].score);

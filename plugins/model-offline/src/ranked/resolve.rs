@@ -18,11 +18,11 @@ use crate::vocabulary::{Aggregate, Comparison};
 use conditions::{contradictory, grouped_conditions};
 use names::sure;
 
-/// Readings whose weakest name scores lower are not taken. A lower bound answers a few more questions and is wrong more
-/// often where the schema is a new one.
-const WEAKEST: f32 = 0.8;
+/// Readings whose weakest name scores lower are not taken: a synonym or a part of a name does for the table in question
+/// only (see `WEAK`).
+const WEAKEST: f32 = 0.9;
 /// The same for the only column of the table in question that may be meant.
-const WEAK: f32 = 0.6;
+const WEAK: f32 = 0.8;
 /// Two meanings closer than this are equally good.
 const MARGIN: f32 = 0.15;
 
@@ -205,6 +205,14 @@ impl Resolver<'_> {
             if !select.contains(&expr) {
                 select.push(expr);
             }
+        }
+        let column = |f: &Figure| match f {
+            Figure::Plain(at) if self.item_table(*at).is_none() => Some(*at),
+            _ => None,
+        };
+        let shown: Vec<At> = self.frame.select.iter().filter_map(column).collect();
+        if shown.windows(2).any(|w| w[1] == w[0] + 1) {
+            return Err(Trouble::Shape("two columns side by side, or one"));
         }
         let first_column = select.iter().find_map(|e| match e {
             Expr::Column(c) | Expr::Agg(_, c) | Expr::Count(Some(c)) => Some(c.table),

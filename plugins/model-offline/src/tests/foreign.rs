@@ -283,7 +283,7 @@ fn festival_without_foreign_keys() {
         &host,
         &[
             (
-                "Show the names of bands that have concerts with attendance above 400.",
+                "Show the different names of bands that have concerts with attendance above 400.",
                 "SELECT 'Foo'",
             ),
             (
@@ -298,7 +298,8 @@ fn festival_without_foreign_keys() {
         ],
         &["How much does a ticket cost?", "Who sings in Foo?"],
     );
-    let answer = host.ask("Show the names of bands that have concerts with attendance above 400.");
+    let answer =
+        host.ask("Show the different names of bands that have concerts with attendance above 400.");
     assert!(
         answer.text.contains("no foreign key"),
         "a guessed key is told: {answer:?}"

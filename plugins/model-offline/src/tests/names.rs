@@ -30,7 +30,7 @@ fn name_that_fits_one_table_or_column_is_clear() {
             // The other table of that name refers to this one.
             ("How many games are there?", "SELECT 3"),
             (
-                "Show the names of games sorted by price.",
+                "Show the names of games sorted by base price.",
                 "SELECT game_name FROM board_game",
             ),
             (
@@ -77,7 +77,7 @@ fn list_with_two_meanings_is_asked_back() {
 
 #[test]
 fn statement_of_the_answer_runs_last() {
-    let answer = club().ask("What is the name of the game with the highest price?");
+    let answer = club().ask("What is the name of the game with the highest base price?");
     let last = answer.sql.last().map(String::as_str).unwrap_or_default();
     assert!(last.ends_with("LIMIT 1"), "{answer:#?}");
 }

@@ -39,7 +39,12 @@ impl Resolver<'_> {
         for at in self.frame.groups.clone() {
             let item = &self.items[at];
             let own = self.column_hits(at).into_iter().find(|(c, s)| {
-                c.table == base && *s >= item.table() && !plain.iter().any(|p| p.table != base)
+                let named = |t| self.own_key(base, t) == Some(*c) && self.label(t) != self.key(t);
+                let named = self.item_table(at).is_some_and(named);
+                c.table == base
+                    && *s >= item.table()
+                    && !named
+                    && !plain.iter().any(|p| p.table != base)
             });
             let several = item.table() >= 0.9 && item.column() >= 0.9;
             let label =

@@ -107,14 +107,11 @@ impl Resolver<'_> {
         Ok(table)
     }
 
-    /// Refuses weak matches and notes those that are not literal.
-    pub(super) fn weigh(&mut self, at: At, score: f32, name: &str) -> Answer<()> {
+    /// Refuses weak matches.
+    pub(super) fn weigh(&self, at: At, score: f32, name: &str) -> Answer<()> {
         let text = &self.items[at].text;
         if score < WEAKEST {
             return Err(Trouble::Weak(text.clone(), name.to_owned()));
-        }
-        if score < 0.9 {
-            self.notes.push(format!("\"{text}\" is `{name}`"));
         }
         Ok(())
     }

@@ -148,15 +148,7 @@ impl Resolver<'_> {
                     columns.push(key);
                 }
             }
-            let texts = self
-                .catalog
-                .table(table)
-                .columns
-                .iter()
-                .filter(|c| c.kind == Type::Text)
-                .count();
-            if columns.iter().all(|c| self.key(table).contains(c)) && texts > self.key(table).len()
-            {
+            if columns.iter().all(|c| self.key(table).contains(c)) {
                 return Err(Trouble::Shape("rows without a column that names them"));
             }
             return Ok(columns.into_iter().map(Expr::Column).collect());
@@ -201,7 +193,14 @@ impl Resolver<'_> {
             g.iter()
                 .any(|c| c.negated && !in_main.contains(&c.column.table))
         });
-        if !repeats {
+        // A list shows the rows as often as they match; one that has a row twice is asked back.
+        let lists = !self
+            .frame
+            .select
+            .iter()
+            .any(|f| matches!(f, Figure::Agg(..) | Figure::Count(..)))
+            && self.frame.rank.is_none();
+        if !repeats || (lists && without.is_none() && !negated_far) {
             query.source = Source {
                 base,
                 joins: whole,
