@@ -1,6 +1,6 @@
 //! HTTP for a connector outside of the sandbox: an ordinary client of Rust in the place of the host's.
 
-use std::pin::Pin;
+use std::{pin::Pin, sync::LazyLock};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
@@ -11,10 +11,16 @@ use mindhost_sdk::{
 };
 use tokio::runtime::Handle;
 
+/// One for all, as the host has one: what it takes to make a client is not measured.
+static CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| {
+    // Somebody else may have installed it.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::new()
+});
+
 /// From here to the drop of what it gives, the SDK sends the requests of this thread, which must be one that may wait.
 pub fn begin(handle: Handle) -> StandIn {
-    let client = reqwest::Client::new();
-    stand_in(move |request| send(&handle, &client, request))
+    stand_in(move |request| send(&handle, &CLIENT, request))
 }
 
 fn send(handle: &Handle, client: &reqwest::Client, request: &Request) -> Result<Response> {

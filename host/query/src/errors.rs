@@ -14,6 +14,13 @@ use mindhost_base::error::{Blame, Code, Error};
 /// Longest message, in bytes.
 const MAX_MESSAGE: usize = 2_048;
 
+/// What stands in messages about names that the planner made for a subquery, and the caller did not write.
+const INVENTED: [&str; 3] = [
+    "__correlated_sq_",
+    "__key_",
+    "Projections require unique expression names",
+];
+
 /// Converts an error of planning or execution. An error of a source stays as it is.
 pub fn convert(
     error: &DataFusionError,
@@ -55,7 +62,17 @@ pub fn convert(
             "the statement cannot be run in the way it is written; write it more plainly",
         )
         .with_source(what.clone()),
-        other => invalid(&other.strip_backtrace()),
+        other => {
+            let message = other.strip_backtrace();
+            match INVENTED.iter().any(|name| message.contains(name)) {
+                true => Error::new(
+                    Code::SqlNotSupported,
+                    "a subquery cannot be run in the way it is written; give its columns names of their own, or join it in place of IN or EXISTS",
+                )
+                .with_source(message),
+                false => invalid(&message),
+            }
+        }
     }
 }
 

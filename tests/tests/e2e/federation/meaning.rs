@@ -164,6 +164,23 @@ async fn conditions_above_a_join_are_about_the_columns_that_they_name() {
     }
 }
 
+/// The optimiser writes a short list as comparisons, one of them with NULL, after the table has taken the list.
+#[tokio::test]
+async fn list_with_the_column_itself_is_tested_in_the_host() {
+    let (_host, mind) = all().await;
+    for (s, other) in [("pg", "own"), ("my", "own"), ("own", "pg")] {
+        let sql = |condition: &str| {
+            format!(
+                "SELECT x.id FROM {s}.a x LEFT JOIN {other}.b z ON z.id = x.id WHERE {condition} AND x.id > 1"
+            )
+        };
+        let of = async |condition: &str, rows| check(&mind, &sql(condition), rows).await;
+        of("x.k IN (x.k, 1, 5)", json!([[2], [3]])).await;
+        of("x.k NOT IN (x.k, 1, 5)", json!([])).await;
+        of("(x.k IN (x.k, 1) OR x.n IS NULL)", json!([[2], [3], [4]])).await;
+    }
+}
+
 #[tokio::test]
 async fn is_distinct_from_ends_before_and() {
     let (_host, mind) = all().await;
@@ -197,6 +214,10 @@ async fn what_would_mean_something_else_is_refused() {
         (
             "SELECT a.id FROM pg.a CROSS JOIN own.one o WHERE (a.id, a.k) < (2, NULL)",
             "comparisons of rows",
+        ),
+        (
+            "SELECT x.id FROM pg.a x JOIN own.one o ON true WHERE x.k = 1 OR x.k IN (SELECT k FROM own.b UNION SELECT k FROM pg.b)",
+            "join it in place of IN",
         ),
     ] {
         let error = mind.sql(sql).await.expect_error(400, "sql_not_supported");
