@@ -283,11 +283,14 @@ export interface Response {
   /** The whole body as JSON; numbers that JavaScript cannot hold keep their digits, as `json.parse` gives them. */
   exactJson(limit?: number): any;
   /**
-   * The JSON values of the body, each when it is whole: of lines (NDJSON), one behind the other, or in an array. For
-   * vendors that send an answer as chunks of JSON. A value of more than `limit` bytes (8 MiB) is the error `too-large`,
-   * and a body that ends within one is `connection-lost`. With `exact` numbers keep their digits.
+   * The JSON values of the body, each when it is whole: one behind the other, with or without lines between them. For
+   * vendors that send an answer as chunks of JSON. An array at the top is opened: its elements are the values, so
+   * `[[1, 2], [3, 4]]` gives two rows. With `lines` no array is opened, for NDJSON whose lines are arrays. A value of
+   * more than `limit` bytes (8 MiB) is the error `too-large`; a body that ends within a value or an open array is
+   * `connection-lost`; one that is not JSON is `upstream`, with the byte at which it is wrong. Values before an error
+   * come first. With `exact` numbers keep their digits.
    */
-  jsonStream(options?: { limit?: number; exact?: boolean }): IterableIterator<any>;
+  jsonStream(options?: { limit?: number; lines?: boolean; exact?: boolean }): IterableIterator<any>;
   /** Ends the exchange, finished or not. */
   close(): void;
 }

@@ -107,17 +107,20 @@ class Response:
         except (ValueError, decimal.InvalidOperation):
             raise PluginError("upstream", f"the response (status {self.status}) is not JSON") from None
 
-    def json_stream(self, limit: int = 8 << 20, *, exact: bool = False) -> Iterator[Any]:
-        """The JSON values of the body, each when it is whole: of lines (NDJSON), one behind the other, or in an array.
+    def json_stream(self, limit: int = 8 << 20, *, lines: bool = False, exact: bool = False) -> Iterator[Any]:
+        """The JSON values of the body, each when it is whole: one behind the other, with or without lines between them.
 
-        For vendors that send an answer as chunks of JSON. A value of more than `limit` bytes is the error `too-large`;
-        a body that ends within one is `connection-lost`.
+        For vendors that send an answer as chunks of JSON. An array at the top is opened: its elements are the values,
+        so `[[1, 2], [3, 4]]` gives two rows. With `lines` no array is opened, for NDJSON whose lines are arrays. A value
+        of more than `limit` bytes is the error `too-large`; a body that ends within a value or an open array is
+        `connection-lost`; one that is not JSON is `upstream`, with the byte at which it is wrong. Values before an error
+        come first.
         """
-        for value in json_values(self.pieces(), limit):
+        for place, value in json_values(self.pieces(), limit, lines=lines, status=self.status):
             try:
                 yield loads(value.decode("utf-8", "replace"), parse_float=decimal.Decimal if exact else None)
             except (RecursionError, ValueError, decimal.InvalidOperation):
-                message = f"the response (status {self.status}) has something that is not JSON"
+                message = f"the response (status {self.status}) is not JSON: the value at byte {place} cannot be read"
                 raise PluginError("upstream", message) from None
 
     def close(self) -> None:

@@ -256,11 +256,18 @@ impl Body {
         Lines::of(self)
     }
 
-    /// The body as JSON values, each when it is whole: of lines (NDJSON), one behind the other, or in an array. For
-    /// vendors that send an answer as chunks of JSON. A value of more than 8 MiB is the error `TooLarge`, a body that ends
-    /// within one is `ConnectionLost`.
+    /// The body as JSON values, each when it is whole: one behind the other, with or without lines between them. For
+    /// vendors that send an answer as chunks of JSON. An array at the top is opened: its elements are the values, so
+    /// `[[1, 2], [3, 4]]` gives two rows. A value of more than 8 MiB is the error `TooLarge`, a body that ends within a
+    /// value or an open array is `ConnectionLost`, and one that is not JSON is `Upstream`, with the byte at which it is
+    /// wrong. Values before an error come first.
     pub fn json_values<T: DeserializeOwned>(self) -> JsonValues<T> {
-        JsonValues::of(self)
+        JsonValues::of(self, true)
+    }
+
+    /// As [`Body::json_values`], but no array is opened: for lines (NDJSON) of which each is an array.
+    pub fn json_lines<T: DeserializeOwned>(self) -> JsonValues<T> {
+        JsonValues::of(self, false)
     }
 }
 
