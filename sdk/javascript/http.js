@@ -19,7 +19,7 @@ const SHORT_WAIT_MS = 5_000;
 
 /**
  * Sends a request and waits for the head of its response. A status is never an error here, unless `retries` are asked
- * for and the server stays busy (429, 503) until they or the time of the call are used up.
+ * for and the server stays busy (429, 503) until they or the time of the call are used up (see index.d.ts).
  */
 export function request(url, options = {}) {
   const { method = "GET", headers = {}, body = "", timeoutMs = 60_000, retries = 0 } = options;

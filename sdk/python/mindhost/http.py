@@ -144,8 +144,10 @@ def request(
     `timeout_ms` is the longest silence: until the head of the response, and between two pieces of its body. A longer
     one is the error `timeout`. The whole answer may take as long as the call may.
 
-    With `retries` it is sent again while the server is busy (429, 503): after its `Retry-After`, or after half a second,
-    one, two, …, with some chance in it. Busy to the end, or for longer than the call may take, is `rate-limited`.
+    With `retries` it is sent again while the server is busy (429, 503): after its `Retry-After`, or without one after a
+    random wait of 0.25 to 0.5 s, then of 0.5 to 1 s, and so on up to 30 s. A server that is still busy after them is
+    the error `rate-limited`. A wait that leaves the call less than a second is not begun: then the error is `timeout`
+    if the wait is at most 5 s, and `rate-limited` if it is longer.
     """
     fields = [(name.lower(), str(value)) for name, value in (headers or {}).items()]
     sent = Sent(method, url, fields, _bytes(body), timeout_ms)
@@ -191,10 +193,10 @@ def post(
 
 
 def retry(ask: Callable[[], Answer], *, retries: int = 5) -> Answer:
-    """Calls a function again while it raises `rate-limited`, after the wait of the error or one that grows.
+    """Calls a function again while it raises `rate-limited`: after `retry_after_ms` of the error, or a wait that grows.
 
-    For servers that say in the body of an answer that they are busy, as GraphQL does. As with `retries` of a request, it
-    ends with the time of the call.
+    For servers that say in the body of an answer that they are busy, as GraphQL does. The waits and errors are those of
+    `retries` of a request.
     """
     attempt = 0
     while True:

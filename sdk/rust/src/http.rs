@@ -106,8 +106,12 @@ impl Request {
         self
     }
 
-    /// Sends the request again while the server is busy (429, 503), so many times: after its `Retry-After`, or after
-    /// half a second, one, two, …, with some chance in it. Only for requests that may be made twice.
+    /// Sends the request again while the server is busy (429, 503), so many times: after its `Retry-After`, or without
+    /// one after a random wait of 0.25 to 0.5 s, then of 0.5 to 1 s, and so on up to 30 s. Only for requests that may
+    /// be made twice.
+    ///
+    /// A server that is still busy after them is the error `RateLimited`. A wait that leaves the call less than a
+    /// second is not begun: then the error is `Timeout` if the wait is at most 5 s, and `RateLimited` if it is longer.
     #[must_use]
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = retries;
