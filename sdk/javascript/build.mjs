@@ -46,8 +46,15 @@ function why() {
 class Mistake extends Error {}
 
 async function build(plugin, manifestPath, output, optSize) {
+  if (!existsSync(plugin)) {
+    const next = "if it has another name now, write that in build.sh";
+    throw new Mistake(`${plugin} is missing: the plugin is built from it; ${next}`);
+  }
   const manifest = manifestOf(manifestPath);
   const { world } = JSON.parse(manifest);
+  if (world === undefined) {
+    throw new Mistake(`${manifestPath}: \`world\` is missing; it is one of ${Object.keys(KINDS).join(", ")}`);
+  }
   if (!(world in KINDS)) throw new Mistake(`${manifestPath}: this SDK does not make the world ${world}`);
   const folder = process.env.DEV_OF_MINDHOST;
   const component =

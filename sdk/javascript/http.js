@@ -19,7 +19,7 @@ const SHORT_WAIT_MS = 5_000;
 
 /**
  * Sends a request and waits for the head of its response. A status is never an error here, unless `retries` are asked
- * for and the server stays busy (429, 503) until they or the time of the call are used up.
+ * for and the server stays busy (429, 503) until they or the time of the call are used up (see index.d.ts).
  */
 export function request(url, options = {}) {
   const { method = "GET", headers = {}, body = "", timeoutMs = 60_000, retries = 0 } = options;
@@ -187,14 +187,16 @@ export class Response {
     return this.#parsed(parseExactly, limit);
   }
 
-  /** The JSON values of the body, each when it is whole: of lines (NDJSON), one behind the other, or in an array. */
-  *jsonStream({ limit = 8 << 20, exact = false } = {}) {
-    for (const value of jsonValues(this.pieces(), limit)) {
+  /** The JSON values of the body, each when it is whole. An array at the top is opened, unless `lines` are asked for. */
+  *jsonStream({ limit = 8 << 20, lines = false, exact = false } = {}) {
+    const { status } = this;
+    for (const [place, value] of jsonValues(this.pieces(), { limit, lines, status })) {
       let parsed;
       try {
         parsed = (exact ? parseExactly : JSON.parse)(decode(value));
       } catch {
-        throw new PluginError("upstream", `the response (status ${this.status}) has something that is not JSON`);
+        const message = `the response (status ${status}) is not JSON: the value at byte ${place} cannot be read`;
+        throw new PluginError("upstream", message);
       }
       yield parsed;
     }

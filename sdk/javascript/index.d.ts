@@ -283,11 +283,14 @@ export interface Response {
   /** The whole body as JSON; numbers that JavaScript cannot hold keep their digits, as `json.parse` gives them. */
   exactJson(limit?: number): any;
   /**
-   * The JSON values of the body, each when it is whole: of lines (NDJSON), one behind the other, or in an array. For
-   * vendors that send an answer as chunks of JSON. A value of more than `limit` bytes (8 MiB) is the error `too-large`,
-   * and a body that ends within one is `connection-lost`. With `exact` numbers keep their digits.
+   * The JSON values of the body, each when it is whole: one behind the other, with or without lines between them. For
+   * vendors that send an answer as chunks of JSON. An array at the top is opened: its elements are the values, so
+   * `[[1, 2], [3, 4]]` gives two rows. With `lines` no array is opened, for NDJSON whose lines are arrays. A value of
+   * more than `limit` bytes (8 MiB) is the error `too-large`; a body that ends within a value or an open array is
+   * `connection-lost`; one that is not JSON is `upstream`, with the byte at which it is wrong. Values before an error
+   * come first. With `exact` numbers keep their digits.
    */
-  jsonStream(options?: { limit?: number; exact?: boolean }): IterableIterator<any>;
+  jsonStream(options?: { limit?: number; lines?: boolean; exact?: boolean }): IterableIterator<any>;
   /** Ends the exchange, finished or not. */
   close(): void;
 }
@@ -297,12 +300,16 @@ export interface RequestOptions {
   method?: string;
   headers?: Record<string, string | number>;
   body?: string | Uint8Array;
-  /** How long the server may be silent: 60,000 when left out. */
+  /**
+   * How long the server may be silent, until the head of the response and between two pieces of its body: 60,000 when
+   * left out.
+   */
   timeoutMs?: number;
   /**
-   * How often a request is sent again while the server is busy (429, 503): after its `Retry-After`, or after half a
-   * second, one, two, …, with some chance in it. Busy to the end is the error `rate-limited`; a short wait for which the
-   * call has no time left is `timeout`. 0 when left out.
+   * How often a request is sent again while the server is busy (429, 503): after its `Retry-After`, or without one
+   * after a random wait of 0.25 to 0.5 s, then of 0.5 to 1 s, and so on up to 30 s. A server that is still busy after
+   * them is the error `rate-limited`. A wait that leaves the call less than a second is not begun: then the error is
+   * `timeout` if the wait is at most 5 s, and `rate-limited` if it is longer. 0 when left out.
    */
   retries?: number;
 }
@@ -327,8 +334,9 @@ export const http: {
   get(url: string, options?: RequestOptions): Response;
   post(url: string, body: string | Uint8Array, options?: RequestOptions): Response;
   /**
-   * Calls a function again while it throws `rate-limited`, after the wait of the error or one that grows, 5 times when
-   * left out: for servers that say in the body of an answer that they are busy, as GraphQL does.
+   * Calls a function again while it throws `rate-limited`, 5 times when left out: after `retryAfterMs` of the error, or
+   * after the waits of `retries`, and with the same errors. For servers that say in the body of an answer that they are
+   * busy, as GraphQL does.
    */
   retry<T>(ask: () => T, options?: { retries?: number }): T;
   /** The pages of an answer as JSON, one after another. A status from 400 on, and pages in a circle, are errors. */

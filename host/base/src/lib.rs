@@ -8,5 +8,6 @@ pub mod locks;
 pub mod names;
 pub mod owner_only;
 pub mod policy;
+pub mod spelling;
 
 pub use error::{Error, Result};

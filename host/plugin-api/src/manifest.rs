@@ -3,6 +3,7 @@
 //! A JSON object in the custom section `mindhost:manifest` of the component. `wit/README.md` documents it for
 //! authors.
 
+use mindhost_base::spelling::explain_unknown;
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 /// Name of the custom section of the component that holds the manifest.
@@ -56,6 +57,14 @@ pub struct Manifest {
     pub credentials: Vec<CredentialRule>,
     /// JSON schema (2020-12) of connection data; `x-secret` and `x-destination` mark properties.
     pub connection_data: serde_json::Value,
+}
+
+/// Why a manifest cannot be read: for an unknown property, where it is and which one was probably meant.
+pub fn why_unread(error: &serde_json::Error) -> String {
+    match explain_unknown(&error.to_string()) {
+        Some(unknown) => format!("line {}: {unknown}", error.line()),
+        None => error.to_string(),
+    }
 }
 
 impl Manifest {

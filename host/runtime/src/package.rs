@@ -16,7 +16,7 @@ pub use checks::{check_origins, is_name, version_order};
 
 use self::{checks::check_manifest, sections::sections};
 use mindhost_base::error::write_escaped;
-use mindhost_plugin_api::manifest::{Manifest, SECTION};
+use mindhost_plugin_api::manifest::{Manifest, SECTION, why_unread};
 
 /// A larger manifest is refused before it is parsed.
 const MAX_MANIFEST_BYTES: usize = 256 << 10;
@@ -226,7 +226,10 @@ fn parse_manifest(json: &[u8]) -> Result<Manifest, Refusal> {
 }
 
 fn not_json(error: serde_json::Error) -> Refusal {
-    Refusal(format!("its manifest cannot be read: {error}"))
+    Refusal(format!(
+        "its manifest cannot be read: {}",
+        why_unread(&error)
+    ))
 }
 
 /// Refuses imports that are not in the contract, by name, before compilation.

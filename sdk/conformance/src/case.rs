@@ -180,6 +180,14 @@ fn advice(cause: Cause) -> &'static str {
     }
 }
 
+/// A number with its noun: `1 table`, `2 tables`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
+}
+
 /// A duration for people: `1.2 s`, `340 ms`.
 pub(crate) fn shown(time: Duration) -> String {
     match time.as_millis() {

@@ -1,17 +1,23 @@
 //! What a test run is configured with: connection data, and hints on what the engine has.
 
 use std::{
+    collections::BTreeMap,
     fmt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+use mindhost_base::spelling::{explain_unknown, nearest};
 use mindhost_plugin_api::Target;
 use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 
 /// Connection data: an object of JSON.
 pub type Data = Map<String, Value>;
+
+const SCHEMA: &str = "$schema";
+const CONNECTION_DATA: &str = "connection_data";
+const TESTS: &str = "tests";
 
 /// A target of its own, so that no connection of another one serves it.
 pub fn target(data: Data) -> Target {
@@ -38,6 +44,16 @@ pub struct Config {
     /// Hints for the kit.
     #[serde(default)]
     pub tests: Hints,
+    /// Where this is from.
+    #[serde(skip)]
+    origin: Origin,
+}
+
+/// The name of a file, or `--config`, and the lines of the connection data in it.
+#[derive(Clone, Debug, Default)]
+struct Origin {
+    name: String,
+    lines: BTreeMap<String, usize>,
 }
 
 /// What the kit cannot find out by itself. Every statement has a default where the dialect allows one.
@@ -160,29 +176,142 @@ impl Config {
                 error.column()
             ))
         })?;
-        Self::of(name, data)
+        let mut config = match is_whole(name, &data)? {
+            false => Self::short(data),
+            true => serde_json::from_str(text)
+                .map_err(|error| wrong(name, line_of(text, &error), &error.to_string()))?,
+        };
+        config.origin = Origin::of_json(name, text);
+        Ok(config)
     }
 
     fn parse_toml(name: &str, text: &str) -> Result<Self, ConfigError> {
+        let line = |error: &toml::de::Error| {
+            let start = error.span().map_or(0, |span| span.start);
+            line_at(text, start)
+        };
         let data: Data = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| {
-                text.get(..span.start).unwrap_or_default().lines().count()
-            });
-            ConfigError(format!("{name}: not TOML (line {})", line.max(1)))
+            let line = line(&error);
+            ConfigError(format!("{name}: not TOML (line {line})"))
         })?;
-        Self::of(name, data)
+        let mut config = match is_whole(name, &data)? {
+            false => Self::short(data),
+            true => {
+                toml::from_str(text).map_err(|error| wrong(name, line(&error), error.message()))?
+            }
+        };
+        config.origin = Origin::of_toml(name, text);
+        Ok(config)
     }
 
-    fn of(name: &str, data: Data) -> Result<Self, ConfigError> {
-        let is_whole = data.contains_key("connection_data") || data.contains_key("tests");
-        if !is_whole {
-            return Ok(Self {
-                connection_data: data,
-                ..Self::default()
-            });
+    /// Connection data alone; `$schema` is for editors.
+    fn short(mut data: Data) -> Self {
+        data.remove(SCHEMA);
+        Self {
+            connection_data: data,
+            ..Self::default()
         }
-        serde_json::from_value(Value::Object(data))
-            .map_err(|error| ConfigError(format!("{name}: {error}")))
+    }
+
+    /// Where a property of the connection data is: `test.json, line 3`.
+    pub fn place(&self, property: &str) -> String {
+        let Origin { name, lines } = &self.origin;
+        match lines.get(property) {
+            Some(line) => format!("{name}, line {line}"),
+            None => name.clone(),
+        }
+    }
+}
+
+/// Whether an object has `connection_data` or `tests`, and is not connection data alone.
+fn is_whole(name: &str, data: &Data) -> Result<bool, ConfigError> {
+    let is_whole = data.contains_key(CONNECTION_DATA) || data.contains_key(TESTS);
+    // Of about the same length: a plugin may have connection data called `connection`.
+    let is_near = |key: &&str| key.len().abs_diff(CONNECTION_DATA.len()) <= 2;
+    let keys = data.keys().map(String::as_str).filter(is_near);
+    match nearest(CONNECTION_DATA, keys) {
+        Some(misspelt) if !is_whole && data[misspelt].is_object() => Err(ConfigError(format!(
+            "{name}: there is no property `{misspelt}`; did you mean `{CONNECTION_DATA}`?"
+        ))),
+        _ => Ok(is_whole),
+    }
+}
+
+/// What is wrong with a property. Never the value, which may be a secret.
+fn wrong(name: &str, line: usize, message: &str) -> ConfigError {
+    let message = message
+        .split(" at line ")
+        .next()
+        .unwrap_or_default()
+        .trim_end();
+    let message = match explain_unknown(message) {
+        Some(unknown) => unknown,
+        // Serde shows the value before the word.
+        None if message.starts_with("invalid ") => match message.rsplit_once(", expected ") {
+            Some((_, expected)) => format!("expected {expected}"),
+            None => "a value of another type is expected".to_owned(),
+        },
+        None => message.to_owned(),
+    };
+    ConfigError(format!("{name}, line {line}: {message}"))
+}
+
+/// The line of what an error is about. Serde notices a wrong value when it has read the white space behind it.
+fn line_of(text: &str, error: &serde_json::Error) -> usize {
+    let lines = text.split_inclusive('\n');
+    let before: usize = lines
+        .take(error.line().saturating_sub(1))
+        .map(str::len)
+        .sum();
+    let read = text.get(..(before + error.column()).saturating_sub(1));
+    line_at(text, read.unwrap_or(text).trim_end().len())
+}
+
+/// The number of the line with this byte, from 1.
+fn line_at(text: &str, byte: usize) -> usize {
+    let before = text.get(..byte).unwrap_or_default();
+    before.matches('\n').count() + 1
+}
+
+impl Origin {
+    fn of_json(name: &str, text: &str) -> Self {
+        #[derive(Deserialize)]
+        struct Whole<'a> {
+            #[serde(borrow)]
+            connection_data: BTreeMap<String, &'a RawValue>,
+        }
+        let values = serde_json::from_str(text)
+            .map(|Whole { connection_data }| connection_data)
+            .or_else(|_| serde_json::from_str::<BTreeMap<String, &RawValue>>(text));
+        // A raw value is a part of the text.
+        let start = text.as_ptr() as usize;
+        let line = |value: &RawValue| {
+            let byte = (value.get().as_ptr() as usize).saturating_sub(start);
+            line_at(text, byte)
+        };
+        let lines = values.unwrap_or_default().into_iter();
+        Self {
+            name: name.to_owned(),
+            lines: lines.map(|(key, value)| (key, line(value))).collect(),
+        }
+    }
+
+    fn of_toml(name: &str, text: &str) -> Self {
+        type Values = BTreeMap<String, toml::Spanned<toml::Value>>;
+        #[derive(Deserialize)]
+        struct Whole {
+            connection_data: Values,
+        }
+        let values = toml::from_str(text)
+            .map(|Whole { connection_data }| connection_data)
+            .or_else(|_| toml::from_str::<Values>(text));
+        let lines = values.unwrap_or_default().into_iter();
+        Self {
+            name: name.to_owned(),
+            lines: lines
+                .map(|(key, value)| (key, line_at(text, value.span().start)))
+                .collect(),
+        }
     }
 }
 
@@ -220,9 +349,10 @@ mod tests {
     fn the_schema_for_editors_has_every_hint() {
         let schema: Value = serde_json::from_str(include_str!("../../test.schema.json")).unwrap();
         let hints = schema["$defs"]["tests"]["properties"].as_object().unwrap();
-        let error = Config::parse_json("c", r#"{"tests": {"?": 0}}"#).unwrap_err();
+        let error = serde_json::from_value::<Hints>(serde_json::json!({"?": 0})).unwrap_err();
+        let error = error.to_string();
         // serde names all fields when one is unknown.
-        let (_, known) = error.0.split_once("expected one of").unwrap();
+        let (_, known) = error.split_once("expected one of").unwrap();
         let mut known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
         let mut described: Vec<&str> = hints.keys().map(String::as_str).collect();
         known.sort_unstable();
@@ -239,12 +369,56 @@ mod tests {
             broken.to_string(),
             "c.json: not a JSON object (line 1, column 14)"
         );
-        let long = Config::parse_json("c.json", r#"{"tests": {"quote": "<<>"}}"#).unwrap_err();
-        assert!(long.to_string().contains("`tests.quote` is one"), "{long}");
-        let unknown = Config::parse_json("c.json", r#"{"tests": {"tabel": "x"}}"#).unwrap_err();
+        let refused = |tests: &str| {
+            let text = format!("{{\n  \"tests\": {{\n    {tests}\n  }}\n}}");
+            Config::parse_json("c.json", &text).unwrap_err().to_string()
+        };
+        let long = refused(r#""quote": "<<>""#);
         assert!(
-            unknown.to_string().contains("unknown field `tabel`"),
-            "{unknown}"
+            long.starts_with("c.json, line 3: `tests.quote` is one"),
+            "{long}"
         );
+        assert_eq!(
+            refused(r#""wrong_credentials": "hunter2, expected""#),
+            "c.json, line 3: expected a map"
+        );
+    }
+
+    #[test]
+    fn a_misspelt_property_is_told_with_its_line_and_the_one_that_was_meant() {
+        let json = "{\n  \"connection_data\": {},\n  \"tests\": {\n    \"tabel\": \"x\"\n  }\n}";
+        let told = Config::parse_json("c.json", json).unwrap_err();
+        assert_eq!(
+            told.to_string(),
+            "c.json, line 4: there is no property `tabel`; did you mean `table`?"
+        );
+        let toml = "[connection_data]\n[test]\n";
+        let told = Config::parse_toml("c.toml", toml).unwrap_err();
+        assert_eq!(
+            told.to_string(),
+            "c.toml, line 2: there is no property `test`; did you mean `tests`?"
+        );
+        let alone = r#"{"conection_data": {"path": "x"}}"#;
+        let told = Config::parse_json("c.json", alone).unwrap_err();
+        assert!(
+            told.to_string()
+                .ends_with("did you mean `connection_data`?"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn connection_data_alone_may_name_the_schema_for_editors() {
+        let text = "{\n  \"$schema\": \"./test.schema.json\",\n  \"path\": \"shop.db\"\n}";
+        let short = Config::parse_json("test.json", text).unwrap();
+        assert_eq!(
+            Value::from(short.connection_data.clone()),
+            serde_json::json!({"path": "shop.db"})
+        );
+        assert_eq!(short.place("path"), "test.json, line 3");
+        let toml = "[connection_data]\nhost = \"a\"\npath = \"shop.db\"\n";
+        let whole = Config::parse_toml("test.toml", toml).unwrap();
+        assert_eq!(whole.place("path"), "test.toml, line 3");
+        assert_eq!(whole.place("none"), "test.toml");
     }
 }

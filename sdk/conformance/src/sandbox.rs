@@ -60,6 +60,8 @@ pub struct Noticed {
     pub leaks: Vec<String>,
     /// Log lines above the limit, which were dropped.
     pub dropped_lines: u64,
+    /// Most of them in one second of one instance.
+    pub most_dropped: u64,
 }
 
 /// The plugin under test in the sandbox of a host.

@@ -100,7 +100,7 @@ def check_sources() -> "dict[str, ast.Module | None]":
     Gives these modules. One has no tree if it has syntax that this Python does not know.
     """
     if not Path("plugin.py").is_file():
-        raise Wrong("there is no plugin.py")
+        raise Wrong("plugin.py is missing: the plugin is built from it, and it has no other name")
     waiting, seen = ["plugin.py"], dict[str, "ast.Module | None"]()
     while waiting:
         name = waiting.pop()

@@ -107,17 +107,20 @@ class Response:
         except (ValueError, decimal.InvalidOperation):
             raise PluginError("upstream", f"the response (status {self.status}) is not JSON") from None
 
-    def json_stream(self, limit: int = 8 << 20, *, exact: bool = False) -> Iterator[Any]:
-        """The JSON values of the body, each when it is whole: of lines (NDJSON), one behind the other, or in an array.
+    def json_stream(self, limit: int = 8 << 20, *, lines: bool = False, exact: bool = False) -> Iterator[Any]:
+        """The JSON values of the body, each when it is whole: one behind the other, with or without lines between them.
 
-        For vendors that send an answer as chunks of JSON. A value of more than `limit` bytes is the error `too-large`;
-        a body that ends within one is `connection-lost`.
+        For vendors that send an answer as chunks of JSON. An array at the top is opened: its elements are the values,
+        so `[[1, 2], [3, 4]]` gives two rows. With `lines` no array is opened, for NDJSON whose lines are arrays. A value
+        of more than `limit` bytes is the error `too-large`; a body that ends within a value or an open array is
+        `connection-lost`; one that is not JSON is `upstream`, with the byte at which it is wrong. Values before an error
+        come first.
         """
-        for value in json_values(self.pieces(), limit):
+        for place, value in json_values(self.pieces(), limit, lines=lines, status=self.status):
             try:
                 yield loads(value.decode("utf-8", "replace"), parse_float=decimal.Decimal if exact else None)
             except (RecursionError, ValueError, decimal.InvalidOperation):
-                message = f"the response (status {self.status}) has something that is not JSON"
+                message = f"the response (status {self.status}) is not JSON: the value at byte {place} cannot be read"
                 raise PluginError("upstream", message) from None
 
     def close(self) -> None:
@@ -141,8 +144,10 @@ def request(
     `timeout_ms` is the longest silence: until the head of the response, and between two pieces of its body. A longer
     one is the error `timeout`. The whole answer may take as long as the call may.
 
-    With `retries` it is sent again while the server is busy (429, 503): after its `Retry-After`, or after half a second,
-    one, two, …, with some chance in it. Busy to the end, or for longer than the call may take, is `rate-limited`.
+    With `retries` it is sent again while the server is busy (429, 503): after its `Retry-After`, or without one after a
+    random wait of 0.25 to 0.5 s, then of 0.5 to 1 s, and so on up to 30 s. A server that is still busy after them is
+    the error `rate-limited`. A wait that leaves the call less than a second is not begun: then the error is `timeout`
+    if the wait is at most 5 s, and `rate-limited` if it is longer.
     """
     fields = [(name.lower(), str(value)) for name, value in (headers or {}).items()]
     sent = Sent(method, url, fields, _bytes(body), timeout_ms)
@@ -188,10 +193,10 @@ def post(
 
 
 def retry(ask: Callable[[], Answer], *, retries: int = 5) -> Answer:
-    """Calls a function again while it raises `rate-limited`, after the wait of the error or one that grows.
+    """Calls a function again while it raises `rate-limited`: after `retry_after_ms` of the error, or a wait that grows.
 
-    For servers that say in the body of an answer that they are busy, as GraphQL does. As with `retries` of a request, it
-    ends with the time of the call.
+    For servers that say in the body of an answer that they are busy, as GraphQL does. The waits and errors are those of
+    `retries` of a request.
     """
     attempt = 0
     while True:

@@ -106,8 +106,12 @@ impl Request {
         self
     }
 
-    /// Sends the request again while the server is busy (429, 503), so many times: after its `Retry-After`, or after
-    /// half a second, one, two, …, with some chance in it. Only for requests that may be made twice.
+    /// Sends the request again while the server is busy (429, 503), so many times: after its `Retry-After`, or without
+    /// one after a random wait of 0.25 to 0.5 s, then of 0.5 to 1 s, and so on up to 30 s. Only for requests that may
+    /// be made twice.
+    ///
+    /// A server that is still busy after them is the error `RateLimited`. A wait that leaves the call less than a
+    /// second is not begun: then the error is `Timeout` if the wait is at most 5 s, and `RateLimited` if it is longer.
     #[must_use]
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = retries;
@@ -256,11 +260,18 @@ impl Body {
         Lines::of(self)
     }
 
-    /// The body as JSON values, each when it is whole: of lines (NDJSON), one behind the other, or in an array. For
-    /// vendors that send an answer as chunks of JSON. A value of more than 8 MiB is the error `TooLarge`, a body that ends
-    /// within one is `ConnectionLost`.
+    /// The body as JSON values, each when it is whole: one behind the other, with or without lines between them. For
+    /// vendors that send an answer as chunks of JSON. An array at the top is opened: its elements are the values, so
+    /// `[[1, 2], [3, 4]]` gives two rows. A value of more than 8 MiB is the error `TooLarge`, a body that ends within a
+    /// value or an open array is `ConnectionLost`, and one that is not JSON is `Upstream`, with the byte at which it is
+    /// wrong. Values before an error come first.
     pub fn json_values<T: DeserializeOwned>(self) -> JsonValues<T> {
-        JsonValues::of(self)
+        JsonValues::of(self, true)
+    }
+
+    /// As [`Body::json_values`], but no array is opened: for lines (NDJSON) of which each is an array.
+    pub fn json_lines<T: DeserializeOwned>(self) -> JsonValues<T> {
+        JsonValues::of(self, false)
     }
 }
 

@@ -13,5 +13,7 @@ if [ ! -x "$python" ]; then
 elif [ -z "${PYTHON:-}" ] && [ -e .venv/installed ] && [ requirements.txt -nt .venv/installed ]; then
     install
 fi
-"$python" mindhost/build.py component.wasm
-"${MINDHOST:-mindhost}" plugin pack component.wasm --manifest manifest.json --output {{name}}.wasm
+# `mindhost plugin dev` keeps what it builds in a folder of its own.
+component="${DEV_OF_MINDHOST:-.}/component.wasm"
+"$python" mindhost/build.py "$component"
+"${MINDHOST:-mindhost}" plugin pack "$component" --manifest manifest.json --output {{name}}.wasm

@@ -2,6 +2,11 @@
 # Builds the component and packs the manifest into it: {{name}}.wasm
 set -eu
 cd "$(dirname "$0")"
+if [ ! -e src/lib.rs ] && ! sed -n '/^\[lib\]/,/^\[/p' Cargo.toml | grep -q '^ *path *='; then
+    echo "src/lib.rs is missing: the plugin is built from it; if it has another name now, write that in Cargo.toml" \
+        "as \`path\` below [lib]" >&2
+    exit 1
+fi
 # Dependencies in C, such as ciphers, need clang. Debian names it after its version alone.
 if [ -z "${CC_wasm32_wasip2:-}" ] && ! command -v clang >/dev/null; then
     for clang in /usr/bin/clang-[0-9]*; do

@@ -3,5 +3,7 @@
 set -eu
 cd "$(dirname "$0")"
 [ -d node_modules/esbuild ] || npm install --no-audit --no-fund --loglevel=error
-node mindhost/build.mjs plugin.ts manifest.json component.wasm
-"${MINDHOST:-mindhost}" plugin pack component.wasm --manifest manifest.json --output {{name}}.wasm
+# `mindhost plugin dev` keeps what it builds in a folder of its own.
+component="${DEV_OF_MINDHOST:-.}/component.wasm"
+node mindhost/build.mjs plugin.ts manifest.json "$component"
+"${MINDHOST:-mindhost}" plugin pack "$component" --manifest manifest.json --output {{name}}.wasm

@@ -16,6 +16,11 @@ use mindhost_tests::{Value, build};
 
 /// `mindhost plugin {args}` in a directory, with no setting of the caller's.
 fn plugin(dir: &Path, args: &[&str]) -> Output {
+    let output = command(dir, args).output();
+    output.expect("the program of the build")
+}
+
+fn command(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(build::host_binary());
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("MINDHOST_") {
@@ -23,7 +28,7 @@ fn plugin(dir: &Path, args: &[&str]) -> Output {
         }
     }
     command.arg("plugin").args(args).current_dir(dir);
-    command.output().expect("the program of the build")
+    command
 }
 
 /// As [`plugin`], without holding up the test's other tasks.

@@ -11,6 +11,7 @@ use figment::{
 use serde::de::DeserializeOwned;
 
 use super::{Config, PluginLimits, bounds};
+use crate::spelling;
 
 /// The commented default file.
 pub const DEFAULTS: &str = include_str!("../../mindhost.default.toml");
@@ -269,12 +270,7 @@ fn check(name: &str, known: &[String], origin: impl FnOnce() -> String) -> Resul
             .collect(),
         None => known.to_vec(),
     };
-    let nearest = known
-        .iter()
-        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
-        .filter(|(likeness, _)| *likeness > 0.7)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate.clone());
+    let nearest = spelling::nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
     Err(ConfigError::Unknown {
         origin: origin(),
         name: name.to_owned(),

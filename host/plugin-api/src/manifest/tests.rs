@@ -56,6 +56,25 @@ fn every_manifest_of_the_repository_is_valid_to_an_editor() {
 }
 
 #[test]
+fn a_misspelt_property_is_told_with_its_line_and_the_one_that_was_meant() {
+    let told = |name: &str, wrong: &str| {
+        let text = serde_json::to_string_pretty(&full()).unwrap();
+        let text = text.replacen(&format!("\"{name}\""), &format!("\"{wrong}\""), 1);
+        why_unread(&serde_json::from_str::<Manifest>(&text).unwrap_err())
+    };
+    let title = told("title", "tilte");
+    assert!(title.starts_with("line "), "{title}");
+    assert!(
+        title.ends_with("there is no property `tilte`; did you mean `title`?"),
+        "{title}"
+    );
+    let kind = told("connector", "conector");
+    assert!(kind.ends_with("did you mean `connector`?"), "{kind}");
+    let syntax = serde_json::from_str::<Manifest>("{,}").unwrap_err();
+    assert!(why_unread(&syntax).ends_with("at line 1 column 2"));
+}
+
+#[test]
 fn an_editor_knows_the_keys_that_the_host_knows() {
     let full: Manifest = serde_json::from_value(full()).unwrap();
     let mut host = keys(&serde_json::to_value(&full).unwrap());

@@ -4,7 +4,7 @@ use mindhost_plugin_api::{Connection, Paging, Value};
 
 use crate::{
     bench::{Bench, ROWS, integer, read, statement, usual},
-    case::{Case, Expect, Stop, Verdict, ensure, passed, skipped},
+    case::{Case, Expect, Stop, Verdict, counted, ensure, passed, skipped},
 };
 
 const BATCHES_AGREE: Case = Case {
@@ -149,7 +149,7 @@ async fn batches_agree(bench: &Bench) -> Verdict {
     }
     match compared {
         0 => Err(skipped(format!("no table has from 1 to {MOST} rows"))),
-        compared => Ok(format!("{compared} tables")),
+        compared => Ok(counted(compared, "table")),
     }
 }
 

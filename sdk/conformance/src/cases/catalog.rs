@@ -6,7 +6,7 @@ use mindhost_plugin_api::{Connection, StatisticsOptions, TableInfo, TableRef, Va
 
 use crate::{
     bench::{Bench, statement, usual},
-    case::{Case, Expect, Stop, Verdict, ensure, passed, skipped},
+    case::{Case, Expect, Stop, Verdict, counted, ensure, passed, skipped},
 };
 
 pub(super) const CASES: &[Case] = &[
@@ -59,10 +59,14 @@ async fn tables(bench: &Bench) -> Verdict {
     ensure(
         names.len() == tables.len(),
         "every table once",
-        format!("{} entries for {} tables", tables.len(), names.len()),
+        format!(
+            "{} entries for {}",
+            tables.len(),
+            counted(names.len(), "table")
+        ),
         "list each table once, whatever number of partitions or synonyms it has",
     )?;
-    Ok(format!("{} tables", tables.len()))
+    Ok(counted(tables.len(), "table"))
 }
 
 async fn described(bench: &Bench, connection: &mut dyn Connection) -> Result<Vec<TableInfo>, Stop> {
@@ -71,7 +75,7 @@ async fn described(bench: &Bench, connection: &mut dyn Connection) -> Result<Vec
     let described = described.expect_to("tables that were listed are described")?;
     ensure(
         described.len() == tables.len(),
-        format!("{} tables described", tables.len()),
+        format!("{} described", counted(tables.len(), "table")),
         format!("{} of them", described.len()),
         "describe every table that `tables` lists; only one that is gone is left out",
     )?;
@@ -86,7 +90,11 @@ async fn describe(bench: &Bench) -> Verdict {
         keys_are_sound(table)?;
     }
     let columns: usize = tables.iter().map(|table| table.columns.len()).sum();
-    Ok(format!("{columns} columns of {} tables", tables.len()))
+    Ok(format!(
+        "{} of {}",
+        counted(columns, "column"),
+        counted(tables.len(), "table")
+    ))
 }
 
 fn columns_are_sound(table: &TableInfo) -> Result<(), Stop> {
@@ -155,7 +163,11 @@ async fn matches_select(bench: &Bench) -> Verdict {
         // An answer that is not read to its end may cost the connection.
         seen += compare(bench, &mut *bench.open().await?, table).await?;
     }
-    Ok(format!("{} tables, {seen} rows", tables.len()))
+    Ok(format!(
+        "{}, {}",
+        counted(tables.len(), "table"),
+        counted(seen, "row")
+    ))
 }
 
 /// Compares a table with the head of its rows; gives how many rows were looked at.
@@ -252,6 +264,6 @@ async fn statistics(bench: &Bench) -> Verdict {
         0 => Err(skipped(
             "the plugin has no statistics of its own; the host samples the rows itself",
         )),
-        told => Ok(format!("{told} of {} tables", tables.len())),
+        told => Ok(format!("{told} of {}", counted(tables.len(), "table"))),
     }
 }

@@ -5,7 +5,7 @@ use mindhost_plugin_api::Value;
 
 use crate::{
     bench::{Bench, Notes, PATIENCE, ROWS, read, statement, usual},
-    case::{Case, Expect, Stop, Verdict, ensure, passed},
+    case::{Case, Expect, Stop, Verdict, counted, ensure, passed},
 };
 
 pub(super) const CASES: &[Case] = &[
@@ -25,7 +25,7 @@ pub(super) const CASES: &[Case] = &[
 pub(super) const LAST: &[Case] = &[
     Case {
         name: "discretion",
-        proves: "No secret is in an error or a log line, and the log is not flooded.",
+        proves: "No secret is in an error or a log line, and no second has ten thousand lines too many.",
         run: |bench| Box::pin(async { discretion(&bench.notes) }),
     },
     Case {
@@ -89,10 +89,15 @@ async fn drops(bench: &Bench) -> Verdict {
     passed()
 }
 
+/// So many lines above the limit in one second are a flood. The kit makes hundreds of calls in a second, so a plugin
+/// that logs a line for each call, or for each row of a small table, comes above the limit and is no flood.
+const FLOOD: u64 = 10_000;
+
 pub(super) fn discretion(notes: &Notes) -> Verdict {
-    let mut lines = 0;
+    let (mut lines, mut dropped) = (0, 0);
     for (case, noticed) in notes.all().iter() {
         lines += noticed.lines.len();
+        dropped += noticed.dropped_lines;
         ensure(
             noticed.leaks.is_empty(),
             "no secret of the configuration in an error or a log line",
@@ -100,15 +105,19 @@ pub(super) fn discretion(notes: &Notes) -> Verdict {
             "write neither passwords nor keys into texts; the host masks those that it finds, and finds only what it knows",
         )?;
         ensure(
-            noticed.dropped_lines == 0,
-            "no more log lines than the host keeps",
-            format!("{} dropped in `{case}`", noticed.dropped_lines),
-            "log what an operator needs, not every step",
+            noticed.most_dropped < FLOOD,
+            format!("less than {FLOOD} log lines in a second above what the host keeps"),
+            format!("{} dropped in one second of `{case}`", noticed.most_dropped),
+            "log what an operator needs: a line for a call or a page, and not for each row of a large table",
         )?;
     }
-    Ok(match lines {
-        0 => String::new(),
-        lines => format!("{lines} log lines"),
+    Ok(match (lines, dropped) {
+        (0, _) => String::new(),
+        (lines, 0) => counted(lines, "log line"),
+        (lines, dropped) => format!(
+            "{}; the host dropped {dropped} more, as it keeps some of each second",
+            counted(lines, "log line")
+        ),
     })
 }
 

@@ -1,11 +1,14 @@
 //! Getting a connection, and being refused one in the right words.
 
+use mindhost_base::Result as Called;
 use mindhost_plugin_api::Manifest;
 use serde_json::Value;
 
 use crate::{
     bench::{Bench, usual},
-    case::{Case, Expect, Verdict, ensure, failed, passed, skipped, skipped_until, unexpected},
+    case::{
+        Case, Expect, Stop, Verdict, ensure, failed, passed, skipped, skipped_until, unexpected,
+    },
     cause::{Cause, kind},
     config::Data,
     proxy::{Route, Stranger, closed_port},
@@ -101,9 +104,23 @@ async fn bad_credentials(bench: &Bench) -> Verdict {
     })?;
     let opened = bench.connect(&wrong, Limits::USUAL).await;
     let what = "opening with wrong credentials";
-    opened.map(drop).expect_kind(what, &[kind::AUTH])?;
+    refused(opened.map(drop), what, kind::AUTH)?;
     bench.open().await?;
     passed()
+}
+
+/// Opening had to fail with an error of this kind.
+fn refused(opened: Called<()>, what: &str, kind: &str) -> Result<(), Stop> {
+    match opened {
+        Ok(()) => Err(failed(
+            format!("{what}: the error `{kind}`"),
+            "success",
+            format!(
+                "ask the source for something when it is opened, and not only in `check`; return `{kind}` then"
+            ),
+        )),
+        Err(_) => opened.expect_kind(what, &[kind]).map(drop),
+    }
 }
 
 async fn unreachable(bench: &Bench) -> Verdict {
@@ -113,7 +130,7 @@ async fn unreachable(bench: &Bench) -> Verdict {
         .map_err(|error| skipped(format!("no port is free: {error}")))?;
     let opened = bench.connect(&route.to(port), Limits::USUAL).await;
     let what = "opening towards a port on which nobody listens";
-    opened.map(drop).expect_kind(what, &[kind::UNREACHABLE])?;
+    refused(opened.map(drop), what, kind::UNREACHABLE)?;
     passed()
 }
 

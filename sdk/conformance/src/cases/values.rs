@@ -243,8 +243,12 @@ fn expected(bench: &Bench) -> Vec<Expected> {
 async fn values(bench: &Bench) -> Verdict {
     let expected = expected(bench);
     if expected.is_empty() {
+        let why = match dialect(bench.manifest()) {
+            "" => "the kit knows no values of a scanner's tables".to_owned(),
+            dialect => format!("the kit knows no values of the dialect `{dialect}`"),
+        };
         return Err(skipped_until(
-            "the kit knows no values of this dialect",
+            why,
             "tests.values: for each type a statement, the type, and the value that must come",
         ));
     }

@@ -34,7 +34,8 @@ pub(super) fn send(request: &Request) -> Result<Response> {
             return Err(busy(response.status, asked, attempts));
         }
         if wait.saturating_add(MARGIN) > left {
-            return Err(too_late(response.status, wait, asked, left));
+            let status = response.status.to_string();
+            return Err(too_late(&status, wait, asked, left));
         }
         // The body that nobody reads must not hold the connection while this waits.
         drop(response);
@@ -43,21 +44,38 @@ pub(super) fn send(request: &Request) -> Result<Response> {
 }
 
 /// Calls a function again while it returns `RateLimited`, up to `retries` times: after the wait of the error, or after
-/// half a second, one, two, …, with some chance in it. For servers that say in the body of an answer that they are
-/// busy, as GraphQL does.
+/// those of [`Request::retries`]. For servers that say in the body of an answer that they are busy, as GraphQL does.
 ///
 /// # Errors
-/// Those of the function. `Timeout` if the call has no time left for a short wait.
+/// Those of the function: `RateLimited` if it still returns that at the end. A wait that leaves the call less than a
+/// second is not begun: then the error is `Timeout` if the wait is at most 5 s, and `RateLimited` if it is longer.
 ///
 /// ```
-/// use mindhost_sdk::{Error, ErrorKind, http};
+/// use mindhost_sdk::http::{self, Request, Response};
+/// use mindhost_sdk::testing::stand_in;
+/// use mindhost_sdk::{Error, ErrorKind, Result};
 ///
-/// let mut answers = ["busy", "rows"].into_iter();
-/// let answer = http::retry(5, || match answers.next() {
-///     Some("busy") => Err(Error::new(ErrorKind::RateLimited, "busy").retry_after(std::time::Duration::ZERO)),
-///     answer => Ok(answer),
+/// fn ask(query: &str) -> Result<String> {
+///     http::retry(5, || {
+///         let request = Request::post("https://api.example.com/graphql", query.into());
+///         let text = http::send(&request)?.body.read_to_end(1 << 20)?;
+///         let text = String::from_utf8_lossy(&text).into_owned();
+///         match text.contains("THROTTLED") {
+///             true => Err(Error::new(ErrorKind::RateLimited, "the server is busy").code("THROTTLED")),
+///             false => Ok(text),
+///         }
+///     })
+/// }
+///
+/// let mut bodies = [r#"{"errors": [{"code": "THROTTLED"}]}"#, r#"{"data": {}}"#].into_iter();
+/// let host = stand_in(move |_| {
+///     let body = bodies.next().unwrap_or_default().as_bytes().to_vec();
+///     Ok(Response::scripted(200, vec![Ok(body)]))
 /// });
-/// assert_eq!(answer.unwrap(), Some("rows"));
+/// assert_eq!(ask("{ shop }")?, r#"{"data": {}}"#);
+/// // A test does not wait, and sees how long a plugin would have waited.
+/// assert!((250..=500).contains(&host.slept()[0].as_millis()));
+/// # Ok::<(), Error>(())
 /// ```
 pub fn retry<T>(retries: u32, mut ask: impl FnMut() -> Result<T>) -> Result<T> {
     let mut attempts = 0;
@@ -70,9 +88,7 @@ pub fn retry<T>(retries: u32, mut ask: impl FnMut() -> Result<T>) -> Result<T> {
         let wait = asked.unwrap_or_else(|| back_off(attempts));
         let left = control::remaining();
         if wait.saturating_add(MARGIN) > left {
-            // The server may have named no status.
-            let status = error.engine_code().parse().unwrap_or(429);
-            return Err(too_late(status, wait, asked, left));
+            return Err(too_late(error.engine_code(), wait, asked, left));
         }
         control::sleep(wait)?;
         attempts += 1;
@@ -110,9 +126,14 @@ fn busy(status: u16, asked: Option<Duration>, attempts: u32) -> Error {
 }
 
 /// The wait does not fit into the time of the call.
-fn too_late(status: u16, wait: Duration, asked: Option<Duration>, left: Duration) -> Error {
+fn too_late(status: &str, wait: Duration, asked: Option<Duration>, left: Duration) -> Error {
+    // A server that says in a body that it is busy may have no code for it.
+    let status_shown = match status {
+        "" => String::new(),
+        status => format!(" (status {status})"),
+    };
     let message = format!(
-        "the server is busy (status {status}); it is asked again in {:.1} s at the earliest, and {:.1} s are left for this call",
+        "the server is busy{status_shown}; it is asked again in {:.1} s at the earliest, and {:.1} s are left for this call",
         wait.as_secs_f64(),
         left.as_secs_f64()
     );
@@ -120,7 +141,7 @@ fn too_late(status: u16, wait: Duration, asked: Option<Duration>, left: Duration
         true => ErrorKind::Timeout,
         false => ErrorKind::RateLimited,
     };
-    let error = Error::new(kind, message).code(status.to_string());
+    let error = Error::new(kind, message).code(status);
     match asked.filter(|_| kind == ErrorKind::RateLimited) {
         Some(wait) => error.retry_after(wait),
         None => error,
@@ -135,10 +156,13 @@ mod tests {
     fn a_call_without_time_for_a_short_wait_is_a_timeout() {
         for (wait, kind) in [(1, ErrorKind::Timeout), (600, ErrorKind::RateLimited)] {
             let wait = Duration::from_secs(wait);
-            let error = too_late(429, wait, Some(wait), Duration::from_millis(400));
+            let error = too_late("429", wait, Some(wait), Duration::from_millis(400));
             assert_eq!(error.kind(), kind, "{error}");
             assert!(error.to_string().contains("0.4 s are left"), "{error}");
         }
+        let wait = Duration::from_secs(1);
+        let of_body = too_late("", wait, None, Duration::ZERO).to_string();
+        assert!(of_body.contains("is busy; it is asked"), "{of_body}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use mindhost_tests::{ScriptedModel, Turn, build, json};
 
-use super::{built, config, plugin, plugin_async, shop, stderr, stdout};
+use super::{built, command, config, plugin, plugin_async, shop, stderr, stdout};
 
 #[test]
 fn a_statement_runs_without_a_server_and_says_what_it_may_reach() {
@@ -25,7 +25,7 @@ fn a_statement_runs_without_a_server_and_says_what_it_may_reach() {
         "reading the file and its siblings",
         "for this run alone",
         "took",
-        "3 in 1 batches",
+        "3 in 1 batch,",
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
@@ -45,6 +45,68 @@ fn a_statement_runs_without_a_server_and_says_what_it_may_reach() {
     let described = stdout(&run(&["--describe", "note"]));
     assert!(described.contains("item -> main.item.id"), "{described}");
     assert!(stdout(&run(&[])).starts_with("SQLite 3."));
+}
+
+/// An author waits for the compiler, and has to know for what; and why it is so each time.
+#[test]
+fn compiling_and_a_cache_that_cannot_be_used_are_told() {
+    let dir = shop();
+    let sqlite = built("connector-sqlite");
+    let args = ["run", sqlite.as_str(), "--config", "conformance.toml"];
+    let run = |cache: &str| {
+        let output = command(dir.path(), &args)
+            .env("XDG_CACHE_HOME", dir.path().join(cache))
+            .env("MINDHOST_DATA_DIR", dir.path().join("data"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stderr(&output)
+    };
+    let first = run("cache");
+    assert!(
+        first.contains("loading  compiling the component"),
+        "{first}"
+    );
+    assert!(!first.contains("cache    "), "{first}");
+    // What a crash of the machine may leave.
+    std::fs::write(dir.path().join("cache/mindhost/compiled.key"), "").unwrap();
+    run("cache");
+    let again = run("cache");
+    for words in ["loading  ", "cache    "] {
+        assert!(!again.contains(words), "{again}");
+    }
+    // A file has no room for code.
+    let none = run("shop.db");
+    let told = none.matches("cache    compiled code is not kept, so each run compiles again: ");
+    assert_eq!(told.count(), 1, "{none}");
+}
+
+#[test]
+fn a_configuration_is_told_of_with_its_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = built("connector-files");
+    let run = |text: &str| {
+        std::fs::write(dir.path().join("test.json"), text).unwrap();
+        let output = plugin(dir.path(), &["run", &files, "--config", "test.json"]);
+        (output.status.success(), stderr(&output))
+    };
+    let missing = "{\n  \"$schema\": \"./test.schema.json\",\n  \"path\": \"sales\"\n}";
+    let (is_success, told) = run(missing);
+    assert!(!is_success);
+    let words = "test.json, line 3: `path` names ";
+    assert!(
+        told.contains(words) && told.contains("no such directory; make it"),
+        "{told}"
+    );
+    std::fs::create_dir(dir.path().join("sales")).unwrap();
+    std::fs::write(dir.path().join("sales/item.csv"), "id\n7\n").unwrap();
+    let (is_success, told) = run(missing);
+    assert!(is_success, "{told}");
+    let (is_success, told) =
+        run("{\n  \"connection_data\": {\"path\": \"sales\"},\n  \"test\": {}\n}");
+    assert!(!is_success);
+    let words = "test.json, line 3: there is no property `test`; did you mean `tests`?";
+    assert!(told.contains(words), "{told}");
 }
 
 #[test]
@@ -130,7 +192,11 @@ fn what_goes_wrong_is_told_in_the_words_of_the_host() {
         "the plugin reported `invalid-statement`",
     );
     fails(shop, "DELETE FROM item", "mindhost: ");
-    fails(r#"{"path": "none.db"}"#, "SELECT 1", "there is no file");
+    fails(
+        r#"{"path": "none.db"}"#,
+        "SELECT 1",
+        "there is no such file",
+    );
     fails(
         r#"{"pat": "shop.db"}"#,
         "SELECT 1",

@@ -145,6 +145,48 @@ fn development_leaves_the_plugin_to_publish_alone_and_builds_no_more_than_it_mus
     );
 }
 
+/// Two would build into one folder. What a first build writes, as `npm install` does, is no save.
+#[test]
+fn second_development_of_a_project_ends_and_names_the_first() {
+    let project = project();
+    let at = |name: &str| project.path().join(name);
+    fs::write(
+        at("build.sh"),
+        "set -e; cp made.bin connector-files.wasm; date +%N > package-lock.json",
+    )
+    .unwrap();
+    let first = Dev::start(project.path(), &["--no-test"]);
+    first.until("waiting ");
+    let second = Dev::start(project.path(), &["--no-test"]);
+    let told = second.until("\n");
+    let process = fs::read_to_string(at(".mindhost/dev.lock")).unwrap();
+    let words = format!("(process {})", process.trim());
+    assert!(
+        told.contains("another `mindhost plugin dev`") && told.contains(&words),
+        "{told}"
+    );
+    let more = first.lines.recv_timeout(Duration::from_secs(1));
+    assert!(more.is_err(), "{more:?}");
+    // The lock ends with its process, however that ends.
+    drop(first);
+    Dev::start(project.path(), &["--no-test"]).until("waiting ");
+}
+
+#[test]
+fn a_source_that_is_gone_is_the_headline() {
+    let project = project();
+    let build =
+        "echo 'some tool: went wrong' >&2; echo 'plugin.js is missing: write it' >&2; exit 1";
+    fs::write(project.path().join("build.sh"), build).unwrap();
+    let dev = Dev::start(project.path(), &[]);
+    let told = dev.until("waiting ");
+    assert!(
+        told.contains("failed   plugin.js is missing: write it\n"),
+        "{told}"
+    );
+    assert!(!told.contains("some tool"), "{told}");
+}
+
 #[test]
 fn a_statement_of_the_author_runs_once() {
     let project = project();

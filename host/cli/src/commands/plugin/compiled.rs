@@ -13,20 +13,31 @@ use std::{
 use mindhost_base::owner_only;
 use mindhost_runtime::standalone::Cache;
 
+use crate::commands::say::aside;
+
 /// Files that are kept: a plugin in Python has 60 MB of machine code.
 const MAX_FILES: usize = 12;
 const KEY_BYTES: usize = 32;
 
-/// The cache below a folder for caches; without one, or if others may write there, none.
+/// The cache below a folder for caches; without one, or if it cannot be used, none. Says why.
 pub(super) fn cache(folder: Option<PathBuf>) -> Option<Cache> {
-    let folder = folder?.join("mindhost");
-    match open(&folder) {
-        Ok(cache) => Some(cache),
-        Err(error) => {
-            tracing::debug!(folder = %folder.display(), %error, "compiled code is not kept");
-            None
-        }
-    }
+    let Some(folder) = folder else {
+        warn("neither HOME nor XDG_CACHE_HOME is set");
+        return None;
+    };
+    let folder = folder.join("mindhost");
+    let opened = open(&folder);
+    opened
+        .inspect_err(|error| warn(&format!("{}: {error}", folder.display())))
+        .ok()
+}
+
+/// Says that the next run compiles again.
+pub(super) fn warn(why: &str) {
+    aside!(
+        "cache    compiled code is not kept, so each run compiles again: {why}; let XDG_CACHE_HOME name a folder that \
+         only you can write"
+    );
 }
 
 fn open(folder: &Path) -> io::Result<Cache> {
@@ -42,6 +53,11 @@ fn open(folder: &Path) -> io::Result<Cache> {
 
 /// Reads the key that seals the code, or makes it.
 fn key(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
+    // After a crash of the machine a file may be empty. Code under another key is compiled again.
+    if fs::metadata(path).is_ok_and(|found| found.len() != KEY_BYTES as u64) {
+        check_owner(path)?;
+        fs::remove_file(path)?;
+    }
     if !path.exists() {
         let mut key = [0; KEY_BYTES];
         getrandom::fill(&mut key).map_err(io::Error::other)?;
@@ -103,6 +119,17 @@ mod tests {
         }
         cache(Some(folder.path().into())).unwrap();
         assert_eq!(fs::read_dir(code).unwrap().count(), MAX_FILES - 1);
+    }
+
+    #[test]
+    fn key_that_a_crash_left_empty_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (code, key) = cache(Some(folder.path().into())).unwrap();
+        fs::write(folder.path().join("mindhost/compiled.key"), "").unwrap();
+        let (again, other) = cache(Some(folder.path().into())).unwrap();
+        assert_eq!(again, code);
+        assert_ne!(other, key);
+        assert_eq!(cache(Some(folder.path().into())), Some((code, other)));
     }
 
     #[test]

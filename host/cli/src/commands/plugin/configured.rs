@@ -1,20 +1,22 @@
 //! A plugin file with a configuration, for the commands that try a plugin by itself.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use anyhow::Context;
+use anyhow::{Context, bail, ensure};
 use mindhost_base::config::{Compiler, Config, PluginSettings, user_cache_dir};
 use mindhost_conformance::config::target;
 use mindhost_core::{connection_data::Rules, secrets::Source};
-use mindhost_plugin_api::Target;
+use mindhost_plugin_api::{Manifest, Target, manifest::FileKind};
 use mindhost_plugins::record::Tape;
 use mindhost_runtime::{
     package::Package,
     standalone::{self, Cache, StandalonePlugin, grant_files},
 };
+use serde_json::Value;
 
 use super::compiled;
 use crate::commands::load_plugins;
@@ -30,7 +32,8 @@ pub(super) struct PluginSetup {
     /// The directories of the configured files.
     pub roots: Vec<PathBuf>,
     pub settings: PluginSettings,
-    cache: Option<Cache>,
+    /// The cache of a server on this machine.
+    cache_of_host: Option<Cache>,
 }
 
 impl PluginSetup {
@@ -41,18 +44,13 @@ impl PluginSetup {
             .with_context(|| file.display().to_string())?;
         let keys = Source::read_file(&own).await?;
         let (config, roots) = configuration(&package, config)?;
-        let of_host = keys
-            .first()
-            .map(|key| (own.cache_dir(), key.derive(load_plugins::CACHE)));
         Ok(Self {
             package,
             config,
             roots,
-            cache: match own.plugins.limits.compiler {
-                Compiler::Cranelift => of_host.or_else(|| compiled::cache(user_cache_dir())),
-                // It takes little time, and `plugin dev` compiles something else each time.
-                Compiler::Winch => of_host,
-            },
+            cache_of_host: keys
+                .first()
+                .map(|key| (own.cache_dir(), key.derive(load_plugins::CACHE))),
             settings: PluginSettings {
                 max_instances: own.plugins.limits.max_instances.min(INSTANCES),
                 ..own.plugins.limits
@@ -62,13 +60,26 @@ impl PluginSetup {
 
     /// Loads the plugin, with compiled code from the cache of the host or of the user.
     pub async fn load(&self) -> anyhow::Result<StandalonePlugin> {
+        let cache = match (self.cache_of_host.clone(), self.settings.compiler) {
+            (None, Compiler::Cranelift) => compiled::cache(user_cache_dir()),
+            // Winch takes little time, and `plugin dev` compiles something else each time.
+            (of_host, _) => of_host,
+        };
         let loading = StandalonePlugin::load(
             self.package.clone(),
             self.settings.clone(),
             self.roots.clone(),
-            self.cache.clone(),
+            cache,
         );
         Ok(loading.await?)
+    }
+
+    /// How often the component is compiled, for somebody who waits for it.
+    pub fn promise(&self) -> &'static str {
+        match (&self.cache_of_host, self.settings.compiler) {
+            (None, Compiler::Winch) => "",
+            _ => "; once for each file, if its code can be kept",
+        }
     }
 
     /// A new recording of this plugin.
@@ -117,5 +128,35 @@ fn configuration(
     Rules::new(&package.manifest.connection_data)
         .check(&config.connection_data)
         .context("--config does not fit the plugin's schema of connection_data")?;
+    check_files(&package.manifest, &config)?;
     Ok((config, roots))
+}
+
+/// Checks that the configured files are there, because a plugin cannot name the line of the configuration.
+fn check_files(manifest: &Manifest, config: &mindhost_conformance::Config) -> anyhow::Result<()> {
+    for rule in &manifest.files {
+        let path = config.connection_data.get(&rule.path);
+        let Some(path) = path.and_then(Value::as_str).filter(|path| !path.is_empty()) else {
+            continue;
+        };
+        let (is_kind, kind) = match (std::fs::metadata(path), rule.kind) {
+            (Ok(found), FileKind::File) => (found.is_file(), "file"),
+            (Ok(found), FileKind::Directory) => (found.is_dir(), "directory"),
+            (Err(error), _) if error.kind() != io::ErrorKind::NotFound => bail!(
+                "{}: `{}` names {path}, which cannot be read: {error}",
+                config.place(&rule.path),
+                rule.path
+            ),
+            (Err(_), FileKind::File) => (false, "file"),
+            (Err(_), FileKind::Directory) => (false, "directory"),
+        };
+        ensure!(
+            is_kind,
+            "{}: `{}` names {path}, and there is no such {kind}; make it, or correct the path: one that is relative \
+             starts at the folder of the configuration file, or at the working directory for JSON on the command line",
+            config.place(&rule.path),
+            rule.path
+        );
+    }
+    Ok(())
 }

@@ -1,18 +1,22 @@
 //! `mindhost plugin dev`: builds a project whenever a source of it is saved, runs the plugin, and shows what came.
 
+mod dev_lock;
 mod sources;
 
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, ensure};
 use clap::Args;
 use mindhost_conformance::Config as TestConfig;
-use mindhost_plugin_api::{Manifest, PluginKind, manifest::SCANNER_WORLD};
+use mindhost_plugin_api::{
+    Manifest, PluginKind,
+    manifest::{SCANNER_WORLD, why_unread},
+};
 use tokio::process::Command;
 
 use self::sources::{Change, Sources};
@@ -20,6 +24,8 @@ use crate::commands::say::aside;
 
 /// Lines of a failed build that are shown.
 const LINES: usize = 40;
+/// How often a build that takes long is told of.
+const STILL_BUILDS: Duration = Duration::from_secs(15);
 /// The question of a model without `tests.prompt`.
 const QUESTION: &str = "Say hello in one word.";
 
@@ -72,6 +78,7 @@ pub(super) async fn run(dev: Dev) -> anyhow::Result<()> {
     );
     let bench = Bench { dev, folder };
     bench.make_folder()?;
+    let _alone = dev_lock::take(&bench.made(), &bench.folder)?;
     let mut sources = Sources::watch(&bench.folder)?;
     let mut saved = Instant::now();
     // What the last build made, unless a source changed since then.
@@ -137,7 +144,10 @@ impl Bench {
             Some(plugin) => plugin.clone(),
             None => {
                 let start = Instant::now();
-                aside!("building {}", self.first_build());
+                match self.first_build() {
+                    "" => aside!("building"),
+                    why => aside!("building {why}"),
+                }
                 let plugin = self.build(&manifest.name).await?;
                 aside!("built    in {:.2} s", start.elapsed().as_secs_f64());
                 built.insert(plugin).clone()
@@ -194,6 +204,9 @@ impl Bench {
         if is_there("Cargo.toml") && !is_there("target/dev") {
             return "into target/dev; the first time cargo compiles all dependencies, which takes minutes";
         }
+        if is_there("package.json") && !is_there("node_modules") {
+            return "after `npm install`, which takes some seconds; later builds are quick";
+        }
         let mut kept = std::fs::read_dir(self.made())
             .into_iter()
             .flatten()
@@ -220,10 +233,14 @@ impl Bench {
             .env("DEV_OF_MINDHOST", self.made())
             .stdin(Stdio::null())
             .kill_on_drop(true);
-        let output = build
-            .output()
-            .await
-            .with_context(|| self.dev.build.clone())?;
+        let start = Instant::now();
+        let mut building = std::pin::pin!(build.output());
+        let output = loop {
+            match tokio::time::timeout(STILL_BUILDS, &mut building).await {
+                Ok(output) => break output.with_context(|| self.dev.build.clone())?,
+                Err(_) => aside!("building since {} s", start.elapsed().as_secs()),
+            }
+        };
         if output.status.success() {
             // Only `plugin pack` knows of the folder: a command without it writes where it always does.
             let places = [made, self.folder.join(&file)];
@@ -234,6 +251,9 @@ impl Bench {
         }
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said);
+        if let Some(line) = said.lines().find(|line| names_missing_source(line)) {
+            anyhow::bail!("{line}");
+        }
         let lines: Vec<&str> = said.lines().collect();
         let shown = lines
             .get(lines.len().saturating_sub(LINES)..)
@@ -261,7 +281,8 @@ impl Bench {
     fn manifest(&self) -> anyhow::Result<Manifest> {
         let file = self.folder.join("manifest.json");
         let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-        serde_json::from_str(&text).with_context(|| file.display().to_string())
+        serde_json::from_str(&text)
+            .map_err(|error| anyhow::anyhow!("{}: {}", file.display(), why_unread(&error)))
     }
 
     fn config(&self) -> Option<OsString> {
@@ -299,6 +320,13 @@ fn quoted(table: &str) -> String {
     table.splitn(2, '.').map(part).collect::<Vec<_>>().join(".")
 }
 
+/// Whether a line of a build says that the plugin's own source is gone, as the builds of new projects do.
+fn names_missing_source(line: &str) -> bool {
+    const SOURCES: [&str; 4] = ["plugin.js", "plugin.ts", "plugin.py", "src/lib.rs"];
+    let name = line.split_once(" is missing").map(|(name, _)| name);
+    name.is_some_and(|name| SOURCES.contains(&name))
+}
+
 /// Whether a folder or file of a project is no source of it.
 fn is_made(path: &Path) -> bool {
     const FOLDERS: [&str; 6] = [
@@ -310,10 +338,18 @@ fn is_made(path: &Path) -> bool {
         "venv",
     ];
     const ENDINGS: [&str; 5] = ["wasm", "minisig", "pyc", "swp", "lock"];
+    // What `npm install` and others of its kind write in a first build.
+    const LOCKS: [&str; 4] = [
+        "package-lock.json",
+        "npm-shrinkwrap.json",
+        "pnpm-lock.yaml",
+        "bun.lockb",
+    ];
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let ending = path.extension().unwrap_or_default().to_string_lossy();
     name.starts_with('.')
         || name.ends_with('~')
+        || LOCKS.contains(&&*name)
         || FOLDERS.contains(&&*name)
         || ENDINGS.contains(&&*ending)
 }

@@ -21,6 +21,10 @@ pub(super) enum Line {
     Failed(String),
     /// An HTTP exchange of the plugin.
     Exchange(String),
+    /// The host compiles the component, because no cache has its code.
+    Compiling,
+    /// Why compiled code could not be stored.
+    NotCached(String),
 }
 
 /// Passes every event to a function. Nothing else is logged. Call it once per process.
@@ -49,15 +53,22 @@ impl<S: Subscriber, F: Fn(Line) + Send + Sync + 'static> Layer<S> for Lines<F> {
     }
 }
 
+/// What the loader of the crate `runtime` logs.
+const COMPILING: &str = "compiling with ";
+const NOT_CACHED: &str = "compiled code could not be cached";
+
 /// The log fields of the crate `runtime`.
 #[derive(Default)]
 struct Fields {
     message: String,
     why: Option<String>,
     detail: Option<String>,
+    error: Option<String>,
     exchange: Option<String>,
     dropped: Option<u64>,
     has_target: bool,
+    /// The host tells of an error with a code: what a command shows anyway.
+    has_code: bool,
 }
 
 impl Fields {
@@ -77,11 +88,18 @@ impl Fields {
                 message,
                 ..
             } => Some(Line::Failed(format!("{message}: {detail}"))),
+            Self { has_code: true, .. } => None,
             Self {
                 has_target: true,
                 message,
                 ..
             } => Some(Line::Said(level, message)),
+            Self {
+                error: Some(error),
+                message,
+                ..
+            } if message == NOT_CACHED => Some(Line::NotCached(error)),
+            Self { message, .. } if message.starts_with(COMPILING) => Some(Line::Compiling),
             _ => None,
         }
     }
@@ -91,8 +109,10 @@ impl Fields {
             "message" => self.message = text,
             "why" => self.why = Some(text),
             "detail" => self.detail = Some(text),
+            "error" => self.error = Some(text),
             "exchange" => self.exchange = Some(text),
             "target" => self.has_target = true,
+            "code" => self.has_code = true,
             _ => {}
         }
     }
@@ -132,7 +152,10 @@ mod tests {
             tracing::warn!(target: "mindhost_runtime", plugin = "p", target = "t", dropped = 7_u32, "too much");
             tracing::warn!(target: "mindhost_runtime", plugin = "p", detail = "at f", "it panicked");
             tracing::debug!(target: "mindhost_runtime", target = "t", exchange = "GET /", "an exchange");
-            tracing::info!(target: "mindhost_runtime", plugin = "p", "compiling");
+            tracing::info!(target: "mindhost_runtime", plugin = "p", "compiling with Winch");
+            tracing::warn!(target: "mindhost_runtime", error = "full", "compiled code could not be cached");
+            tracing::info!(target: "mindhost_runtime", plugin = "p", "something else");
+            tracing::warn!(target: "mindhost_runtime", target = "t", code = "plugin_error", "to blame");
             tracing::info!(target: "mindhost_store", target = "t", "something else");
         });
         let expected = [
@@ -141,6 +164,8 @@ mod tests {
             Line::Dropped(7),
             Line::Failed("it panicked: at f".into()),
             Line::Exchange("GET /".into()),
+            Line::Compiling,
+            Line::NotCached("full".into()),
         ];
         assert_eq!(*heard.lock().unwrap(), expected);
     }

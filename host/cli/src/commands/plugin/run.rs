@@ -3,7 +3,10 @@
 use std::{
     io::{self, Write as _},
     path::PathBuf,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -14,11 +17,12 @@ use mindhost_plugin_api::{
     Paging, Part, PluginKind, Role, Statement, TableRef,
 };
 use mindhost_plugins::record::recorded;
-use mindhost_runtime::standalone::LoadedPlugin;
+use mindhost_runtime::standalone::{LoadedPlugin, StandalonePlugin};
 use mindhost_sql::{Scope, ScopeDatasource, ScopeTable, guard};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    compiled,
     configured::PluginSetup,
     lines::{self, Line},
     print::{Format, Printer},
@@ -61,12 +65,19 @@ pub(crate) struct Run {
     timeout: u64,
 }
 
+/// A longer wait is explained.
+const MOMENT: Duration = Duration::from_millis(800);
 /// Rows that are asked for at a time.
 const ROWS: u32 = 8_192;
 
 pub(super) async fn run(run: Run) -> anyhow::Result<()> {
     let http_log = run.http_log;
+    let compiles = Arc::new(AtomicBool::new(false));
+    let hears = Arc::clone(&compiles);
     lines::listen(move |line| {
+        if line == Line::Compiling {
+            hears.store(true, Ordering::Relaxed);
+        }
         if http_log || !matches!(line, Line::Exchange(_)) {
             show_line(line);
         }
@@ -74,7 +85,7 @@ pub(super) async fn run(run: Run) -> anyhow::Result<()> {
     let configured = PluginSetup::read(&run.file, run.config.as_deref()).await?;
     introduce(&configured.package.manifest, &configured);
     let start = Instant::now();
-    let alone = configured.load().await?;
+    let alone = loaded(&configured, &compiles).await?;
     took("loaded", start);
     let cancel = CancellationToken::new();
     tokio::spawn(interrupted(cancel.clone()));
@@ -101,6 +112,26 @@ pub(super) async fn run(run: Run) -> anyhow::Result<()> {
         tape.finish()?;
     }
     ended
+}
+
+/// Loads the plugin, and says so when that takes longer than a moment because it is compiled.
+async fn loaded(
+    configured: &PluginSetup,
+    compiles: &AtomicBool,
+) -> anyhow::Result<StandalonePlugin> {
+    let mut loading = std::pin::pin!(configured.load());
+    match tokio::time::timeout(MOMENT, &mut loading).await {
+        Ok(loaded) => loaded,
+        Err(_) => {
+            if compiles.load(Ordering::Relaxed) {
+                aside!(
+                    "loading  compiling the component for this machine{}",
+                    configured.promise()
+                );
+            }
+            loading.await
+        }
+    }
 }
 
 /// Cancels the running call, down to the engine, on Ctrl-C.
@@ -137,6 +168,9 @@ pub(super) fn show_line(line: Line) {
         Line::Dropped(count) => aside!("log      ({count} lines were more than it may write)"),
         Line::Failed(detail) => aside!("failed   {detail}"),
         Line::Exchange(exchange) => aside!("http     {exchange}"),
+        Line::NotCached(why) => compiled::warn(&why),
+        // `loaded` says so if it takes long.
+        Line::Compiling => {}
     }
 }
 
@@ -294,7 +328,8 @@ impl Session<'_> {
         let seconds = start.elapsed().as_secs_f64().max(1e-9);
         took("all rows", start);
         aside!(
-            "rows     {rows} in {batches} batches, {bytes} bytes, {:.0} rows/s",
+            "rows     {rows} in {batches} {}, {bytes} bytes, {:.0} rows/s",
+            if batches == 1 { "batch" } else { "batches" },
             rows as f64 / seconds
         );
         if self.run.explain {
@@ -329,12 +364,12 @@ impl Session<'_> {
         let begun = model.start(&target, request, &self.call()).await;
         let mut completion = begun.map_err(told)?;
         took("start", start);
-        let mut is_first = true;
+        let (mut is_first, mut line) = (true, TextLine::default());
         while let Some(events) = completion.next(&self.call()).await.map_err(told)? {
             if std::mem::take(&mut is_first) {
                 took("first event", start);
             }
-            events.iter().for_each(show_event);
+            events.iter().for_each(|event| line.show(event));
         }
         took("whole answer", start);
         Ok(())
@@ -350,20 +385,38 @@ fn explain(connection: &dyn Connection) {
     plan.lines().for_each(|line| aside!("plan     {line}"));
 }
 
-/// Prints text to standard output as it arrives, and everything else to standard error.
+/// The line of an answer that is being written.
+#[derive(Default)]
+struct TextLine {
+    is_open: bool,
+}
+
+impl TextLine {
+    /// Prints text to standard output as it arrives, and everything else to standard error, on lines of its own.
+    fn show(&mut self, event: &ModelEvent) {
+        if let ModelEvent::Text(text) = event {
+            say_part!("{text}");
+            self.is_open |= !text.is_empty();
+            return;
+        }
+        if std::mem::take(&mut self.is_open) {
+            say!();
+        }
+        show_event(event);
+    }
+}
+
 fn show_event(event: &ModelEvent) {
     match event {
-        ModelEvent::Text(text) => say_part!("{text}"),
+        // It has a line of its own.
+        ModelEvent::Text(_) => {}
         ModelEvent::ToolCall(call) => aside!("call     {}({})", call.name, call.arguments),
         ModelEvent::Opaque { kind, data } => aside!("opaque   {kind}, {} bytes", data.len()),
         ModelEvent::Usage(counts) => {
             let counts = counts.iter().map(|(name, count)| format!("{name} {count}"));
             aside!("tokens   {}", counts.collect::<Vec<_>>().join(", "));
         }
-        ModelEvent::Stop(reason, word) => {
-            say!();
-            aside!("stop     {reason:?} ({word})");
-        }
+        ModelEvent::Stop(reason, word) => aside!("stop     {reason:?} ({word})"),
     }
 }
 

@@ -94,10 +94,13 @@ impl TestSandbox {
                 }
             }
             Line::Refused(why) => noticed.refusals.push(why),
-            Line::Dropped(count) => noticed.dropped_lines += count,
+            Line::Dropped(count) => {
+                noticed.dropped_lines += count;
+                noticed.most_dropped = noticed.most_dropped.max(count);
+            }
             Line::Failed(detail) => noticed.lines.push(detail),
             // The kit counts what the plugin says, and the host says this.
-            Line::Exchange(_) => {}
+            Line::Exchange(_) | Line::Compiling | Line::NotCached(_) => {}
         }
     }
 

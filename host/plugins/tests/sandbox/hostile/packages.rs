@@ -39,7 +39,7 @@ pub const ROWS: &[Package] = &[
     Package {
         name: "key-with-escapes",
         does: "has an unknown key that commands a terminal",
-        refused: "unknown field",
+        refused: "there is no property",
         by: "a refusal is printed on one line, with its control characters escaped",
         make: || manifest(|one| one[ESCAPES] = json!(true)),
     },

@@ -14,7 +14,10 @@ use super::{
 };
 use crate::{
     bench::{Bench, Bounds, PATIENCE, ROWS, new_id, usual},
-    case::{Case, Expect, Stop, Verdict, ensure, passed, shown as time, skipped, unexpected},
+    case::{
+        Case, Expect, Stop, Verdict, counted, ensure, passed, shown as time, skipped,
+        skipped_until, unexpected,
+    },
     cause::{Cause, kind},
     sandbox::Limits,
 };
@@ -71,6 +74,8 @@ pub(in crate::cases) const CASES: &[Case] = &[
 const PAIRS: usize = 60;
 /// Filters or pairs that must be tried, if there are so many. A source that takes a second for a scan gets to these.
 const FEWEST: usize = 5;
+/// How long a scan runs before it is cancelled.
+const BEFORE_CANCEL: Duration = Duration::from_millis(300);
 /// How long a scan may go on after it was cancelled.
 const SOON: Duration = Duration::from_secs(2);
 const ORDER: &str = "give the columns of `projection` in its order, and no others";
@@ -148,7 +153,7 @@ async fn filters(bench: &Bench) -> Verdict {
     }
     match tried {
         0 => Ok("the plugin claims to apply none".to_owned()),
-        _ => counted_of(tried, known, "filters"),
+        _ => counted_of(tried, known, "filter"),
     }
 }
 
@@ -156,13 +161,14 @@ async fn filters(bench: &Bench) -> Verdict {
 fn counted_of(tried: usize, known: usize, what: &str) -> Verdict {
     if tried < known.min(FEWEST) {
         return Err(skipped(format!(
-            "too few: {tried} of {known} {what} in the time there was; see that the source answers within a second, or \
-             name a small table as `tests.table`"
+            "too few: {tried} of {} in the time there was; see that the source answers within a second, or \
+             name a small table as `tests.table`",
+            counted(known, what)
         )));
     }
     Ok(match tried == known {
-        true => format!("{tried} {what}"),
-        false => format!("{tried} of {known} {what}, in the time there was"),
+        true => counted(tried, what),
+        false => format!("{tried} of {}, in the time there was", counted(known, what)),
     })
 }
 
@@ -231,7 +237,7 @@ async fn pairs(bench: &Bench) -> Verdict {
         0 => Err(skipped(
             "the plugin claims no two filters that leave different rows of a table",
         )),
-        _ => counted_of(tried, known, "pairs"),
+        _ => counted_of(tried, known, "pair"),
     }
 }
 
@@ -462,7 +468,7 @@ async fn cancel(bench: &Bench) -> Verdict {
             Ok::<(), Error>(())
         };
         let stop = async {
-            tokio::time::sleep(Duration::from_millis(300)).await;
+            tokio::time::sleep(BEFORE_CANCEL).await;
             bounds.cancel.cancel();
             Instant::now()
         };
@@ -486,8 +492,14 @@ async fn cancel(bench: &Bench) -> Verdict {
         }
     }
     match ended {
-        0 => Ok("every scan was over before it was cancelled".to_owned()),
-        ended => Ok(format!("{ended} scans")),
+        0 => Err(skipped_until(
+            format!(
+                "nothing was tried: every scan was over within {}, before it could be cancelled",
+                time(BEFORE_CANCEL)
+            ),
+            "tests.table: a table whose rows take longer than that to read",
+        )),
+        ended => Ok(counted(ended, "scan")),
     }
 }
 
@@ -497,10 +509,11 @@ mod tests {
 
     #[test]
     fn a_case_with_too_few_trials_is_skipped() {
-        assert_eq!(counted_of(2, 2, "pairs").unwrap(), "2 pairs");
-        let some = counted_of(FEWEST, 90, "pairs").unwrap();
+        assert_eq!(counted_of(2, 2, "pair").unwrap(), "2 pairs");
+        assert_eq!(counted_of(1, 1, "pair").unwrap(), "1 pair");
+        let some = counted_of(FEWEST, 90, "pair").unwrap();
         assert_eq!(some, "5 of 90 pairs, in the time there was");
-        let Err(Stop::Skipped { why, .. }) = counted_of(FEWEST - 1, 90, "filters") else {
+        let Err(Stop::Skipped { why, .. }) = counted_of(FEWEST - 1, 90, "filter") else {
             panic!("4 of 90 prove nothing");
         };
         assert!(why.starts_with("too few: 4 of 90 filters"), "{why}");

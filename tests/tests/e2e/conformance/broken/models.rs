@@ -74,7 +74,7 @@ fn models_that_break_the_contract_fail_the_case_of_it() {
             "cancel",
             "because of the cancellation",
         ),
-        ("log", "check", "discretion", "no more log lines"),
+        ("log", "check", "discretion", "less than 10000 log lines"),
     ] {
         let data = json!({"mode": mode, "at": at});
         fails(&data, case, words);

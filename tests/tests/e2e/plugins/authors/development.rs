@@ -33,6 +33,8 @@ async fn develops(language: &Language, failing: &str, moved: &str) {
     let line = language.line(0, failing);
     let comment = if language.name == "python" { "#" } else { "//" };
 
+    let published = project.path().join("component.wasm");
+    fs::write(&published, "published").unwrap();
     let first = run(&project, &url, "SELECT max(n) AS n FROM items").await;
     assert!(first.0.contains("n\n-\n3\n"), "{first:?}");
     let engines = made(&project);
@@ -54,6 +56,7 @@ async fn develops(language: &Language, failing: &str, moved: &str) {
     assert_eq!(made(&project), engines);
     let again = fs::metadata(&engines[0]).unwrap().modified().unwrap();
     assert_eq!(again, written, "the engine is not built again");
+    assert_eq!(fs::read_to_string(published).unwrap(), "published");
 }
 
 /// Builds the project as `plugin dev` does, and runs a statement. Gives what came and what was said.
@@ -82,7 +85,8 @@ fn folder(project: &Project) -> PathBuf {
 
 /// The components without a plugin.
 fn made(project: &Project) -> Vec<PathBuf> {
-    let is_engine = |path: &Path| !path.ends_with("connector-items.wasm");
+    let of_plugin = ["connector-items.wasm", "component.wasm"];
+    let is_engine = |path: &Path| !of_plugin.iter().any(|name| path.ends_with(name));
     let entries = fs::read_dir(folder(project)).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
     paths.filter(|path| is_engine(path)).collect()

@@ -44,8 +44,8 @@ test("JSON values come one by one, however the body is cut", () => {
   for (const [index, body] of bodies.entries()) {
     const bytes = Buffer.from(body);
     for (let at = 0; at <= bytes.length; at++) {
-      const found = [...jsonValues([bytes.subarray(0, at), bytes.subarray(at)], 99)];
-      assert.deepEqual(found.map((value) => JSON.parse(Buffer.from(value))), values[index], `${index} cut at ${at}`);
+      const found = [...jsonValues([bytes.subarray(0, at), bytes.subarray(at)], { limit: 99 })];
+      assert.deepEqual(found.map(([, value]) => JSON.parse(Buffer.from(value))), values[index], `${index} cut at ${at}`);
     }
     items({ body });
     assert.deepEqual([...http.get("http://x/").jsonStream()], values[index]);
@@ -58,6 +58,42 @@ test("JSON values come one by one, however the body is cut", () => {
   failed('[{"a": 1},', "connection-lost");
   failed("{a: 1}", "upstream");
   failed(`"${"x".repeat(9)}`, "too-large", { limit: 8 });
+  failed(`"${"x".repeat(9)}" 1`, "too-large", { limit: 8 });
+});
+
+test("an array at the top is opened, unless lines are asked for", () => {
+  const read = (body, options) => {
+    items({ body });
+    return [...http.get("http://x/").jsonStream(options)];
+  };
+  assert.deepEqual(read("[[1,2],[3,4]]"), [[1, 2], [3, 4]]);
+  assert.deepEqual(read("[[1,2],[3,4]]", { lines: true }), [[[1, 2], [3, 4]]]);
+  assert.deepEqual(read("[1,2]\n[3]\r\n[]\n7", { lines: true }), [[1, 2], [3], [], 7]);
+  assert.deepEqual(read("[] [1][ ]\n[[]]"), [1, []]);
+});
+
+test("what is not JSON is an error with its byte, after the values before it", () => {
+  const cases = [
+    ["[1,]", "at byte 4: expected a value", 1],
+    ["[1 2]", "at byte 4: expected `,` or `]`", 1],
+    ['["a" "b"]', "at byte 6: expected `,` or `]`", 1],
+    ["[,1]", "at byte 2: expected a value or `]`", 0],
+    ["1, 2", "at byte 2: expected a value", 1],
+    ["{}\n]", "at byte 4: expected a value", 1],
+    ["[1] 2 tru", "the value at byte 7 cannot be read", 2],
+    ["[1, {]}]", "the value at byte 5 cannot be read", 1],
+    ["<html>", "the value at byte 1 cannot be read", 0],
+    ["[1,]", "the value at byte 1 cannot be read", 0, { lines: true }],
+  ];
+  for (const [body, message, count, options] of cases) {
+    items({ body });
+    const found = [];
+    const read = () => {
+      for (const value of http.get("http://x/").jsonStream(options)) found.push(value);
+    };
+    assert.throws(read, (error) => error.kind === "upstream" && error.message.endsWith(message), body);
+    assert.equal(found.length, count, body);
+  }
 });
 
 test("numbers beyond 2^53 keep their digits", () => {

@@ -436,11 +436,45 @@ class Streams(unittest.TestCase):
             ('[{"a": 1},', "connection-lost"),
             ("{a: 1}", "upstream"),
             ('"' + "x" * 9, "too-large"),
+            ('"' + "x" * 9 + '" 1', "too-large"),
         ):
             told(Response(body=body))
             with self.assertRaises(PluginError) as caught:
                 list(http.get("http://a.test/").json_stream(8))
             self.assertEqual(caught.exception.kind, kind, body)
+
+    def test_an_array_at_the_top_is_opened_unless_lines_are_asked_for(self) -> None:
+        for body, lines, expected in (
+            ("[[1,2],[3,4]]", False, [[1, 2], [3, 4]]),
+            ("[[1,2],[3,4]]", True, [[[1, 2], [3, 4]]]),
+            ("[1,2]\n[3]\r\n[]\n7", True, [[1, 2], [3], [], 7]),
+            ("[] [1][ ]\n[[]]", False, [1, []]),
+        ):
+            told(Response(body=body))
+            self.assertEqual(list(http.get("http://a.test/").json_stream(lines=lines)), expected, body)
+
+    def test_what_is_not_json_is_an_error_with_its_byte_after_the_values_before_it(self) -> None:
+        for body, message, count, lines in (
+            ("[1,]", "at byte 4: expected a value", 1, False),
+            ("[1 2]", "at byte 4: expected `,` or `]`", 1, False),
+            ('["a" "b"]', "at byte 6: expected `,` or `]`", 1, False),
+            ("[,1]", "at byte 2: expected a value or `]`", 0, False),
+            ("1, 2", "at byte 2: expected a value", 1, False),
+            ("{}\n]", "at byte 4: expected a value", 1, False),
+            ("[1] 2 tru", "the value at byte 7 cannot be read", 2, False),
+            ("[1, {]}]", "the value at byte 5 cannot be read", 1, False),
+            ("<html>", "the value at byte 1 cannot be read", 0, False),
+            ("[1,]", "the value at byte 1 cannot be read", 0, True),
+        ):
+            for at in range(len(body) + 1):
+                told(Response(body=[body[:at], body[at:]]))
+                found = []
+                with self.assertRaises(PluginError) as caught:
+                    for value in http.get("http://a.test/").json_stream(lines=lines):
+                        found.append(value)
+                self.assertEqual(caught.exception.kind, "upstream", body)
+                self.assertTrue(caught.exception.message.endswith(message), (body, caught.exception.message))
+                self.assertEqual(len(found), count, (body, at))
 
 
 class Builds(unittest.TestCase):

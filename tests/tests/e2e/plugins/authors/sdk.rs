@@ -33,6 +33,44 @@ fn the_helpers_for_python_do_what_they_say() {
     expect_success(&tested, "helpers_test.py");
 }
 
+/// Files in the pages of the SDKs are unit tests of a project as they stand.
+#[test]
+fn the_examples_of_the_pages_run() {
+    for (page, folder, program, args) in [
+        ("javascript", "javascript", build::node(), vec!["--test"]),
+        (
+            "python",
+            "python/mindhost",
+            PathBuf::from("python3"),
+            vec!["-B", "-m", "unittest"],
+        ),
+    ] {
+        let page = fs::read_to_string(sdk(&format!("docs/{page}.md"))).unwrap();
+        let project = tempfile::tempdir().unwrap();
+        let modules = project.path().join("mindhost");
+        std::os::unix::fs::symlink(sdk(folder), modules).unwrap();
+        let examples: Vec<_> = page
+            .split("\n```")
+            .filter_map(|block| {
+                block
+                    .split_once('\n')?
+                    .0
+                    .split_once(" file=")
+                    .map(|named| (named.1, block))
+            })
+            .collect();
+        assert!(!examples.is_empty(), "{folder}");
+        for (name, block) in examples {
+            let (_, text) = block.split_once('\n').unwrap();
+            fs::write(project.path().join(name), text).unwrap();
+            let mut command = Command::new(&program);
+            command.args(&args).current_dir(&project);
+            let name = name.strip_suffix(".py").unwrap_or(name);
+            expect_success(&command.arg(name).output().unwrap(), name);
+        }
+    }
+}
+
 /// All but the glue, which imports what only a component has.
 #[test]
 fn the_sdk_for_python_has_types_throughout() {

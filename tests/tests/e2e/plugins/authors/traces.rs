@@ -255,6 +255,27 @@ fn a_name_that_a_module_does_not_have_is_three_lines() {
 }
 
 #[test]
+fn a_plugin_whose_source_was_renamed_is_told_so_in_one_line() {
+    let rust = Project::new("connector-space", "scanner", "rust");
+    let projects = [&JAVASCRIPT, &TYPESCRIPT, &PYTHON]
+        .map(|language| (language.project(), language.files[0].0))
+        .into_iter()
+        .chain([(rust, "src/lib.rs")]);
+    for (project, source) in projects {
+        let path = project.path().join(source);
+        std::fs::rename(&path, path.with_extension("old")).unwrap();
+        let failed = project.script("build.sh").output().unwrap();
+        assert!(!failed.status.success());
+        let told = errors(&failed);
+        assert!(
+            told.starts_with(&format!("{source} is missing: ")),
+            "{told}"
+        );
+        assert_eq!(told.lines().count(), 1, "{told}");
+    }
+}
+
+#[test]
 fn an_error_while_a_plugin_is_loaded_has_its_line() {
     let project = JAVASCRIPT.project();
     let path = project.path().join("lib/sums.js");

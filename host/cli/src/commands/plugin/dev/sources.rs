@@ -203,6 +203,7 @@ mod tests {
         fs::create_dir(at("target")).unwrap();
         fs::write(at("target/x.rs"), "made").unwrap();
         fs::write(at("x.wasm"), "made").unwrap();
+        fs::write(at("package-lock.json"), "{}").unwrap();
         fs::write(at("src/lib.rs"), "one").unwrap();
         let soon = tokio::time::timeout(QUIET * 5, sources.saved()).await;
         assert!(soon.is_err(), "nothing changed");
