@@ -14,8 +14,9 @@ use mindhost_base::error::{Blame, Code, Error};
 /// Longest message, in bytes.
 const MAX_MESSAGE: usize = 2_048;
 
-/// What stands in messages about names that the planner made for a subquery, and the caller did not write.
-const INVENTED: [&str; 3] = [
+/// What stands in messages about parts that the planner made of a subquery, and the caller did not write.
+const INVENTED: [&str; 4] = [
+    "Physical plan does not support logical expression",
     "__correlated_sq_",
     "__key_",
     "Projections require unique expression names",
@@ -54,9 +55,10 @@ pub fn convert(
             ),
         )
         .with_source(what.clone()),
-        DataFusionError::NotImplemented(what) => {
-            Error::new(Code::SqlNotSupported, shown(what)).blamed(Blame::Upstream)
-        }
+        DataFusionError::NotImplemented(what) => match says_invented(what) {
+            true => unplanned(what),
+            false => Error::new(Code::SqlNotSupported, shown(what)).blamed(Blame::Upstream),
+        },
         DataFusionError::Internal(what) => Error::new(
             Code::SqlNotSupported,
             "the statement cannot be run in the way it is written; write it more plainly",
@@ -64,16 +66,25 @@ pub fn convert(
         .with_source(what.clone()),
         other => {
             let message = other.strip_backtrace();
-            match INVENTED.iter().any(|name| message.contains(name)) {
-                true => Error::new(
-                    Code::SqlNotSupported,
-                    "a subquery cannot be run in the way it is written; give its columns names of their own, or join it in place of IN or EXISTS",
-                )
-                .with_source(message),
+            match says_invented(&message) {
+                true => unplanned(&message),
                 false => invalid(&message),
             }
         }
     }
+}
+
+fn says_invented(message: &str) -> bool {
+    INVENTED.iter().any(|part| message.contains(part))
+}
+
+/// The error of a subquery that DataFusion cannot plan.
+fn unplanned(message: &str) -> Error {
+    Error::new(
+        Code::SqlNotSupported,
+        "a subquery cannot be run in the way it is written; give its columns names of their own, or join it in place of IN or EXISTS",
+    )
+    .with_source(message.to_owned())
 }
 
 /// The error of a statement that could not write to disk.

@@ -22,6 +22,7 @@ mod join_filters;
 mod meaning;
 mod memory;
 mod names;
+mod outer_constants;
 mod plan;
 mod plan_rules;
 mod plan_size;

@@ -4,6 +4,7 @@
 mod comparisons;
 mod correlations;
 mod interval_length;
+pub mod keys;
 mod narrowing;
 pub mod refused;
 mod rounding;
@@ -96,5 +97,6 @@ pub fn around(
 ) -> impl Iterator<Item = Arc<dyn AnalyzerRule + Send + Sync>> {
     let before: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(BeforeCasts);
     let after: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(AfterCasts);
-    [before].into_iter().chain(rules).chain([after])
+    let keys: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(keys::ForgetKeys);
+    [before].into_iter().chain(rules).chain([after, keys])
 }

@@ -30,7 +30,7 @@ use super::{
     errors,
     federation::{self, Sources},
     functions,
-    meaning::refused,
+    meaning::{keys, refused},
     memory::StatementMemory,
     names::{CATALOG, NO_SCHEMA},
     plan_rules, plan_size,
@@ -149,14 +149,13 @@ async fn plan(
         .with_allow_dml(false)
         .with_allow_statements(false)
         .verify_plan(&logical)?;
+    let optimised = keys::optimised(state.optimize(&logical)?)?;
     let plan = match tables {
-        Tables::Reader(_) => state.create_physical_plan(&logical).await?,
-        Tables::Several(sources) => {
-            let cut = federation::cut_plan(&state, &logical, sources)?;
-            let planner = Arc::clone(state.query_planner());
-            planner.create_physical_plan(&cut, &state).await?
-        }
+        Tables::Reader(_) => optimised,
+        Tables::Several(sources) => federation::cut_plan(&state, optimised, sources)?,
     };
+    let planner = Arc::clone(state.query_planner());
+    let plan = planner.create_physical_plan(&plan, &state).await?;
     Ok((plan, state))
 }
 

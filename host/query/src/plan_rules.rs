@@ -15,7 +15,9 @@ use datafusion::{
 };
 
 use super::{
-    join_filters, meaning, plan_size,
+    join_filters, meaning,
+    outer_constants::ForgetConstants,
+    plan_size,
     scheduler::{Share, SlicedExec},
     slow_functions::check_deadline,
     splitter::SplitExec,
@@ -49,7 +51,8 @@ pub fn physical(rules: Vec<Physical>, share: &Arc<Share>, learns: bool) -> Vec<P
         name => !name.starts_with("FilterPushdown"),
     };
     let bounded = |rule: Physical| -> Physical { Arc::new(DeadlineRule(rule)) };
-    let mut all: Vec<Physical> = Vec::with_capacity(rules.len() + 2);
+    let mut all: Vec<Physical> = Vec::with_capacity(rules.len() + 3);
+    all.push(Arc::new(ForgetConstants));
     for rule in rules.into_iter().filter(is_needed) {
         if rule.name() == LEARNING {
             all.push(Arc::new(AmbiguousNames));

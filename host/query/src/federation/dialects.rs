@@ -8,9 +8,9 @@ use mindhost_plugin_api::Dialect;
 pub struct Rules {
     /// The quotes of names.
     quotes: (char, char),
-    /// The beginning of the names of a statement's columns. ClickHouse takes such a name for what it names also where it
-    /// is the name of a column of a table, so it must be none.
-    pub alias: &'static str,
+    /// Whether a name in the list of SELECT stands for what it names in all of the statement, as in old servers of
+    /// ClickHouse: then each is the name of one column alone.
+    pub names_everywhere: bool,
     /// Whether filters of one table go there at all.
     pub filters: bool,
     /// Whether a filter there keeps exactly the rows that it keeps in the host. Where cells may have other types than
@@ -73,7 +73,7 @@ pub enum NullOrder {
 
 const PLAIN: Rules = Rules {
     quotes: ('"', '"'),
-    alias: "c",
+    names_everywhere: false,
     filters: false,
     exact: false,
     whole_plans: false,
@@ -144,7 +144,7 @@ static TRINO: Rules = Rules {
 /// Texts are compared by their bytes. Joins stay in the host: those of old servers know no NULL and join two tables at
 /// most. What overflows wraps there, or is an error where it would not be one in the host.
 static CLICKHOUSE: Rules = Rules {
-    alias: "column_of_the_host_",
+    names_everywhere: true,
     filters: true,
     exact: true,
     whole_plans: true,

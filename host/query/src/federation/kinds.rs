@@ -111,8 +111,8 @@ impl Kind {
         };
         let is_whole = || digits().is_some_and(|digits| digits <= MICROSECONDS);
         match column.data_type {
-            // What is shown as 0.1 is a little more than that where it is compared.
-            DataType::Float64 if native == "real" => Self::Opaque,
+            // NaN is more than any number for the host, and is not for Trino.
+            DataType::Float64 => Self::Opaque,
             DataType::Timestamp if is_whole() => Self::Timestamp,
             DataType::TimestampUtc if is_whole() => Self::ZonedText,
             DataType::Timestamp | DataType::TimestampUtc => Self::Opaque,

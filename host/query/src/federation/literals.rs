@@ -44,13 +44,21 @@ pub fn literal(value: &ScalarValue, dialect: Dialect) -> Option<(String, Kind)> 
         Utf8(Some(text)) | LargeUtf8(Some(text)) | Utf8View(Some(text)) => {
             (quoted(text, dialect)?, Kind::Text)
         }
-        Boolean(Some(value)) if !matches!(dialect, Dialect::Sqlite | Dialect::Mssql) => {
+        Boolean(Some(value)) if has_booleans(dialect) => {
             (value.to_string().to_uppercase(), Kind::Boolean)
         }
         Date32(Some(days)) => (date(*days, dialect)?, Kind::Date),
         TimestampMicrosecond(Some(micros), zone) => moment(*micros, zone.is_some(), dialect)?,
         _ => return None,
     })
+}
+
+/// Whether there are constants for truth values, in servers of every age.
+fn has_booleans(dialect: Dialect) -> bool {
+    !matches!(
+        dialect,
+        Dialect::Sqlite | Dialect::Mssql | Dialect::Clickhouse
+    )
 }
 
 /// A constant of the type of a column of this kind, where that has a form of its own.

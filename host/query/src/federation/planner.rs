@@ -24,13 +24,12 @@ use super::{
 };
 use mindhost_base::locks::lock;
 
-/// Optimises a plan and cuts it.
+/// Orders the joins of an optimised plan anew and cuts it.
 pub fn cut_plan(
     state: &SessionState,
-    plan: &LogicalPlan,
+    optimised: LogicalPlan,
     sources: &Sources,
 ) -> Result<LogicalPlan> {
-    let optimised = state.optimize(plan)?;
     // The new order needs other columns in between. Other rules would bring the old order back.
     let columns = Optimizer::with_rules(vec![Arc::new(OptimizeProjections::new())]);
     let regrouped = join_by_group_keys(regroup(optimised)?)?;

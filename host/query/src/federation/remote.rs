@@ -29,7 +29,7 @@ use super::{
     estimates::Estimate,
     receive,
     select::Select,
-    sources::Sources,
+    sources::{Sources, statement_id},
 };
 use crate::errors::external;
 use mindhost_base::{
@@ -319,7 +319,7 @@ impl Job {
         let mut connection = self.source.open(call).await?;
         let statement = Statement {
             text,
-            id: self.sources.id.clone(),
+            id: statement_id(),
             timeout: call.remaining(),
         };
         let columns = connection.query(&statement, call).await?;

@@ -4,17 +4,15 @@
 //! the same SELECT. Only what stands above groups or limits wraps it into a subquery: engines and the guard bound the
 //! depth of those.
 
+mod aggregates;
 mod scalars;
 
-use datafusion::logical_expr::{
-    Aggregate, Expr, JoinType, Operator,
-    expr::{AggregateFunction, AggregateFunctionParams, Sort},
-};
 use datafusion::{
-    arrow::datatypes::DataType as Physical,
-    common::{DFSchema, ScalarValue},
+    common::DFSchema,
+    logical_expr::{Aggregate, Expr, JoinType, Operator, expr::Sort},
 };
 
+use aggregates::{aggregated, in_bytes, is_groupable};
 pub use scalars::Scalars;
 
 use super::{
@@ -25,10 +23,6 @@ use super::{
 };
 use mindhost_plugin_api::{Column, Dialect, TableRef};
 
-/// Digits behind the point of an average that MySQL computes: it has 30 digits there at most, 20 of them for the quotient.
-const MAX_AVERAGED_SCALE: usize = 14;
-/// Digits of an average behind the point, in Trino those of an integer in a statement.
-const MAX_LITERAL_DIGITS: usize = 18;
 /// Tables of one statement: planners of engines take long for more.
 const MAX_TABLES: usize = 12;
 
@@ -45,6 +39,8 @@ pub struct Select {
     pub estimate: Estimate,
     /// Whether it gives one row at most.
     is_single_row: bool,
+    /// The name of its first table, which no other statement within the whole has.
+    label: String,
     from: Vec<String>,
     /// Whether its only entry in FROM is an outer join.
     has_join: bool,
@@ -89,6 +85,7 @@ impl Select {
             is_single_row: false,
             has_join: false,
             from: vec![format!("{schema}.{bare} AS {name}")],
+            label: name,
             tables: 1,
             conditions: Vec::new(),
             groups: None,
@@ -118,13 +115,12 @@ impl Select {
 
     /// The statement.
     pub fn text(&self) -> String {
-        let alias = self.rules().alias;
         let columns = self.columns.iter().enumerate();
         let columns: Vec<_> = columns
-            .map(|(index, value)| format!("{} AS {alias}{index}", value.sql))
+            .map(|(index, value)| format!("{} AS {}", value.sql, self.alias(index)))
             .collect();
         let columns = match columns.is_empty() {
-            true => format!("1 AS {alias}0"),
+            true => format!("1 AS {}", self.alias(0)),
             false => columns.join(", "),
         };
         let mut text = format!("SELECT {columns} FROM {}", self.from.join(", "));
@@ -143,16 +139,25 @@ impl Select {
         text
     }
 
+    /// The name of a column.
+    fn alias(&self, index: usize) -> String {
+        match self.rules().names_everywhere {
+            true => format!("mindhost_{}_{index}", self.label),
+            false => format!("c{index}"),
+        }
+    }
+
     /// The same as a table of a new statement, where a clause above cannot go into this one.
     fn wrapped(self, names: &mut Names) -> Self {
-        let (name, alias) = (names.next(), self.rules().alias);
+        let name = names.next();
         let columns = self.columns.iter().enumerate().map(|(index, value)| Value {
-            sql: format!("{name}.{alias}{index}"),
+            sql: format!("{name}.{}", self.alias(index)),
             kind: value.kind,
         });
         Self {
             columns: columns.collect(),
             from: vec![format!("({}) AS {name}", self.text())],
+            label: name,
             has_join: false,
             conditions: Vec::new(),
             groups: None,
@@ -479,142 +484,4 @@ fn matching(
         matches.push(Scope::exact(dialect, &both).condition(filter)?);
     }
     Some(matches)
-}
-
-/// Whether equal values of it are the same group everywhere. A float has two zeros.
-fn is_groupable(kind: Kind) -> bool {
-    !matches!(
-        kind,
-        Kind::Opaque | Kind::Float | Kind::LongText | Kind::ZonedText
-    )
-}
-
-/// A text that is compared by its bytes.
-fn in_bytes(value: Value, rules: &Rules) -> Value {
-    match value.kind {
-        Kind::Text => Value {
-            sql: rules.bytes(&value.sql),
-            ..value
-        },
-        _ => value,
-    }
-}
-
-/// An aggregate as SQL, if the engine computes the same. Of no rows, which no group has, most are NULL.
-fn aggregated(
-    expr: &Expr,
-    result: &Physical,
-    scope: &Scope<'_>,
-    is_grouped: bool,
-) -> Option<Value> {
-    let rules = rules(scope.dialect);
-    let or_null = |sql: String| match is_grouped || rules.empty_is_null {
-        true => sql,
-        false => format!("toNullable({sql})"),
-    };
-    let Expr::AggregateFunction(AggregateFunction { func, params }) = expr.clone().unalias() else {
-        return None;
-    };
-    let AggregateFunctionParams {
-        args,
-        distinct,
-        filter,
-        order_by,
-        null_treatment,
-    } = params;
-    let [arg] = args.as_slice() else {
-        return None;
-    };
-    if filter.is_some() || !order_by.is_empty() || null_treatment.is_some() {
-        return None;
-    }
-    let every_row = matches!(arg, Expr::Literal(ScalarValue::Int64(Some(_)), _));
-    if func.name() == "count" && every_row && !distinct {
-        return Some(Value {
-            sql: String::from("count(*)"),
-            kind: Kind::Integer,
-        });
-    }
-    let of = scope.value(arg)?;
-    let (sql, kind) = match (func.name(), of.kind, distinct) {
-        ("count", _, false) => (format!("count({})", of.sql), Kind::Integer),
-        // `count(DISTINCT …)` may be an estimate there, by a setting.
-        ("count", kind, true) if is_groupable(kind) && scope.dialect == Dialect::Clickhouse => {
-            (format!("uniqExact({})", of.sql), Kind::Integer)
-        }
-        ("count", kind, true) if is_groupable(kind) => (
-            format!("count(DISTINCT {})", in_bytes(of, rules).sql),
-            Kind::Integer,
-        ),
-        ("min" | "max", Kind::Text, _) => {
-            let bytes = or_null(rules.bytes(&of.sql));
-            (
-                rules.text_again(&format!("{}({bytes})", func.name())),
-                Kind::Text,
-            )
-        }
-        // PostgreSQL has them since its version 18.
-        ("min" | "max", Kind::Uuid, _) => return None,
-        ("min" | "max", kind, _) if kind.is_ordered() => {
-            (format!("{}({})", func.name(), or_null(of.sql)), kind)
-        }
-        ("sum", Kind::Float, false) => (format!("sum({})", of.sql), Kind::Float),
-        ("sum", Kind::Integer | Kind::Unsigned | Kind::Decimal, false) => {
-            let of = scope
-                .exact_number(arg)
-                .filter(|of| of.kind != Kind::Unsigned)?;
-            let sql = match of.kind {
-                Kind::Integer if !rules.mixes_numbers => format!("toDecimal128({}, 0)", of.sql),
-                _ => of.sql,
-            };
-            (format!("sum({})", or_null(sql)), Kind::Decimal)
-        }
-        ("avg", Kind::Integer | Kind::Unsigned | Kind::Decimal, false) => {
-            let of = scope
-                .exact_number(arg)
-                .filter(|of| of.kind == Kind::Decimal)?;
-            (
-                average(&or_null(of.sql), result, scope.dialect)?,
-                Kind::Decimal,
-            )
-        }
-        _ => return None,
-    };
-    Some(Value { sql, kind })
-}
-
-/// The average of exact numbers, cut behind the digits that the host keeps.
-fn average(of: &str, result: &Physical, dialect: Dialect) -> Option<String> {
-    let Physical::Decimal128(_, scale) = result else {
-        return None;
-    };
-    let scale = usize::try_from(*scale).ok()?;
-    match dialect {
-        Dialect::Datafusion => Some(format!("avg({of})")),
-        Dialect::Postgresql => {
-            let (factor, last) = ("0".repeat(scale), "0".repeat(scale.checked_sub(1)?));
-            Some(format!(
-                "(div(sum({of}) * 1{factor}, count({of})) * 0.{last}1)"
-            ))
-        }
-        // The quotient has four digits more than the sum, the last one rounded. With sixteen more it cannot be rounded up
-        // to the next digit that is kept: the distance is at least one part in the number of rows.
-        Dialect::Mysql if scale <= MAX_AVERAGED_SCALE => Some(format!(
-            "TRUNCATE(sum({of}) * 1.{} / count({of}), {scale})",
-            "0".repeat(16)
-        )),
-        // It cuts what a quotient has beyond the digits of its first operand.
-        Dialect::Clickhouse if scale <= MAX_LITERAL_DIGITS => Some(format!(
-            "(toDecimal128(sum({of}), {scale}) / greatest(count({of}), 1))"
-        )),
-        // It rounds a quotient to the digits of the longer operand, so integers are divided, without their rest.
-        Dialect::Trino if scale <= MAX_LITERAL_DIGITS => {
-            let (factor, last) = ("0".repeat(scale), "0".repeat(scale.checked_sub(1)?));
-            let whole = format!("CAST(sum({of}) * 1{factor} AS DECIMAL(38, 0))");
-            Some(format!(
-                "((({whole} - mod({whole}, count({of}))) / count({of})) * 0.{last}1)"
-            ))
-        }
-        _ => None,
-    }
 }

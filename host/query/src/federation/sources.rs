@@ -83,8 +83,6 @@ pub struct Sources {
     pub(super) tasks: TaskTracker,
     /// The limits of the statement.
     pub(super) call: Call,
-    /// Id that the statements have that are sent for this one.
-    pub(super) id: String,
     pub(super) recorder: Arc<Recorder>,
     pub(super) keys: Keys,
     pub(super) budget: Arc<Budget>,
@@ -124,7 +122,6 @@ impl Sources {
             main: Handle::current(),
             tasks,
             call: call.clone(),
-            id: Uuid::now_v7().to_string(),
             recorder,
             keys,
             budget,
@@ -157,12 +154,12 @@ impl Sources {
         if let Some(known) = self.column_types.get(&key) {
             return Ok(known);
         }
-        let (call, id) = (self.call.clone(), self.id.clone());
+        let call = self.call.clone();
         let sql = no_rows(source.as_ref(), table);
         let ask = self.main.spawn(async move {
             let statement = Statement {
                 text: source.guard(&sql)?,
-                id,
+                id: statement_id(),
                 timeout: call.remaining(),
             };
             let mut connection = source.open(&call).await?;
@@ -174,6 +171,12 @@ impl Sources {
         self.column_types.put(key, &columns);
         Ok(columns)
     }
+}
+
+/// An id for a statement that is sent. Two that run at the same time may not have one: engines refuse that, and cancel by
+/// it.
+pub fn statement_id() -> String {
+    Uuid::now_v7().to_string()
 }
 
 /// A statement that has the columns of a table and no rows.

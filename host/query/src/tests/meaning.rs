@@ -254,3 +254,83 @@ async fn values_of_different_types_meet_without_loss() {
         assert_eq!(one(&format!("{TABLES} {sql}")).await, [expected], "{sql}");
     }
 }
+
+/// The cells of some rows as one text, in an order.
+async fn listed(tables: &str, cells: &str, from: &str, order: &str) -> String {
+    let sql = format!(
+        "WITH {tables}, numbered AS (SELECT {cells} AS cells, row_number() OVER (ORDER BY {order}) AS place FROM {from})
+         SELECT string_agg(cells, ' ' ORDER BY place) FROM numbered"
+    );
+    one(&sql).await.remove(0)
+}
+
+/// Groups, joined and grouped again: `k` alone is no key of them.
+#[tokio::test]
+async fn keys_of_groups_end_at_a_join() {
+    let groups = "v(k) AS (VALUES (1), (1), (2)), b(k, u) AS (VALUES (1, 'x'), (1, 'y'), (2, 'x')),
+        z AS (SELECT a.k, b.u, count(*) AS c FROM (SELECT DISTINCT k FROM v) a JOIN b ON a.k = b.k GROUP BY a.k, b.u)";
+    for (cells, from, order, expected) in [
+        (
+            "concat(k, u)",
+            "(SELECT * FROM z ORDER BY k, u DESC LIMIT 2) q",
+            "k, u DESC",
+            "1y 1x",
+        ),
+        (
+            "CAST(k AS text)",
+            "(SELECT DISTINCT k FROM z) q",
+            "k",
+            "1 2",
+        ),
+        (
+            "concat(k, '-', n)",
+            "(SELECT k, count(*) AS n FROM z GROUP BY k, u) q",
+            "k",
+            "1-1 1-1 2-1",
+        ),
+        (
+            "CAST(k AS text)",
+            "(SELECT v.k FROM v LEFT JOIN z ON z.k = v.k) q",
+            "k",
+            "1 1 1 1 2",
+        ),
+        (
+            "CAST(k AS text)",
+            "(SELECT k FROM b WHERE k IN (SELECT k FROM z GROUP BY k, u HAVING count(*) = 1)) q",
+            "k",
+            "1 1 2",
+        ),
+    ] {
+        assert_eq!(listed(groups, cells, from, order).await, expected, "{from}");
+    }
+}
+
+/// A constant is NULL where an outer join finds no match, so it orders and groups rows.
+#[tokio::test]
+async fn constants_end_at_an_outer_join() {
+    let tables =
+        "y(id) AS (VALUES (1), (2), (3)), v(k, u) AS (VALUES (2, 'a'), (2, 'b'), (3, 'a'))";
+    for (cells, from, order, expected) in [
+        (
+            "concat(id, '-', c)",
+            "(SELECT y.id, x.c FROM y LEFT JOIN (SELECT count(*) AS c, min(k) AS m FROM v) x ON x.m = y.id) q",
+            "c NULLS LAST, id DESC",
+            "2-3 3- 1-",
+        ),
+        (
+            "concat(u, '-', n)",
+            "(SELECT x.u, count(*) AS n FROM (SELECT * FROM v WHERE u = 'a') x RIGHT JOIN y ON x.k = y.id GROUP BY x.u) q",
+            "n",
+            "-1 a-2",
+        ),
+        (
+            "concat(id, '-', u)",
+            "(SELECT y.id, x.u FROM (SELECT * FROM v WHERE u = 'b') x FULL JOIN (SELECT * FROM y WHERE id > 1) y
+              ON x.k = y.id) q",
+            "u NULLS FIRST, id DESC",
+            "3- 2-b",
+        ),
+    ] {
+        assert_eq!(listed(tables, cells, from, order).await, expected, "{from}");
+    }
+}

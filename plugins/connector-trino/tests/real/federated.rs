@@ -92,7 +92,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("SELECT id FROM {s}.t WHERE word = 'a'", "= 'a'"),
     ("SELECT id FROM {s}.t WHERE word > 'a' AND word <> 'ä'", "> 'a'"),
     ("SELECT id FROM {s}.t WHERE NOT (word IN ('A', 'x') OR price > 0.02)", "<> 'A'"),
-    ("SELECT id FROM {s}.t WHERE price BETWEEN -4 AND 0.02 OR ratio >= CAST(1.5 AS DOUBLE)", "DOUBLE"),
+    ("SELECT id FROM {s}.t WHERE price BETWEEN -4 AND 0.02 OR ratio >= CAST(1.5 AS DOUBLE)", "!DOUBLE"),
     ("SELECT id FROM {s}.t WHERE moment = TIMESTAMP '2020-01-31 10:00:00.5'", "TIMESTAMP '2020"),
     ("SELECT id FROM {s}.t WHERE yes AND big = 7", "big"),
     ("SELECT id FROM {s}.t WHERE at >= TIMESTAMP '2020-10-25 01:00:00Z'", "2020-10-24"),

@@ -99,6 +99,20 @@ const STATEMENTS: &[(&str, &str)] = &[
         "GROUP BY",
     ),
     (
+        "SELECT q.word, q.c FROM (SELECT word, maybe, sum(c0) AS s, count(*) AS c FROM {s}.fed_t GROUP BY word, maybe) q
+         WHERE q.s > 2 AND q.c < 2",
+        "GROUP BY",
+    ),
+    (
+        "SELECT a.id, b.maybe FROM {s}.fed_t a JOIN {s}.fed_t b ON b.id = a.c1 UNION ALL
+         SELECT id + 10, 'w' FROM {s}.fed_t WHERE id > 3 AND word <> 'a'",
+        "<> 'a'",
+    ),
+    (
+        "SELECT id, true AS t FROM {s}.fed_t WHERE id > 2",
+        "> 2",
+    ),
+    (
         "SELECT id FROM {s}.fed_t WHERE price = (SELECT max(price) FROM {s}.fed_t)",
         "max(",
     ),

@@ -153,7 +153,8 @@ async fn what_is_not_ready_is_not_published() {
     fs::rename(author.at("LICENSE"), author.at("GONE")).unwrap();
     refused(&[&file, &plugins], "published with its licence").await;
     fs::rename(author.at("GONE"), author.at("LICENSE")).unwrap();
-    let lies = json!({"connection_data": {"path": "sales"}, "tests": {"table": "files.nothing"}});
+    let sales = author.at("sales");
+    let lies = json!({"connection_data": {"path": sales}, "tests": {"table": "files.nothing"}});
     let config = ["--config", &lies.to_string()];
     fs::remove_file(author.at("test.json")).unwrap();
     refused(
