@@ -20,11 +20,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             )
             .into());
         };
-        let bytes = |suffix: &str| dist.join(format!("{path}{suffix}"));
+        // Not the place of today: a folder of built things may be used by the same source in another place.
+        let bytes = |suffix: &str| {
+            let file = format!("/dist/{path}{suffix}");
+            format!(r#"concat!(env!("CARGO_MANIFEST_DIR"), {file:?})"#)
+        };
         writeln!(
             code,
-            "File {{ path: {path:?}, hash: {hash:?}, plain: include_bytes!({:?}), gzip: include_bytes!({:?}), \
-             brotli: include_bytes!({:?}) }},",
+            "File {{ path: {path:?}, hash: {hash:?}, plain: include_bytes!({}), gzip: include_bytes!({}), \
+             brotli: include_bytes!({}) }},",
             bytes(""),
             bytes(".gz"),
             bytes(".br"),
