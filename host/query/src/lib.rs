@@ -22,7 +22,6 @@ mod join_filters;
 mod meaning;
 mod memory;
 mod names;
-mod outer_constants;
 mod plan;
 mod plan_rules;
 mod plan_size;

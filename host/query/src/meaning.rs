@@ -6,6 +6,7 @@ mod correlations;
 mod interval_length;
 pub mod keys;
 mod narrowing;
+pub mod outer_constants;
 pub mod refused;
 mod rounding;
 mod unknown;

@@ -15,8 +15,8 @@ use datafusion::{
 };
 
 use super::{
-    join_filters, meaning,
-    outer_constants::ForgetConstants,
+    join_filters,
+    meaning::{self, outer_constants::ForgetConstants},
     plan_size,
     scheduler::{Share, SlicedExec},
     slow_functions::check_deadline,
@@ -78,20 +78,13 @@ impl PhysicalOptimizerRule for AmbiguousNames {
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| {
-            let children = node.children();
-            if !children.iter().any(|child| is_ambiguous(child)) {
-                return Ok(Transformed::no(node));
-            }
-            // No filter passes this operator.
-            let closed = children.into_iter().map(|child| match is_ambiguous(child) {
-                true => Arc::new(SplitExec::new(Arc::clone(child))) as _,
-                false => Arc::clone(child),
-            });
-            let closed = closed.collect();
-            replace_children_if_necessary(node, closed).map(Transformed::yes)
-        })
-        .data()
+        // No filter passes this operator.
+        let closed = |child: &Arc<dyn ExecutionPlan>| match is_ambiguous(child) {
+            true => Arc::new(SplitExec::new(Arc::clone(child))) as _,
+            false => Arc::clone(child),
+        };
+        plan.transform_up(|node| with_children(node, |_, child| closed(child)))
+            .data()
     }
 
     fn name(&self) -> &str {
@@ -101,6 +94,16 @@ impl PhysicalOptimizerRule for AmbiguousNames {
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+/// An operator over what is made of its inputs, of which the first has the number 0.
+pub fn with_children(
+    node: Arc<dyn ExecutionPlan>,
+    made: impl Fn(usize, &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan>,
+) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
+    let children = node.children().into_iter().enumerate();
+    let children = children.map(|(index, child)| made(index, child)).collect();
+    replace_children_if_necessary(node, children).map(Transformed::yes)
 }
 
 fn is_ambiguous(plan: &Arc<dyn ExecutionPlan>) -> bool {

@@ -181,7 +181,7 @@ impl<'a> Cutter<'a> {
             (LogicalPlan::Join(join), [Part::One(left, _), Part::One(right, _)]) => {
                 Ok(self.join(join, left, right))
             }
-            (plan, [Part::One(input, schema)]) if input.takes_plans() => Ok(match plan {
+            (plan, [Part::One(input, schema)]) if input.takes_groups() => Ok(match plan {
                 LogicalPlan::Projection(projection) => {
                     (**input)
                         .clone()

@@ -17,7 +17,7 @@ pub struct Rules {
     /// their columns (SQLite), it may keep more, and the host filters again.
     pub exact: bool,
     /// Whether groups and limits go there. They need exact filters.
-    pub whole_plans: bool,
+    pub groups: bool,
     /// Whether joins and subqueries go there too.
     pub joins: bool,
     /// Whether `+`, `-`, `*` and CASE go there: what overflows has to be an error.
@@ -76,7 +76,7 @@ const PLAIN: Rules = Rules {
     names_everywhere: false,
     filters: false,
     exact: false,
-    whole_plans: false,
+    groups: false,
     joins: false,
     computes: false,
     like: false,
@@ -105,7 +105,7 @@ const MANY_LISTED: usize = 10_000;
 const WHOLE: Rules = Rules {
     filters: true,
     exact: true,
-    whole_plans: true,
+    groups: true,
     joins: true,
     computes: true,
     like: true,
@@ -147,7 +147,7 @@ static CLICKHOUSE: Rules = Rules {
     names_everywhere: true,
     filters: true,
     exact: true,
-    whole_plans: true,
+    groups: true,
     in_knows_null: true,
     empty_is_null: false,
     mixes_numbers: false,

@@ -98,9 +98,9 @@ impl Select {
         rules(self.dialect)
     }
 
-    /// Whether whole parts of plans go to its datasource.
-    pub fn takes_plans(&self) -> bool {
-        self.rules().whole_plans
+    /// Whether groups and limits go to its datasource.
+    pub fn takes_groups(&self) -> bool {
+        self.rules().groups
     }
 
     /// Whether joins and subqueries go to its datasource.
@@ -269,7 +269,7 @@ impl Select {
         names: &mut Names,
     ) -> Option<Self> {
         let nulls = self.rules().nulls;
-        if nulls == NullOrder::Unknown || !self.takes_plans() {
+        if nulls == NullOrder::Unknown || !self.takes_groups() {
             return None;
         }
         let mut open = match self.limit {

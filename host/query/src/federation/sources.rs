@@ -309,7 +309,7 @@ impl RemoteTable {
     /// Whether groups go to its datasource.
     pub fn takes_groups(&self) -> bool {
         let source = self.sources.all.get(self.index);
-        source.is_some_and(|source| rules(source.dialect()).whole_plans)
+        source.is_some_and(|source| rules(source.dialect()).groups)
     }
 
     /// Whether joins go to its datasource, and groups.

@@ -19,9 +19,10 @@ use datafusion::{
         DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, StatisticsArgs,
         filter_pushdown::{FilterDescription, FilterPushdownPhase},
         joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec},
-        replace_children_if_necessary,
     },
 };
+
+use crate::plan_rules::with_children;
 
 /// Puts the operator below outer joins.
 #[derive(Debug)]
@@ -37,20 +38,13 @@ impl PhysicalOptimizerRule for ForgetConstants {
             let Some(optional) = optional_sides(node.as_ref()) else {
                 return Ok(Transformed::no(node));
             };
-            let children = node.children().into_iter().zip(optional);
-            let children = children.map(|(child, is_optional)| {
-                let has_constants = !child
-                    .properties()
-                    .equivalence_properties()
-                    .constants()
-                    .is_empty();
-                match is_optional && has_constants {
+            with_children(node, |index, child| {
+                let known = child.properties().equivalence_properties().constants();
+                match optional.get(index) == Some(&true) && !known.is_empty() {
                     true => Arc::new(VariableExec::new(Arc::clone(child))) as _,
                     false => Arc::clone(child),
                 }
-            });
-            let children = children.collect();
-            replace_children_if_necessary(node, children).map(Transformed::yes)
+            })
         })
         .data()
     }
