@@ -68,7 +68,7 @@ async fn rows(connector: &dyn Connector, target: &Target, form: &str, bar: f64) 
     for pair in 0..=PAIRS {
         let through = seconds(sandboxed(connector, target, &sql, 1, all)).await;
         let data = json!({ "batch_rows": BATCH });
-        let direct = seconds(natively::<Boundary>(data, sql.clone(), 1, all)).await;
+        let direct = seconds(natively::<Boundary>(data, None, sql.clone(), 1, all)).await;
         if pair > 0 {
             ours.push(all as f64 / through);
             ratios.push(through / direct);

@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    data, files, native_http,
+    data,
+    native_http::{self, Credentials},
     pairs::{Bar, PAIRS, quartiles, report, seconds, shown},
 };
 
@@ -26,67 +27,78 @@ pub const LIMITS: BatchLimits = BatchLimits {
     max_bytes: 1 << 20,
 };
 
-/// Runs all of it.
-pub async fn run() {
+/// Compares one engine, over all the ways of reaching it.
+pub async fn run(engine: &str) {
     let dir = tempfile::tempdir().unwrap();
-    let files = dir.path().join("files/default");
-    std::fs::create_dir_all(&files).unwrap();
-    rusqlite::Connection::open(files.join("facts.db"))
-        .unwrap()
-        .execute_batch(&data::sqlite())
-        .unwrap();
-    let registry = registry(dir.path()).await;
-    let mut postgres = data::postgres().await.connection_data();
-    postgres["sslmode"] = "disable".into();
-    let mut encrypted = postgres.clone();
+    match engine {
+        "postgres" => postgres(dir.path()).await,
+        "mariadb" => mariadb(dir.path()).await,
+        "clickhouse" => clickhouse(dir.path()).await,
+        _ => sqlite(dir.path()).await,
+    }
+}
+
+async fn postgres(dir: &Path) {
+    let mut plain = data::postgres().await.connection_data();
+    plain["sslmode"] = "disable".into();
+    let mut encrypted = plain.clone();
     encrypted["sslmode"] = "require".into();
-    let sqlite = json!({"path": "facts.db"});
-    let native = json!({"path": files.join("facts.db")});
-    let same = |engine, connection_data| Compared {
-        engine,
-        name: engine,
-        ours: connection_data,
-        theirs: connection_data,
-        bars: [1.3, 1.3],
-    };
-    compare::<connector_postgres::Postgres>(&registry, &same("postgres", &postgres), "public")
-        .await;
+    let registry = registry(dir).await;
+    let over_tcp = Compared::alike("postgres", &plain);
+    compare::<connector_postgres::Postgres>(&registry, &over_tcp, "public").await;
     // A sandbox has no instructions of the processor for it.
     let over_tls = Compared {
         name: "postgres over TLS",
         bars: [1.2, 1.2],
-        ..same("postgres", &encrypted)
+        ..Compared::alike("postgres", &encrypted)
     };
     compare::<connector_postgres::Postgres>(&registry, &over_tls, "public").await;
-    let mut mariadb = data::mariadb().await.connection_data();
-    mariadb["sslmode"] = "disable".into();
-    let schema = mariadb["database"].as_str().unwrap();
-    compare::<connector_mysql::MySql>(&registry, &same("mariadb", &mariadb), schema).await;
+}
+
+async fn mariadb(dir: &Path) {
+    let mut data = data::mariadb().await.connection_data();
+    data["sslmode"] = "disable".into();
+    let schema = data["database"].as_str().unwrap();
+    let compared = Compared::alike("mariadb", &data);
+    compare::<connector_mysql::MySql>(&registry(dir).await, &compared, schema).await;
+}
+
+async fn clickhouse(dir: &Path) {
     let server = ClickHouse::new(&data::clickhouse());
-    let clickhouse = server.connection_data();
-    let http = same("clickhouse", &clickhouse);
-    compare::<connector_clickhouse::ClickHouse>(&registry, &http, "default").await;
-    let file = Compared {
-        theirs: &native,
-        bars: [1.3, 2.0],
-        ..same("sqlite", &sqlite)
+    let ours = server.connection_data();
+    let mut theirs = ours.clone();
+    let password = theirs.as_object_mut().unwrap().remove("password").unwrap();
+    let compared = Compared {
+        theirs: &theirs,
+        credentials: Some(("x-clickhouse-key", password.as_str().unwrap().to_owned())),
+        ..Compared::alike("clickhouse", &ours)
     };
-    compare::<connector_sqlite::Sqlite>(&registry, &file, "main").await;
-    files::run().await;
-    let sqlite_target = target("sqlite", &sqlite);
-    new_instances(
-        &registry,
-        &sqlite_target,
-        "new instance with an open SQLite file",
-    )
-    .await;
-    let memory_target = target("memory", &json!({"rows": 1}));
-    new_instances(
-        &registry,
-        &memory_target,
-        "new instance of a small connector",
-    )
-    .await;
+    let registry = registry(dir).await;
+    compare::<connector_clickhouse::ClickHouse>(&registry, &compared, "default").await;
+}
+
+async fn sqlite(dir: &Path) {
+    let folder = dir.join("files/default");
+    std::fs::create_dir_all(&folder).unwrap();
+    rusqlite::Connection::open(folder.join("facts.db"))
+        .unwrap()
+        .execute_batch(&data::sqlite())
+        .unwrap();
+    let (ours, theirs) = (
+        json!({"path": "facts.db"}),
+        json!({"path": folder.join("facts.db")}),
+    );
+    let compared = Compared {
+        theirs: &theirs,
+        bars: [1.3, 2.0],
+        ..Compared::alike("sqlite", &ours)
+    };
+    let registry = registry(dir).await;
+    compare::<connector_sqlite::Sqlite>(&registry, &compared, "main").await;
+    let name = "new instance with an open SQLite file";
+    new_instances(&registry, &target("sqlite", &ours), name).await;
+    let memory = target("memory", &json!({"rows": 1}));
+    new_instances(&registry, &memory, "new instance of a small connector").await;
 }
 
 /// The plugins of the build, and a connector that opens nothing.
@@ -126,12 +138,31 @@ struct Compared<'a> {
     name: &'a str,
     ours: &'a Value,
     theirs: &'a Value,
+    /// What the host adds to the requests of the one in the sandbox, for the one outside.
+    credentials: Credentials,
     /// For the scan and for the point queries.
     bars: [f64; 2],
 }
 
+impl<'a> Compared<'a> {
+    fn alike(engine: &'a str, connection_data: &'a Value) -> Self {
+        Compared {
+            engine,
+            name: engine,
+            ours: connection_data,
+            theirs: connection_data,
+            credentials: None,
+            bars: [1.3, 1.3],
+        }
+    }
+}
+
 async fn compare<G: Guest>(registry: &Registry, compared: &Compared<'_>, schema: &str) {
     let Compared { name, theirs, .. } = *compared;
+    let native = |sql: &String, times, rows| {
+        let (connection_data, credentials) = (theirs.clone(), compared.credentials.clone());
+        natively::<G>(connection_data, credentials, sql.clone(), times, rows)
+    };
     let connector = registry.connector(compared.engine, None).await.unwrap();
     let target = target(compared.engine, compared.ours);
     let scan = data::SCAN.replace("FROM facts", &format!("FROM {schema}.facts"));
@@ -139,9 +170,9 @@ async fn compare<G: Guest>(registry: &Registry, compared: &Compared<'_>, schema:
     let (mut scans, mut points) = (Vec::new(), Vec::new());
     for pair in 0..=PAIRS {
         let through = seconds(sandboxed(&*connector, &target, &scan, 1, data::ROWS)).await;
-        let direct = seconds(natively::<G>(theirs.clone(), scan.clone(), 1, data::ROWS)).await;
+        let direct = seconds(native(&scan, 1, data::ROWS)).await;
         let through_point = seconds(sandboxed(&*connector, &target, &point, POINTS, 1)).await;
-        let direct_point = seconds(natively::<G>(theirs.clone(), point.clone(), POINTS, 1)).await;
+        let direct_point = seconds(native(&point, POINTS, 1)).await;
         // The first pair warms everything up.
         if pair > 0 {
             scans.push((through, direct));
@@ -205,10 +236,16 @@ pub async fn sandboxed(
 }
 
 /// The same client without a sandbox. What it gives is decoded too, as the host would.
-pub async fn natively<G: Guest>(connection_data: Value, sql: String, times: u32, rows: u64) {
+pub async fn natively<G: Guest>(
+    connection_data: Value,
+    credentials: Credentials,
+    sql: String,
+    times: u32,
+    rows: u64,
+) {
     let handle = tokio::runtime::Handle::current();
     tokio::task::spawn_blocking(move || {
-        let _http = native_http::begin(handle);
+        let _http = native_http::begin(handle, credentials);
         let mut guest = G::open(&Config::from_json(connection_data.to_string())).unwrap();
         for _ in 0..times {
             let mut cursor = guest

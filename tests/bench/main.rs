@@ -23,15 +23,19 @@ mod streams;
 mod swap;
 
 /// What `just bench` runs when it is not told what to run.
-const PARTS: [&str; 11] = [
+const PARTS: [&str; 15] = [
     "boundary",
     "canary",
+    "clickhouse",
     "crowd",
-    "engines",
     "export",
     "federation",
+    "files",
+    "mariadb",
     "page",
+    "postgres",
     "requests",
+    "sqlite",
     "start",
     "streams",
     "swap",
@@ -47,15 +51,20 @@ async fn main() {
     if wanted.is_empty() {
         wanted = PARTS.map(str::to_owned).to_vec();
     }
-    for part in &wanted {
+    for part in wanted {
         match part.as_str() {
             // In a task, as the server's handlers are: the thread that polls it also hears of its sockets.
             "boundary" => tokio::spawn(boundary::run()).await.unwrap(),
             "canary" => canary::run().await,
             "crowd" => crowd::run().await,
-            "engines" => tokio::spawn(engines::run()).await.unwrap(),
-            "export" | "page" | "requests" | "start" => service::run(part).await,
+            "clickhouse" | "mariadb" | "postgres" | "sqlite" => {
+                tokio::spawn(async move { engines::run(&part).await })
+                    .await
+                    .unwrap();
+            }
+            "export" | "page" | "requests" | "start" => service::run(&part).await,
             "federation" => federation::run().await,
+            "files" => tokio::spawn(files::run()).await.unwrap(),
             "streams" => streams::run().await,
             "swap" => swap::run().await,
             other => eprintln!("there is no part `{other}`; there are {}", PARTS.join(", ")),

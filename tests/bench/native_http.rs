@@ -18,16 +18,26 @@ static CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| {
     reqwest::Client::new()
 });
 
+/// A header with credentials, which the host adds to the requests of a plugin.
+pub type Credentials = Option<(&'static str, String)>;
+
 /// From here to the drop of what it gives, the SDK sends the requests of this thread, which must be one that may wait.
-pub fn begin(handle: Handle) -> StandIn {
-    stand_in(move |request| send(&handle, &CLIENT, request))
+pub fn begin(handle: Handle, credentials: Credentials) -> StandIn {
+    stand_in(move |request| send(&handle, credentials.as_ref(), request))
 }
 
-fn send(handle: &Handle, client: &reqwest::Client, request: &Request) -> Result<Response> {
+fn send(
+    handle: &Handle,
+    credentials: Option<&(&str, String)>,
+    request: &Request,
+) -> Result<Response> {
     let method = request.method.parse().unwrap();
-    let mut sent = client.request(method, &request.url);
+    let mut sent = CLIENT.request(method, &request.url);
     for (name, value) in &request.headers {
         sent = sent.header(name, value);
+    }
+    if let Some((name, value)) = credentials {
+        sent = sent.header(*name, value);
     }
     let sent = sent.body(request.body.clone()).send();
     let answer = handle.block_on(sent).map_err(unreachable)?;
