@@ -180,7 +180,8 @@ fn users() -> String {
         );
     }
     format!(
-        "<yandex><profiles><default><max_memory_usage>2000000000</max_memory_usage></default>\
+        "<yandex><profiles><default><max_memory_usage>2000000000</max_memory_usage>\
+         <empty_result_for_aggregation_by_empty_set>1</empty_result_for_aggregation_by_empty_set></default>\
          <reader><readonly>1</readonly></reader></profiles><users><default><password>unused</password>\
          <networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default>\
          {users}</users>\

@@ -5,10 +5,12 @@ mod comparisons;
 mod correlations;
 mod interval_length;
 pub mod keys;
+pub mod merged_columns;
 mod narrowing;
 pub mod outer_constants;
 pub mod refused;
 mod rounding;
+mod truth_values;
 mod unknown;
 
 use std::sync::Arc;
@@ -59,7 +61,7 @@ impl AnalyzerRule for AfterCasts {
         plan.transform_up_with_subqueries(|node| {
             let node = match node {
                 LogicalPlan::Filter(filter) => unknown::told_from_false(filter)?,
-                other => other,
+                other => truth_values::counted(other)?,
             };
             expressions(node, |part, schema| {
                 correlations::unambiguous(narrowing::kept(part, schema))

@@ -30,7 +30,7 @@ use super::{
     errors,
     federation::{self, Sources},
     functions,
-    meaning::{keys, refused},
+    meaning::{keys, merged_columns, refused},
     memory::StatementMemory,
     names::{CATALOG, NO_SCHEMA},
     plan_rules, plan_size,
@@ -134,6 +134,7 @@ async fn plan(
         Statement::Statement(query) if matches!(**query, ast::Statement::Query(_)) => {
             plan_size::check(query).map_err(errors::external)?;
             refused::check(query).map_err(errors::external)?;
+            merged_columns::named_by_table(query).map_err(errors::external)?;
             timestamps::to_microseconds(query);
         }
         // The guard allows only queries. The options below refuse other statements too, except EXPLAIN.

@@ -10,7 +10,7 @@ use crate::error::malformed;
 use crate::http::{Sending, rows};
 
 /// The settings that are sent where the server has them. An unknown setting is an error to the server.
-const WANTED: [(&str, &str); 12] = [
+const WANTED: [(&str, &str); 13] = [
     ("cancel_http_readonly_queries_on_client_close", "1"),
     ("session_timezone", "UTC"),
     ("date_time_output_format", "unix_timestamp"),
@@ -22,6 +22,8 @@ const WANTED: [(&str, &str); 12] = [
     ("output_format_arrow_uuid_as_fixed_byte_array", "0"),
     ("enable_global_with_statement", "1"),
     ("union_default_mode", "DISTINCT"),
+    // Else an aggregate of no rows has no row.
+    ("empty_result_for_aggregation_by_empty_set", "0"),
     ("http_write_exception_in_output_format", "0"),
 ];
 /// What the first answer may have at most, in bytes.

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, JoinConstraint, JoinOperator, LimitClause, Query, SetExpr, SetOperator,
-    SetQuantifier, Statement, Visit as _, Visitor,
+    BinaryOperator, Expr, LimitClause, Query, SetExpr, SetOperator, SetQuantifier, Statement,
+    Visit as _, Visitor,
 };
 
 use mindhost_base::error::{Code, Error, Result};
@@ -61,16 +61,6 @@ impl Visitor for Refusal {
                 "OFFSET in EXISTS (…) is not supported here; compare (SELECT count(*) …) with a number",
             );
         }
-        if let Expr::Exists { subquery, .. }
-        | Expr::InSubquery { subquery, .. }
-        | Expr::Subquery(subquery) = expr
-            && subquery.visit(&mut NamedJoins).is_break()
-        {
-            // Their columns are not found there, but in the outer statement.
-            return ControlFlow::Break(
-                "USING and NATURAL in a subquery are not supported here; write ON a.k = b.k",
-            );
-        }
         // NULLs in them count as values.
         let is_row = |side: &Expr| matches!(side, Expr::Tuple(_));
         match expr {
@@ -81,43 +71,6 @@ impl Visitor for Refusal {
             }
             _ => ControlFlow::Continue(()),
         }
-    }
-}
-
-/// Looks for joins by the names of their columns.
-struct NamedJoins;
-
-impl Visitor for NamedJoins {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        let mut bodies = vec![query.body.as_ref()];
-        while let Some(body) = bodies.pop() {
-            match body {
-                SetExpr::SetOperation { left, right, .. } => {
-                    bodies.extend([left.as_ref(), right.as_ref()]);
-                }
-                SetExpr::Select(select) => {
-                    let joins = select.from.iter().flat_map(|table| &table.joins);
-                    if joins.map(|join| &join.join_operator).any(by_names) {
-                        return ControlFlow::Break(());
-                    }
-                }
-                _ => {}
-            }
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-fn by_names(join: &JoinOperator) -> bool {
-    use JoinOperator::{FullOuter, Inner, Join, Left, LeftOuter, Right, RightOuter};
-    match join {
-        Join(by) | Inner(by) | Left(by) | LeftOuter(by) | Right(by) | RightOuter(by)
-        | FullOuter(by) => {
-            matches!(by, JoinConstraint::Using(_) | JoinConstraint::Natural)
-        }
-        _ => false,
     }
 }
 

@@ -54,6 +54,11 @@ fn is_join(condition: &Expr) -> bool {
     }
 }
 
+/// As [`told_from_false`], for a condition whose value is looked at.
+pub fn told_value(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    told(expr, false, schema)
+}
+
 /// `is_kept`: the whole condition is false where this part is, so that false and NULL are the same.
 fn told(expr: Expr, is_kept: bool, schema: &DFSchema) -> Result<Expr> {
     match expr {
@@ -91,18 +96,7 @@ fn three_valued(query: InSubquery, schema: &DFSchema) -> Result<Expr> {
     let value = Expr::Column(Column::new(relation.cloned(), field.name()));
     let inner = query.expr.as_ref().clone();
     let (outer, columns) = seen_from_inside(*query.expr, schema)?;
-    let any = |condition: Expr| -> Result<Expr> {
-        let filter = Filter::try_new(condition, Arc::clone(values))?;
-        let outer_ref_columns = query.subquery.outer_ref_columns.iter().chain(&columns);
-        Ok(Expr::Exists(Exists {
-            subquery: Subquery {
-                subquery: Arc::new(LogicalPlan::Filter(filter)),
-                outer_ref_columns: outer_ref_columns.cloned().collect(),
-                spans: query.subquery.spans.clone(),
-            },
-            negated: false,
-        }))
-    };
+    let any = |condition| any_row(&query.subquery, condition, &columns);
     let equal = any(outer.clone().eq(value.clone()))?;
     // What is the same for all rows is computed once.
     let unknown = match query.subquery.outer_ref_columns.is_empty() {
@@ -120,6 +114,32 @@ fn three_valued(query: InSubquery, schema: &DFSchema) -> Result<Expr> {
         true => not(is_in),
         false => is_in,
     })
+}
+
+/// `IN` where neither side is NULL, as `EXISTS`.
+pub fn as_exists(query: InSubquery, schema: &DFSchema) -> Result<Expr> {
+    let (relation, field) = query.subquery.subquery.schema().qualified_field(0);
+    let value = Expr::Column(Column::new(relation.cloned(), field.name()));
+    let (outer, columns) = seen_from_inside(*query.expr, schema)?;
+    let is_in = any_row(&query.subquery, outer.eq(value), &columns)?;
+    Ok(match query.negated {
+        true => not(is_in),
+        false => is_in,
+    })
+}
+
+/// Whether a condition with further columns of the outer statement holds for a row of a subquery.
+fn any_row(subquery: &Subquery, condition: Expr, columns: &[Expr]) -> Result<Expr> {
+    let filter = Filter::try_new(condition, Arc::clone(&subquery.subquery))?;
+    let outer_ref_columns = subquery.outer_ref_columns.iter().chain(columns);
+    Ok(Expr::Exists(Exists {
+        subquery: Subquery {
+            subquery: Arc::new(LogicalPlan::Filter(filter)),
+            outer_ref_columns: outer_ref_columns.cloned().collect(),
+            spans: subquery.spans.clone(),
+        },
+        negated: false,
+    }))
 }
 
 /// Whether an uncorrelated subquery has rows.

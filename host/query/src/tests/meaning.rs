@@ -112,8 +112,8 @@ async fn correlated_subquery_is_about_the_column_that_it_names() {
             "without GROUP BY",
         ),
         (
-            "EXISTS (SELECT 1 FROM p JOIN q USING (k) WHERE k = 1)",
-            "USING and NATURAL",
+            "EXISTS (SELECT 1 FROM p NATURAL JOIN q WHERE k = 1)",
+            "NATURAL, and USING",
         ),
     ] {
         let error = refused(&format!("{TABLES} SELECT x FROM a WHERE {condition}")).await;
@@ -332,5 +332,136 @@ async fn constants_end_at_an_outer_join() {
         ),
     ] {
         assert_eq!(listed(tables, cells, from, order).await, expected, "{from}");
+    }
+}
+
+/// The rows of a statement, cells with commas between and NULL as nothing.
+async fn table(sql: &str) -> String {
+    let connector = super::connector(&super::scripted(1, super::Pushdown::No), &super::settings());
+    let rows = super::rows(&connector, &format!("{TABLES} {sql}")).await;
+    let rows = rows.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let rows: Vec<_> = rows.iter().map(|row| row.join(",")).collect();
+    rows.join(" ")
+}
+
+/// `p` without its last row, and `q` without the row of the same key.
+const HALVES: &str =
+    "(SELECT * FROM p WHERE k < 25) l {} JOIN (SELECT * FROM q WHERE k > 15) r USING (k)";
+
+#[tokio::test]
+async fn column_of_using_is_that_of_the_side_that_has_a_row() {
+    for (join, expected) in [
+        ("", "20,2"),
+        ("LEFT", "10, 20,2"),
+        ("RIGHT", "20,2 30,1"),
+        ("FULL", "10, 20,2 30,1"),
+    ] {
+        let from = HALVES.replace("{}", join);
+        let sql = format!("SELECT k, r.id FROM {from} ORDER BY k");
+        assert_eq!(table(&sql).await, expected, "{join}");
+        let sql = format!("SELECT k, count(*) FROM {from} WHERE k > 15 GROUP BY k HAVING k < 25");
+        assert_eq!(table(&sql).await, "20,1", "{join}");
+    }
+    for (sql, expected) in [
+        (
+            "SELECT DISTINCT k FROM p JOIN q USING (k) ORDER BY k DESC",
+            "30 20 10",
+        ),
+        (
+            "SELECT k AS id FROM p JOIN q USING (k) ORDER BY id",
+            "10 20 30",
+        ),
+        (
+            "SELECT p.id FROM p JOIN q USING (k) JOIN a USING (k) ORDER BY k DESC",
+            "3 2 1",
+        ),
+        (
+            "SELECT p.k, b.y FROM p LEFT JOIN (q JOIN b USING (k)) USING (k) WHERE k > 15 ORDER BY k",
+            "20, 30,",
+        ),
+        (
+            "SELECT x FROM a WHERE EXISTS (SELECT 1 FROM p JOIN q USING (k) WHERE k = a.k AND q.id < 3) ORDER BY x",
+            "2 ",
+        ),
+        (
+            "SELECT x FROM a WHERE k IN (SELECT k FROM p FULL JOIN q USING (k) WHERE k < 30) ORDER BY k",
+            "1 2",
+        ),
+        (
+            "SELECT x FROM a WHERE k = (SELECT k FROM p JOIN q USING (k) ORDER BY k LIMIT 1)",
+            "1",
+        ),
+    ] {
+        assert_eq!(table(sql).await, expected, "{sql}");
+    }
+    for (from, says) in [
+        ("SELECT * FROM p RIGHT JOIN q USING (k)", "USING with `*`"),
+        ("SELECT k FROM p NATURAL FULL JOIN q", "NATURAL"),
+        (
+            "SELECT k FROM p FULL JOIN q USING (k) JOIN a USING (k)",
+            "joined again",
+        ),
+        (
+            "SELECT k FROM p JOIN q ON p.id = q.id FULL JOIN a USING (k)",
+            "after several tables",
+        ),
+    ] {
+        let error = refused(&format!("{TABLES} {from}")).await;
+        assert!(error.to_string().contains(says), "{from}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn truth_of_a_subquery_is_a_value() {
+    for (sql, expected) in [
+        (
+            "SELECT k, x IN (SELECT y FROM b) FROM a ORDER BY k",
+            "10,true 20, 30,",
+        ),
+        (
+            "SELECT k, x NOT IN (SELECT y FROM b) FROM a ORDER BY k",
+            "10,false 20, 30,",
+        ),
+        (
+            "SELECT k, x IN (SELECT y FROM b WHERE y > 0) FROM a ORDER BY k",
+            "10,true 20,false 30,",
+        ),
+        (
+            "SELECT k, x NOT IN (SELECT y FROM b WHERE y > 8) FROM a ORDER BY k",
+            "10,true 20,true 30,true",
+        ),
+        (
+            "SELECT id, id IN (SELECT id FROM q WHERE k > 10) FROM p ORDER BY id",
+            "1,true 2,true 3,false",
+        ),
+        (
+            "SELECT k, EXISTS (SELECT y FROM b WHERE b.k = a.k ORDER BY y LIMIT 1) AS e FROM a ORDER BY e, k",
+            "30,false 10,true 20,true",
+        ),
+        (
+            "SELECT CASE WHEN NOT EXISTS (SELECT * FROM b WHERE b.k = a.k AND y > 0) THEN k END FROM a ORDER BY k",
+            " 20 30",
+        ),
+        (
+            "SELECT EXISTS (SELECT 1 FROM b WHERE y > 100) AS e, EXISTS (SELECT 1 FROM b) AS f",
+            "false,true",
+        ),
+        (
+            "SELECT sum(CASE WHEN x IN (SELECT y FROM b WHERE y > 0) THEN k ELSE 1 END) FROM a",
+            "12",
+        ),
+        (
+            "SELECT k IN (SELECT k FROM b) AS found, count(*) FROM a GROUP BY k IN (SELECT k FROM b) ORDER BY 2",
+            "false,1 true,2",
+        ),
+    ] {
+        assert_eq!(table(sql).await, expected, "{sql}");
+    }
+    for sql in [
+        "SELECT EXISTS (SELECT 1 FROM b WHERE b.k > a.k) FROM a",
+        "SELECT x IN (SELECT y FROM b WHERE b.k = a.k) FROM a",
+    ] {
+        let error = refused(&format!("{TABLES} {sql}")).await;
+        assert!(error.to_string().contains("by `=` alone"), "{sql}: {error}");
     }
 }

@@ -140,6 +140,7 @@ pub async fn with_clickhouse(direct: &ClickHouse, statement: &str, result: &Valu
         ("date_time_output_format", "iso"),
         ("join_use_nulls", "1"),
         ("union_default_mode", "DISTINCT"),
+        ("empty_result_for_aggregation_by_empty_set", "0"),
         ("output_format_decimal_trailing_zeros", "1"),
         ("output_format_json_quote_64bit_integers", "1"),
         ("output_format_json_quote_decimals", "1"),

@@ -1,0 +1,188 @@
+//! `EXISTS` and `IN (SELECT …)` as values: in the columns of a result, and in what is grouped or aggregated. DataFusion
+//! makes joins of them in conditions alone, so here they become counts of rows, which it joins anywhere.
+
+use std::sync::Arc;
+
+use datafusion::{
+    common::{
+        Column, DFSchema, Result,
+        tree_node::{Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion},
+    },
+    functions_aggregate::expr_fn::count,
+    logical_expr::{
+        Aggregate, BinaryExpr, Distinct, Expr, FetchType, LogicalPlan, LogicalPlanBuilder,
+        Operator, Projection, SkipType, Subquery, expr::Exists, expr_rewriter::NamePreserver, lit,
+        utils::split_conjunction,
+    },
+};
+
+use super::unknown;
+use crate::errors;
+use mindhost_base::error::{Code, Error};
+
+/// Counts in the place of such values.
+pub fn counted(node: LogicalPlan) -> Result<LogicalPlan> {
+    let has_truths = |expr: &Expr| expr.exists(|part| Ok(is_truth(part)));
+    match node {
+        LogicalPlan::Projection(projection) => {
+            let Projection { expr, input, .. } = projection;
+            let names = NamePreserver::new_for_projection();
+            let expr = expr.into_iter().map(|expr| match has_truths(&expr)? {
+                true => {
+                    let name = names.save(&expr);
+                    Ok(name.restore(value(expr, input.schema())?))
+                }
+                false => Ok(expr),
+            });
+            let expr: Vec<Expr> = expr.collect::<Result<_>>()?;
+            Projection::try_new(expr, input).map(LogicalPlan::Projection)
+        }
+        LogicalPlan::Aggregate(aggregate) => {
+            for expr in aggregate.group_expr.iter().chain(&aggregate.aggr_expr) {
+                if has_truths(expr)? {
+                    return grouped(aggregate);
+                }
+            }
+            Ok(LogicalPlan::Aggregate(aggregate))
+        }
+        other => Ok(other),
+    }
+}
+
+fn is_truth(part: &Expr) -> bool {
+    matches!(part, Expr::Exists(_) | Expr::InSubquery(_))
+}
+
+/// Computes the values below the groups.
+fn grouped(aggregate: Aggregate) -> Result<LogicalPlan> {
+    let names = NamePreserver::new_for_projection();
+    let input = Arc::clone(&aggregate.input);
+    let mut values = Vec::new();
+    let mut replaced = |expr: Expr| {
+        let name = names.save(&expr);
+        let replaced = expr.transform_down(|part| {
+            if !is_truth(&part) {
+                return Ok(Transformed::no(part));
+            }
+            let name = format!("__truth_{}", values.len() + 1);
+            values.push(value(part, input.schema())?.alias(name.as_str()));
+            let column = Expr::Column(Column::new_unqualified(name));
+            Ok(Transformed::new(column, true, TreeNodeRecursion::Jump))
+        })?;
+        Ok(name.restore(replaced.data))
+    };
+    let groups: Vec<Expr> = aggregate
+        .group_expr
+        .into_iter()
+        .map(&mut replaced)
+        .collect::<Result<_>>()?;
+    let aggregates: Vec<Expr> = aggregate
+        .aggr_expr
+        .into_iter()
+        .map(&mut replaced)
+        .collect::<Result<_>>()?;
+    let columns = input.schema().columns().into_iter().map(Expr::Column);
+    let columns: Vec<_> = columns.chain(values).collect();
+    let input = LogicalPlanBuilder::from(Arc::unwrap_or_clone(aggregate.input))
+        .project(columns)?
+        .build()?;
+    Aggregate::try_new(Arc::new(input), groups, aggregates).map(LogicalPlan::Aggregate)
+}
+
+/// The value of an expression with such parts, which are counts then.
+fn value(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    unknown::told_value(expr, schema)?
+        .transform_up(|part| {
+            Ok(match part {
+                Expr::InSubquery(query) => Transformed::yes(unknown::as_exists(query, schema)?),
+                other => Transformed::no(other),
+            })
+        })?
+        .data
+        .transform_up(|part| {
+            Ok(match part {
+                Expr::Exists(exists) => Transformed::yes(has_rows(exists)?),
+                other => Transformed::no(other),
+            })
+        })
+        .data()
+}
+
+fn has_rows(exists: Exists) -> Result<Expr> {
+    let Subquery {
+        subquery,
+        outer_ref_columns,
+        spans,
+    } = exists.subquery;
+    if !outer_ref_columns.is_empty() {
+        check_equalities(&subquery)?;
+    }
+    let rows = LogicalPlanBuilder::from(without_order(Arc::unwrap_or_clone(subquery))?)
+        .aggregate(Vec::<Expr>::new(), [count(lit(1))])?
+        .build()?;
+    let rows = Expr::ScalarSubquery(Subquery {
+        subquery: Arc::new(rows),
+        outer_ref_columns,
+        spans,
+    });
+    Ok(match exists.negated {
+        true => rows.eq(lit(0_i64)),
+        false => rows.gt(lit(0_i64)),
+    })
+}
+
+/// Refuses other conditions about the outer statement than those of a join by equal values.
+fn check_equalities(plan: &LogicalPlan) -> Result<()> {
+    let has_others = plan.exists(|node| {
+        Ok(match node {
+            LogicalPlan::Filter(filter) => split_conjunction(&filter.predicate)
+                .into_iter()
+                .any(|condition| condition.contains_outer() && !is_equality(condition)),
+            _ => false,
+        })
+    })?;
+    match has_others {
+        true => Err(errors::external(Error::new(
+            Code::SqlNotSupported,
+            "EXISTS and IN (SELECT …) outside of WHERE compare with the outer statement by `=` alone here, and IN not \
+             with what may be NULL; write them in WHERE, or count the rows of a join",
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Whether something of the subquery equals something of the outer statement.
+fn is_equality(condition: &Expr) -> bool {
+    match condition {
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::Eq,
+            right,
+        }) => {
+            let is_outer = |side: &Expr| side.contains_outer() && !side.any_column_refs();
+            is_outer(left) && !right.contains_outer() || is_outer(right) && !left.contains_outer()
+        }
+        _ => false,
+    }
+}
+
+/// What has rows where the plan has some: without what only orders them, repeats none or keeps the first of them.
+fn without_order(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let input = match plan {
+        LogicalPlan::Sort(sort) if sort.fetch.is_none() => sort.input,
+        LogicalPlan::Distinct(Distinct::All(input)) => input,
+        LogicalPlan::Limit(limit) => {
+            let keeps_some = matches!(
+                limit.get_fetch_type()?,
+                FetchType::Literal(None | Some(1..))
+            );
+            match keeps_some && matches!(limit.get_skip_type()?, SkipType::Literal(0)) {
+                true => limit.input,
+                false => return Ok(LogicalPlan::Limit(limit)),
+            }
+        }
+        LogicalPlan::Projection(projection) => projection.input,
+        other => return Ok(other),
+    };
+    without_order(Arc::unwrap_or_clone(input))
+}
