@@ -213,6 +213,8 @@ interface Widths {
 function columnWidths(rows: Rows, from: number): Widths {
   const known = widthCache.get(rows);
   if (known) return known;
+  // Room that is left is for text: numbers stay near one another.
+  const shares = rows.columns.map((column, place) => (isNumeric(column, rows.row(from)?.[place]) ? "0fr" : "1fr"));
   const widths = rows.columns.map((column, place) => {
     let most = column.name.length + (column.native_type || column.type).length + 2;
     for (let index = from; index < from + 50; index++) {
@@ -224,7 +226,7 @@ function columnWidths(rows: Rows, from: number): Widths {
   const sum = widths.reduce((sum, one) => sum + one, 0);
   // The numbers of the rows are in a smaller font, beside which there is room for the padding.
   const numbers = `calc(${Math.max(number(rows.total ?? 0).length, 3)}ch + 1.2rem)`;
-  const made = { "--columns": `${numbers} ${widths.map((one) => `minmax(${one}ch, 1fr)`).join(" ")}`, "--width": `calc(${numbers} + ${sum}ch)` };
+  const made = { "--columns": `${numbers} ${widths.map((one, place) => `minmax(${one}ch, ${shares[place]})`).join(" ")}`, "--width": `calc(${numbers} + ${sum}ch)` };
   if (rows.row(from)) widthCache.set(rows, made);
   return made;
 }
