@@ -4,24 +4,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { browser, server } from "./demo.mjs";
-import { openPage, signIn, visit } from "./support.mjs";
-
-/** Writes into an editor. What is there goes first: over selected text Chromium itself writes styles, which the policy
- * refuses. */
-async function write(page, editor, text) {
-  await editor.click();
-  await page.keyboard.press("ControlOrMeta+A");
-  await page.keyboard.press("Backspace");
-  await page.keyboard.insertText(text);
-}
-
-/** Runs SQL as the next message and gives the newest answer. */
-async function runSql(page, sql) {
-  await page.getByLabel("In SQL").check();
-  await write(page, page.locator(".composer .cm-content"), sql);
-  await page.getByRole("button", { name: "Run", exact: true }).last().click();
-  return page.locator("article.assistant").last();
-}
+import { openPage, runSql, signIn, visit, write } from "./support.mjs";
 
 test("link of the demo opens the console signed in, and one click asks", async () => {
   const { page, watch, context } = await openPage(browser, server);
@@ -216,6 +199,8 @@ test("long result is scrolled to its end, and exported whole", async () => {
   await grid.evaluate((grid) => grid.scrollTo(0, grid.scrollHeight));
   await grid.getByRole("cell", { name: "45000", exact: true }).waitFor();
   assert((await grid.getByRole("row").count()) < 60, "rows out of view are in the page");
+  const isWhole = await grid.getByRole("button", { name: "Row 45000 in full" }).evaluate((button) => button.parentElement.scrollWidth <= button.parentElement.clientWidth);
+  assert(isWhole, "the number of the row is cut");
   const download = page.waitForEvent("download");
   await answer.getByRole("button", { name: "Export CSV" }).click();
   const text = readFileSync(await (await download).path(), "utf8");

@@ -25,6 +25,33 @@ test("database is connected with a form of its connector, and tried first", asyn
   await context.close();
 });
 
+test("list of a connection is written one a line, and sent as a list", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  const more = { schemas: { type: "array", items: { type: "string" }, title: "Schemas" }, roles: { type: "object", title: "Roles" } };
+  await page.route(/\/api\/v1\/engines$/, async (route) => {
+    const answer = await route.fetch();
+    const engines = await answer.json();
+    for (const { connection_data } of engines) Object.assign(connection_data.properties, more);
+    await route.fulfill({ response: answer, json: engines });
+  });
+  await signIn(page, server, server.key, "/console/data/new");
+  await page.getByRole("radio", { name: /SQLite/ }).check();
+  await page.getByLabel("Name").fill("listed");
+  await page.getByLabel("Path").fill("missing.db");
+  await page.getByLabel(/^Schemas/).focus();
+  await page.keyboard.type("sales\n");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type(" stock, old ");
+  assert.equal(await page.getByLabel(/^Schemas/).inputValue(), "sales\n\n stock, old ");
+  await page.getByLabel(/^Roles/).fill('{"hive": "reader"}');
+  const sent = page.waitForRequest((one) => one.method() === "POST" && one.url().endsWith("/datasources"));
+  await page.getByRole("button", { name: "Test and connect" }).click();
+  assert.deepEqual((await sent).postDataJSON().connection_data, { path: "missing.db", schemas: ["sales", "stock, old"], roles: { hive: "reader" } });
+  await page.getByRole("alert").getByText(/Request/).waitFor();
+  watch.check();
+  await context.close();
+});
+
 test("database that is connected leads to its page, also if its catalog is not read", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await page.route(/\/catalog\/refresh$/, (route) => route.fulfill({ status: 503, json: { error: { message: "Too busy.", code: "overloaded" } } }));

@@ -105,3 +105,19 @@ test("only datasources that take files have them, for roles that may send some",
   assert.deepEqual(await views("user", "shelf"), ["Tables", "Diagram"]);
   assert.deepEqual(await views("editor", "shop"), ["Tables", "Diagram"]);
 });
+
+test("file that is dropped beside the field for it does not take the place of the console", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, "/console/data");
+  await page.getByRole("heading", { name: "Data", exact: true }).waitFor();
+  const stopped = await page.evaluate(() => ["dragover", "drop"].map((type) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(["id"], "stores.csv"));
+    const event = new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true });
+    document.querySelector("main").dispatchEvent(event);
+    return event.defaultPrevented;
+  }));
+  assert.deepEqual(stopped, [true, true]);
+  watch.check();
+  await context.close();
+});

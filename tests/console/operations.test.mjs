@@ -22,13 +22,13 @@ test("key is made for one Mind, shown once, and revoked", async () => {
   await context.close();
 });
 
-test("key gets a new text only when that is confirmed", async () => {
+test("key is rotated only when that is confirmed", async () => {
   const made = await server.api("POST", "/keys", { name: "rotated", role: "user" });
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server, server.key, "/console/operations/keys");
-  const button = page.getByRole("button", { name: "New text for rotated" });
+  const button = page.getByRole("button", { name: "Rotate rotated" });
   await button.click();
-  const question = page.getByRole("dialog", { name: "Give rotated a new text?" });
+  const question = page.getByRole("dialog", { name: "Rotate rotated?" });
   await question.waitFor();
   assert.deepEqual(await inspect(page, "question before a rotation"), []);
   await question.getByRole("button", { name: "Cancel" }).click();
@@ -37,7 +37,7 @@ test("key gets a new text only when that is confirmed", async () => {
   // The focus is where it was before the dialog.
   assert(await button.evaluate((one) => one === document.activeElement));
   await button.click();
-  await question.getByRole("button", { name: "Make a new text" }).click();
+  await question.getByRole("button", { name: "Rotate", exact: true }).click();
   const text = await page.getByRole("dialog", { name: "The new key" }).locator("code").textContent();
   assert.notEqual(text, made.key);
   assert.equal((await server.api("GET", "/keys/current", undefined, text)).name, "rotated");

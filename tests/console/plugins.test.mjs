@@ -45,7 +45,7 @@ test("version is looked at, installed, serves a share, and is rolled back", asyn
   const latency = rollout.getByRole("img", { name: /^Mean latency/ });
   await latency.waitFor();
   const began = await rollout.locator("p time").getAttribute("datetime");
-  const parts = () => latency.locator("path.new").evaluate((path) => path.getAttribute("d").split("M").length - 1);
+  const parts = () => latency.locator(".new path").evaluateAll((paths) => paths[0].getAttribute("d").split("M").length - 1);
   const burst = async (least) => {
     for (let asked = 0; asked < 4; asked++) await ask();
     while ((await parts()) < least) await page.waitForResponse(/\/usage/);

@@ -81,7 +81,7 @@ const states = {
     await page.getByRole("button", { name: "Activate …" }).click();
   },
   rotate: async (page) => {
-    await page.getByRole("button", { name: /^New text for/ }).first().click();
+    await page.getByRole("button", { name: /^Rotate / }).first().click();
   },
 };
 

@@ -135,6 +135,23 @@ export async function visit(page, path) {
   }, path);
 }
 
+/** Writes into an editor. What is there goes first: over selected text Chromium itself writes styles, which the policy
+ * refuses. */
+export async function write(page, editor, text) {
+  await editor.click();
+  await page.keyboard.press("ControlOrMeta+A");
+  await page.keyboard.press("Backspace");
+  await page.keyboard.insertText(text);
+}
+
+/** Runs SQL as the next message and gives the newest answer. */
+export async function runSql(page, sql) {
+  await page.getByLabel("In SQL").check();
+  await write(page, page.locator(".composer .cm-content"), sql);
+  await page.getByRole("button", { name: "Run", exact: true }).last().click();
+  return page.locator("article.assistant").last();
+}
+
 /** What axe finds, and how much wider than the window the page is. The content scrolls by itself, so it is looked at too. */
 export async function inspect(page, where) {
   // axe comes through the debugger, past the policy of the page.

@@ -32,7 +32,7 @@ export function Basis({ turn }: { turn: Turn }) {
 function Unverified({ numbers }: { numbers: string[] }) {
   const [one, rest] = numbers.length === 1 ? ["This number is", "it"] : ["These numbers are", "them"];
   return (
-    <p class="notice unverified" role="note">
+    <p class="notice warn" role="note">
       {one} not in the rows, and cannot be worked out from them:{" "}
       {numbers.map((number, index) => <>{index > 0 && ", "}<strong><Untrusted text={number} /></strong></>)}
       . Check {rest} before you use {rest}.

@@ -1,8 +1,10 @@
 // The field for the next question, in words or in SQL.
+import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Schemas } from "../lib/api";
 import { visible } from "../lib/format";
 import { query } from "../lib/router";
+import { key } from "../lib/session";
 import { SqlEditor } from "../ui/sql";
 import { datasourceName } from "./suggestions";
 
@@ -20,11 +22,19 @@ interface Props {
   stop: () => void;
 }
 
+/** What is written and not sent yet, for whoever looks something up on another page and comes back. */
+const draft = { text: "", sql: "", inSql: false };
+
+effect(() => {
+  if (key.value === null) Object.assign(draft, { text: "", sql: "", inSql: false });
+});
+
 export function Composer({ isReady, minds, mind, fixed, choose, busy, ask, run, stop }: Props) {
   // A link may bring a question. It is not asked before somebody sends it.
-  const [text, setText] = useState(query.value.get("question") ?? "");
-  const [sql, setSql] = useState("");
-  const [inSql, setInSql] = useState(false);
+  const [text, setText] = useState(query.value.get("question") ?? draft.text);
+  const [sql, setSql] = useState(draft.sql);
+  const [inSql, setInSql] = useState(draft.inSql && !query.value.has("question"));
+  Object.assign(draft, { text, sql, inSql });
   const field = useRef<HTMLTextAreaElement>(null);
   const chosen = minds.find((one) => one.name === mind);
   const maySql = chosen?.parameters.allow_direct_queries === true;
@@ -82,7 +92,8 @@ export function Composer({ isReady, minds, mind, fixed, choose, busy, ask, run, 
         <span class="grow" />
         {/* Two elements: one that became a submit button in its own click would send the statement again. */}
         {busy ? (
-          <button key="stop" type="button" onClick={stop}>Stop</button>
+          // It stands where Ask stood: the second half of a double click there stops nothing.
+          <button key="stop" type="button" onClick={(event) => event.detail < 2 && stop()}>Stop</button>
         ) : (
           <button key="submit" type="submit" class="primary" disabled={written === ""}>{asSql ? "Run" : "Ask"}</button>
         )}

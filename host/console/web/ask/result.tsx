@@ -138,9 +138,15 @@ function Table({ rows, conversation, message }: { rows: Rows; version: number; c
 function ColumnHead({ column, first }: { column: Column; first: unknown }) {
   return (
     <span role="columnheader" class={isNumeric(column, first) ? "right" : undefined} title={visible(column.native_type || column.type)}>
-      <Untrusted text={column.name} max={60} /> {column.type !== "any" && <small class="muted"><Untrusted text={column.native_type ? column.native_type.toLowerCase() : column.type} max={40} /></small>}
+      <Untrusted text={column.name} max={60} /> <TypeOf column={column} />
     </span>
   );
+}
+
+/** Of a computed column, some engines know no type. */
+function TypeOf({ column }: { column: Column }) {
+  if (column.type === "any") return null;
+  return <small class="muted"><Untrusted text={column.native_type ? column.native_type.toLowerCase() : column.type} max={40} /></small>;
 }
 
 interface RowProps {
@@ -176,6 +182,8 @@ class Row extends Component<RowProps> {
 function RowInFull({ columns, values }: { columns: Column[]; values: unknown[] | null }) {
   if (values === null) return <p class="muted" role="status">Loading the row …</p>;
   const most = 200_000;
+  /** Characters beyond which a value scrolls by itself, so that the next ones stay near. */
+  const long = 2_000;
   return (
     <dl class="row-in-full">
       {columns.map((column, place) => {
@@ -183,8 +191,9 @@ function RowInFull({ columns, values }: { columns: Column[]; values: unknown[] |
         const size = value === null || value === undefined ? 0 : asText(value).length;
         return (
           <div key={place}>
-            <dt><Untrusted text={column.name} /> <small class="muted"><Untrusted text={column.native_type || column.type} max={60} /></small></dt>
-            <dd><Cell value={value ?? null} max={most} />{size > most && <p class="muted">The first {number(most)} of {number(size)} characters. The export has all.</p>}</dd>
+            <dt><Untrusted text={column.name} /> <TypeOf column={column} /></dt>
+            <dd {...(size > long && { class: "long", tabIndex: 0 })}><Cell value={value ?? null} max={most} /></dd>
+            {size > most && <dd class="muted">The first {number(most)} of {number(size)} characters. The export has all.</dd>}
           </div>
         );
       })}
@@ -204,6 +213,8 @@ interface Widths {
 function columnWidths(rows: Rows, from: number): Widths {
   const known = widthCache.get(rows);
   if (known) return known;
+  // Room that is left is for text: numbers stay near one another.
+  const shares = rows.columns.map((column, place) => (isNumeric(column, rows.row(from)?.[place]) ? "0fr" : "1fr"));
   const widths = rows.columns.map((column, place) => {
     let most = column.name.length + (column.native_type || column.type).length + 2;
     for (let index = from; index < from + 50; index++) {
@@ -213,7 +224,9 @@ function columnWidths(rows: Rows, from: number): Widths {
     return Math.min(Math.max(most, 6), 36) + 2;
   });
   const sum = widths.reduce((sum, one) => sum + one, 0);
-  const made = { "--columns": `4.5rem ${widths.map((one) => `minmax(${one}ch, 1fr)`).join(" ")}`, "--width": `calc(4.5rem + ${sum}ch)` };
+  // The numbers of the rows are in a smaller font, beside which there is room for the padding.
+  const numbers = `calc(${Math.max(number(rows.total ?? 0).length, 3)}ch + 1.2rem)`;
+  const made = { "--columns": `${numbers} ${widths.map((one, place) => `minmax(${one}ch, ${shares[place]})`).join(" ")}`, "--width": `calc(${numbers} + ${sum}ch)` };
   if (rows.row(from)) widthCache.set(rows, made);
   return made;
 }

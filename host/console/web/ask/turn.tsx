@@ -91,13 +91,19 @@ function Ended({ text, again }: { text: string; again: Again | null }) {
   );
 }
 
+function waiting(turn: Turn, question: Turn | null): string {
+  const isStatement = question?.text === "" && question.sql !== null;
+  if (turn.isElsewhere) return isStatement ? "Still running …" : "Still answering …";
+  return isStatement ? "Running …" : "Thinking …";
+}
+
 function Answer(props: Props) {
   const { turn, conversation, newest, mind, run, ask, isOwn } = props;
   const running = turn.state === "running";
   return (
     <>
       {turn.steps.length > 0 && <Steps steps={turn.steps} running={running && turn.text === ""} />}
-      {running && turn.text === "" && turn.steps.length === 0 && <p class="muted pulse" role="status">{turn.isElsewhere ? "Still answering …" : "Thinking …"}</p>}
+      {running && turn.text === "" && turn.steps.length === 0 && <p class="muted pulse" role="status">{waiting(turn, props.question)}</p>}
       <div aria-live={newest ? "polite" : undefined} aria-busy={running}>
         {turn.text !== "" && <Markdown text={turn.text} />}
       </div>

@@ -10,6 +10,8 @@ const AXIS_PX = 70;
 /** The label of a month or a year, with space around it. */
 const DATE_PX = 72;
 const BAR_PX = 22;
+/** From here on, the digits of a number say less than its exponent, and have no room beside an axis. */
+const LARGE = 1e15;
 
 const isDiscrete = (channel: Channel | undefined): boolean => channel?.type === "nominal" || channel?.type === "ordinal";
 
@@ -22,6 +24,8 @@ function shown<T>(value: T): T {
 }
 
 const valuesOf = (spec: ChartSpec, channel: Channel): string[] => [...new Set(spec.data.values.map((row) => String(row[channel.field ?? ""])))];
+
+const isLarge = (spec: ChartSpec, channel: Channel): boolean => spec.data.values.some((row) => Math.abs(Number(row[channel.field ?? ""])) >= LARGE);
 
 /** Names below an axis stand flat if they fit, else they lean. */
 function labelAngle(names: string[], width: number): number {
@@ -65,6 +69,10 @@ export function fit(from: ChartSpec, width: number): ChartSpec {
   if (x) {
     const axis = isDiscrete(x) ? { labelAngle: labelAngle(valuesOf(made, x), width) } : { tickCount: everyMonthOrYear(made, x, width) ?? Math.ceil(width / 90) };
     made.encoding["x"] = { ...x, axis: { ...x.axis, ...axis } };
+  }
+  for (const name of ["x", "y"]) {
+    const channel = made.encoding[name];
+    if (channel?.type === "quantitative" && isLarge(from, channel)) made.encoding[name] = { ...channel, axis: { ...channel.axis, format: ".3~e" } };
   }
   for (const name of ["row", "column"]) {
     const several = made.encoding[name];

@@ -29,7 +29,7 @@ export function Diagram({ name, tables }: { name: string; tables: Table[] }) {
     <>
       <p class="muted">
         {plural(shown, "table")}{known.length > shown && ` of ${number(known.length)}`}, {plural(layout.lines.length, "line")}. A line leads from a
-        foreign key to the table that it refers to. Drag to move, Ctrl and the wheel to zoom.
+        foreign key to the table that it refers to.<span class="by-mouse"> Drag to move, Ctrl and the wheel to zoom.</span>
       </p>
       <div class="row">
         <Finder name={name} layout={layout} beyond={known.slice(MOST)} reveal={reveal} />

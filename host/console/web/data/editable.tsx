@@ -12,6 +12,15 @@ interface Props {
   save: (text: string | null) => Promise<void>;
 }
 
+/** Not a character: not every system has a font with it. */
+function Pencil() {
+  return (
+    <svg class="pencil" viewBox="0 0 16 16" aria-hidden="true">
+      <path d="m2.5 13.5.8-3.2 7.6-7.6a1.2 1.2 0 0 1 1.7 0l.7.7a1.2 1.2 0 0 1 0 1.7l-7.6 7.6zM9.7 4l2.3 2.3" />
+    </svg>
+  );
+}
+
 /** A description that is changed where it stands. Empty text clears it. */
 export function Editable({ label, text, may, save }: Props) {
   const [draft, setDraft] = useState<string | null>(null);
@@ -25,7 +34,7 @@ export function Editable({ label, text, may, save }: Props) {
   if (!may) return <p>{shown}</p>;
   if (!isOpen) {
     return (
-      <button ref={opener} type="button" class="editable" onClick={() => setDraft(text ?? "")}><span class="hidden">{visible(label)}: </span>{shown}</button>
+      <button ref={opener} type="button" class="editable" onClick={() => setDraft(text ?? "")}><span class="hidden">{visible(label)}: </span>{shown} <Pencil /></button>
     );
   }
   const submit = (event: Event) => {

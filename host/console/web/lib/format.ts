@@ -4,6 +4,7 @@ const whole = new Intl.NumberFormat();
 const short = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const secondTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const utcTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" });
 const clockTime = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const monthDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
@@ -36,6 +37,8 @@ export function toDate(time: number | string): Date {
 }
 
 export const local = (time: Date): string => dateTime.format(time);
+/** As `local`, with seconds. */
+export const precise = (time: Date): string => secondTime.format(time);
 /** The time of day, with seconds, in the reader's zone. */
 export const clock = (time: Date): string => clockTime.format(time);
 /** A day of the API, such as `2026-01-15`, which is a day in UTC. */

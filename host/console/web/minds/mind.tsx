@@ -123,6 +123,7 @@ function MindForm({ mind, datasources, providers }: FormProps) {
       {error && <Failure error={error} />}
       <div class="actions">
         <button class="primary" type="submit" disabled={busy || tables.size === 0}>{busy ? "Saving …" : mind ? "Save" : "Make it"}</button>
+        {tables.size === 0 && <span class="muted">Choose at least one table.</span>}
         {mind && may("delete_mind") && <Delete name={mind.name} />}
         {mind && <span class="muted">Changed <Time at={mind.modified_at} /></span>}
       </div>

@@ -4,7 +4,7 @@ import { api, may, take, type Schemas } from "../lib/api";
 import { number, plural, visible } from "../lib/format";
 import { useAction, useLoad } from "../lib/load";
 import { AttributeFields, ofKey, toAttributes, type Attribute } from "../operations/attributes";
-import { Cell } from "../ask/cell";
+import { Cell, isNumeric } from "../ask/cell";
 import { Failure } from "../ui/failure";
 import { Field } from "../ui/field";
 import { Untrusted } from "../ui/text";
@@ -80,6 +80,7 @@ function FromKey({ choose }: { choose: (fields: Attribute[]) => void }) {
 
 function Rows({ attributes, seen }: { attributes: string; seen: Seen }) {
   const more = seen.total > seen.data.length;
+  const align = (column: number) => (isNumeric(seen.column_types[column]!, seen.data[0]?.[column]) ? "right" : undefined);
   return (
     <div class="stack tight">
       <p role="status">
@@ -87,9 +88,9 @@ function Rows({ attributes, seen }: { attributes: string; seen: Seen }) {
       </p>
       <div class="scroll preview" tabIndex={0} role="region" aria-label="Rows that the caller sees">
         <table>
-          <thead><tr>{seen.column_names.map((column, index) => <th key={index} scope="col"><Untrusted text={column} /></th>)}</tr></thead>
+          <thead><tr>{seen.column_names.map((column, index) => <th key={index} scope="col" class={align(index)}><Untrusted text={column} /></th>)}</tr></thead>
           <tbody>
-            {seen.data.map((row, index) => <tr key={index}>{row.map((value, index) => <td key={index}><Cell value={value} max={100} /></td>)}</tr>)}
+            {seen.data.map((row, index) => <tr key={index}>{row.map((value, index) => <td key={index} class={align(index)}><Cell value={value} max={100} /></td>)}</tr>)}
           </tbody>
         </table>
       </div>

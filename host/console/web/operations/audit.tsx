@@ -90,7 +90,7 @@ function Table({ all }: { all: Entry[] }) {
           <tbody>
             {found.map((one) => (
               <tr key={one.id}>
-                <td><Time at={one.created_at} /></td>
+                <td><Time at={one.created_at} exact /></td>
                 <td class="who"><Untrusted text={nameOf(one)} /></td>
                 <td><code><Untrusted text={one.action} /></code></td>
                 <td class="object"><Untrusted text={objectOf(one)} /></td>

@@ -83,7 +83,7 @@ function List({ keys, changed, made }: { keys: Key[]; changed: () => void; made:
                 <td class="right">
                   {key.revoked_at === null && key.id !== me.value?.id && (
                     <span class="row end">
-                      {may("rotate_key") && <button type="button" class="small" aria-label={`New text for ${visible(key.name)}`} onClick={() => setRotated(key)}>New text …</button>}
+                      {may("rotate_key") && <button type="button" class="small" aria-label={`Rotate ${visible(key.name)}`} onClick={() => setRotated(key)}>Rotate …</button>}
                       {may("revoke_key") && <button type="button" class="small danger" aria-label={`Revoke ${visible(key.name)}`} onClick={() => setDoomed(key)}>Revoke …</button>}
                     </span>
                   )}
@@ -95,8 +95,8 @@ function List({ keys, changed, made }: { keys: Key[]; changed: () => void; made:
         </table>
       </div>
       {rotated && (
-        <Confirm title={`Give ${rotated.name} a new text?`} action="Make a new text" busy={busy} close={close} confirm={() => rotate(rotated)}>
-          <p>Its old text stops working at once: programs that use it are refused until they have the new one.</p>
+        <Confirm title={`Rotate ${rotated.name}?`} action="Rotate" busy={busy} close={close} confirm={() => rotate(rotated)}>
+          <p>It gets a new secret, and the old one stops working at once: programs are refused until they have the new one.</p>
           {error && <Failure error={error} />}
         </Confirm>
       )}

@@ -38,7 +38,7 @@ export function Running() {
               <tbody>
                 {data.map((one) => (
                   <tr key={one.id}>
-                    <td><Time at={one.started_at} /></td>
+                    <td><Time at={one.started_at} exact /></td>
                     <td>{KINDS[one.kind]} {one.background && <Badge>background</Badge>} {!one.on_this_host && <Badge>another host</Badge>}</td>
                     <td><Untrusted text={one.mind} /></td>
                     <td><Untrusted text={names.get(one.key_id) ?? one.key_id} /></td>

@@ -31,17 +31,22 @@ export function Curve({ title, from, points, marks, of, show, least, nameOf }: C
     const last = points.findLast((one) => one[side] !== null);
     return last ? show(valueOf(last, side)!) : "not called";
   };
+  const place = (point: Point, value: number) => `${x(point.at).toFixed(1)} ${y(value).toFixed(2)}`;
   const path = (side: Side) => {
     let isGap = true;
     const steps = points.map((one) => {
       const value = valueOf(one, side);
-      const place = value === null ? "" : `${x(one.at).toFixed(1)} ${y(value).toFixed(2)}`;
-      // A line of no length is a dot, so that a value between two gaps is seen.
-      const step = value === null ? "" : isGap ? `M${place}h0` : `L${place}`;
+      const step = value === null ? "" : `${isGap ? "M" : "L"}${place(one, value)}`;
       isGap = value === null;
       return step;
     });
     return steps.join("");
+  };
+  /** Values between two gaps, each as a line of no length, which is drawn as a dot. */
+  const dots = (side: Side) => {
+    const values = points.map((one) => valueOf(one, side));
+    const isAlone = (index: number) => (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null;
+    return points.map((one, index) => (values[index] != null && isAlone(index) ? `M${place(one, values[index])}h0` : "")).join("");
   };
   const stages = marks.map((one) => `${nameOf(one.stage)} from ${clock(new Date(one.at))}`);
   return (
@@ -61,8 +66,12 @@ export function Curve({ title, from, points, marks, of, show, least, nameOf }: C
             <line class="mark" x1={x(one.at)} x2={x(one.at)} y1={0} y2={PLOT_HEIGHT} />
           </g>
         ))}
-        <path class="old" d={path("old")} />
-        <path class="new" d={path("new")} />
+        {(["old", "new"] as const).map((side) => (
+          <g key={side} class={side}>
+            <path d={path(side)} />
+            <path class="dots" d={dots(side)} />
+          </g>
+        ))}
       </Plot>
       {stages.length > 0 && <p class="muted mark-of" title={marks.map((one) => utc(new Date(one.at))).join("; ")}>{stages.join("; ")}</p>}
     </figure>

@@ -6,8 +6,12 @@ import { Badge, Head, Load } from "../ui/page";
 import { Untrusted } from "../ui/text";
 import { Install } from "./install";
 
+/** Milliseconds until the stages of rollouts are asked for again. */
+const EVERY = 2000;
+
 export function Plugins() {
-  const loaded = useLoad((signal) => take(api.GET("/api/v1/plugins", { signal })), []);
+  const isRolling = (all: Schemas["Plugin"][]) => all.some((plugin) => plugin.rollouts.some((one) => !ENDED.has(one.stage)));
+  const loaded = useLoad((signal) => take(api.GET("/api/v1/plugins", { signal })), [], (all) => (isRolling(all) ? EVERY : null));
   return (
     <div class="page">
       <Head title="Plugins" about="Database engines and model vendors, each in a sandbox of its own. Versions change while calls go on." />

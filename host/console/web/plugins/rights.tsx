@@ -1,5 +1,6 @@
 import type { Schemas } from "../lib/api";
 import { plural } from "../lib/format";
+import { Inline } from "../lib/markdown";
 import { Untrusted } from "../ui/text";
 
 type Right = Schemas["PluginRight"];
@@ -8,7 +9,7 @@ type Right = Schemas["PluginRight"];
 export function Rights({ title, rights }: { title: string; rights: Right[] }) {
   if (rights.length === 0) return <p class="muted">It may do no more than the version that serves.</p>;
   return (
-    <div class="notice">
+    <div class="notice warn">
       <p class="heading">{title}</p>
       <List rights={rights} />
     </div>
@@ -27,5 +28,5 @@ export function AllRights({ rights, wider }: { rights: Right[]; wider: Right[] }
 }
 
 function List({ rights }: { rights: Right[] }) {
-  return <ul class="rights">{rights.map((one) => <li key={one.name}><code><Untrusted text={one.name} /></code> <Untrusted text={one.description} /></li>)}</ul>;
+  return <ul class="rights">{rights.map((one) => <li key={one.name}><code><Untrusted text={one.name} /></code> <Inline text={one.description} /></li>)}</ul>;
 }

@@ -1,5 +1,5 @@
 // CodeMirror for SQL. Loaded when SQL is shown first.
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import { autocompletion, closeBrackets, closeBracketsKeymap, closeCompletion, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { sql, SQLite, PostgreSQL, MySQL, MSSQL, StandardSQL, type SQLNamespace } from "@codemirror/lang-sql";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
@@ -69,7 +69,14 @@ export class Editor {
   constructor(parent: HTMLElement, { label, text, change, submit, marks, hint = "SELECT …   (Ctrl+Enter runs it)" }: Options) {
     const root = parent.shadowRoot ?? parent.attachShadow({ mode: "open" });
     root.replaceChildren();
-    const run = { key: "Mod-Enter", run: () => (submit?.(), true) };
+    const run = {
+      key: "Mod-Enter",
+      run: (view: EditorView) => {
+        closeCompletion(view);
+        submit?.();
+        return true;
+      },
+    };
     const writing = [
       history(),
       closeBrackets(),

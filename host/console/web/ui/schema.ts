@@ -22,7 +22,7 @@ export interface ObjectSchema {
   required?: string[];
 }
 
-export type Control = "secret" | "secret-lines" | "choice" | "switch" | "number" | "lines" | "json" | "text";
+export type Control = "secret" | "secret-lines" | "choice" | "switch" | "number" | "lines" | "list" | "json" | "text";
 
 function types(property: Property): string[] {
   const own = property.type === undefined ? [] : [property.type].flat();
@@ -44,7 +44,7 @@ function controlOf(property: Property): Control {
   if (known.includes("boolean")) return "switch";
   if (known.includes("integer") || known.includes("number")) return "number";
   if (known.includes("string")) return property["x-multiline"] && (property.maxLength ?? 0) > 80 ? "lines" : "text";
-  return "json";
+  return known.includes("array") && property.items && types(property.items).includes("string") ? "list" : "json";
 }
 
 /** Whether a number may have a fraction, which browsers refuse unless told. */
@@ -77,11 +77,17 @@ export function title(name: string, property: Property): string {
 export function toValue(control: Control, text: string): unknown {
   if (text === "") return undefined;
   if (control === "number") return Number(text);
+  if (control === "list") {
+    const lines = text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+    return lines.length > 0 ? lines : undefined;
+  }
   if (control === "json") return JSON.parse(text) as unknown;
   return text;
 }
 
-export function toText(value: unknown): string {
+/** A value as text. Several names that a field takes as text stand as the field describes them: separated by commas. */
+export function toText(value: unknown, control: Control = "text"): string {
   if (value === undefined || value === null) return "";
+  if (Array.isArray(value) && control !== "json" && value.every((one) => typeof one === "string")) return value.join(control === "list" ? "\n" : ", ");
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -17,6 +17,9 @@ interface Props {
 
 const FIRST = 6;
 
+/** What an empty field of several lines says. */
+const EXAMPLES = { lines: "Paste it, or drop a file here", list: "One a line", json: 'JSON: {"name": "value"}', "secret-lines": "Paste it, or drop a file here" };
+
 /** The fields of a JSON schema. Long forms show what is needed, and the rest on request. */
 export function SchemaForm(props: Props) {
   const all = fields(props.schema);
@@ -40,11 +43,14 @@ type FieldProps = Props & { name: string; property: Property; required: boolean;
 
 function SchemaField({ name, property, required, control, values, change, stored }: FieldProps) {
   const [wrong, setWrong] = useState<string | null>(null);
+  /** A list as it is written: its value has no empty lines, without which no next one could begin. */
+  const [written, setWritten] = useState("");
   const set = (value: unknown) => {
     const { [name]: _, ...others } = values;
     change(value === undefined ? others : { ...others, [name]: value });
   };
   const write = (text: string) => {
+    setWritten(text);
     try {
       set(toValue(control, text));
       setWrong(null);
@@ -82,7 +88,8 @@ function SchemaField({ name, property, required, control, values, change, stored
     <Field label={<><Untrusted text={shown} />{!required && <span class="muted"> optional</span>}</>} help={help}>
       {(id, describedBy) => {
         const common = { id, "aria-describedby": describedBy, required: required && !isStored, disabled: isRemoved };
-        const text = toText(values[name]);
+        const isWritten = control === "list" && JSON.stringify(toValue(control, written)) === JSON.stringify(values[name]);
+        const text = isWritten ? written : toText(values[name], control);
         const onInput = (event: Event) => write((event.currentTarget as HTMLInputElement).value);
         if (control === "choice") {
           return (
@@ -92,8 +99,8 @@ function SchemaField({ name, property, required, control, values, change, stored
             </select>
           );
         }
-        if (control === "lines" || control === "json" || control === "secret-lines") {
-          return <Lines {...common} secret={control === "secret-lines"} text={text} hint={hint} write={write} />;
+        if (control === "lines" || control === "list" || control === "json" || control === "secret-lines") {
+          return <Lines {...common} secret={control === "secret-lines"} text={text} hint={hint || EXAMPLES[control]} write={write} />;
         }
         const type = control === "secret" ? "password" : control === "number" ? "number" : "text";
         return (
@@ -119,7 +126,7 @@ function Lines(props: { id: string; "aria-describedby": string | undefined; requ
   };
   return (
     <textarea
-      {...common} class={secret ? "secret" : undefined} value={text} placeholder={hint || "Paste it, or drop a file here"} rows={3} spellcheck={false}
+      {...common} class={secret ? "secret" : undefined} value={text} placeholder={hint} rows={3} spellcheck={false}
       autocomplete="off" onDragOver={(event) => event.preventDefault()} onDrop={drop} onInput={(event) => write(event.currentTarget.value)}
     />
   );
