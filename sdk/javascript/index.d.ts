@@ -380,13 +380,13 @@ export const json: {
 /** Dates and decimals: what filters hand over, and what sources write. */
 export const values: {
   /** Days since 1970 (a filter on a `date`) as `2024-02-29`. */
-  isoDate(days: number): string;
+  isoDate(days: number | bigint): string;
   /** Microseconds since 1970 (a filter on a `timestamp`) as `2024-02-29T13:45:00.000001`. */
-  isoTimestamp(micros: number): string;
+  isoTimestamp(micros: number | bigint): string;
   /** As `isoTimestamp`, with a `Z`, for `timestamp-utc`. */
-  isoTimestampUtc(micros: number): string;
+  isoTimestampUtc(micros: number | bigint): string;
   /** Microseconds since midnight (a filter on a `time`) as `13:45:00.5`. */
-  isoTime(micros: number): string;
+  isoTime(micros: number | bigint): string;
   /** `2024-02-29` as days since 1970. */
   daysOf(date: string): number;
   /** A timestamp in ISO 8601 form as microseconds since 1970. Without a zone it is in UTC. */

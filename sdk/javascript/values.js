@@ -3,10 +3,12 @@
 const DAY_MS = 86_400_000;
 
 /** Days since 1970 (the value of a filter on a `date`) as `2024-02-29`. */
-export const isoDate = (days) => new Date(days * DAY_MS).toISOString().replace(/T.*$/, "");
+export const isoDate = (days) => new Date(Number(days) * DAY_MS).toISOString().replace(/T.*$/, "");
 
 /** Microseconds since 1970 (the value of a filter on a `timestamp`) as `2024-02-29T13:45:00.000001`, without a zone. */
 export function isoTimestamp(micros) {
+  // Also what `json.parse` makes of nanoseconds, divided.
+  micros = Number(micros);
   const ms = Math.floor(micros / 1_000);
   const rest = String(micros - ms * 1_000).padStart(3, "0");
   const text = new Date(ms).toISOString().slice(0, -1);

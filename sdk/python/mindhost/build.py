@@ -4,9 +4,12 @@ Packages come from the environment (venv) of the Python that runs this, and from
 """
 
 import ast
+import difflib
+import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,6 +40,7 @@ def main() -> int:
     try:
         world = _world()
         own = check_sources()
+        _check_tool()
     except Wrong as error:
         print(error, file=sys.stderr)
         return 1
@@ -64,6 +68,14 @@ def _full(into: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
 
 class Wrong(Exception):
     """What is wrong with the sources, in words for the author."""
+
+
+def _check_tool() -> None:
+    if shutil.which(_stage.tool()) is None:
+        raise Wrong(
+            f"componentize-py is not installed beside {sys.executable}; install it there with `{sys.executable} -m pip "
+            "install --requirement requirements.txt`, or build without PYTHON"
+        )
 
 
 def _world() -> str:
@@ -112,6 +124,7 @@ def check_sources() -> "dict[str, ast.Module | None]":
             continue
         if name == "plugin.py" and not _has_plugin(tree):
             raise Wrong("plugin.py has no class `Plugin`")
+        _check_imports(name, tree)
         waiting += _own_modules(tree)
     return seen
 
@@ -144,6 +157,57 @@ def _has_plugin(tree: ast.Module) -> bool:
         if isinstance(node, ast.Name) and node.id == "Plugin" and isinstance(node.ctx, ast.Store):
             return True
     return False
+
+
+# In the library of the component's Python and of none before it, and what the tool adds.
+_NEW_MODULES = {"annotationlib", "compression"}
+_OF_THE_TOOL = ("wit_world", "componentize_py")
+
+
+def _check_imports(file: str, tree: ast.Module) -> None:
+    """Refuses imports at the top of a module that find nothing: the build would say so only at its end."""
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            wrong = next((_not_there(alias.name) for alias in node.names if _is_missing(alias.name)), "")
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            wrong = _missing_from(node)
+        else:
+            continue
+        if wrong:
+            raise Wrong(_shown(file, node.lineno, node.col_offset + 1, _line(file, node.lineno), wrong))
+
+
+def _missing_from(node: ast.ImportFrom) -> str:
+    module = node.module or ""
+    if _is_missing(module):
+        return _not_there(module)
+    if module != "mindhost":
+        return ""
+    import mindhost
+
+    known = [name for name in dir(mindhost) if not name.startswith("_")]
+    for name in (alias.name for alias in node.names):
+        if name != "*" and name not in known and importlib.util.find_spec(f"mindhost.{name}") is None:
+            close = difflib.get_close_matches(name, known, n=1)
+            return f"`mindhost` has no `{name}`" + (f"; did you mean `{close[0]}`?" if close else "")
+    return ""
+
+
+def _not_there(module: str) -> str:
+    return f"there is no module `{module}` in the project and its environment; see requirements.txt for packages"
+
+
+def _is_missing(module: str) -> bool:
+    """Whether neither the project nor the environment nor the library of Python has it, as far as that is known."""
+    top = module.partition(".")[0]
+    if top in sys.stdlib_module_names or top in _NEW_MODULES or top.startswith(_OF_THE_TOOL):
+        return False
+    if Path(top).is_dir() or any(Path().glob(f"{top}.*")) or (_stage.SDK / f"glue/{top}.py").is_file():
+        return False
+    try:
+        return importlib.util.find_spec(top) is None
+    except (ImportError, ValueError):
+        return False
 
 
 def _own_modules(tree: ast.Module) -> Iterator[str]:

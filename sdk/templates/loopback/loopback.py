@@ -94,7 +94,11 @@ def serve(handler, words):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     for word, value in words(port).items():
         command = [argument.replace(word, value) for argument in command]
-    with subprocess.Popen(command) as child:
-        # Whoever ends this program means the command too.
-        signal.signal(signal.SIGTERM, lambda *_: child.terminate())
-        return child.wait()
+    try:
+        child = subprocess.Popen(command)
+    except OSError as error:
+        return f"{command[0]}: {error.strerror}"
+    # Whoever ends this program means the command too. Ctrl-C reaches both, and the command says what comes of it.
+    signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return child.wait()

@@ -2,15 +2,22 @@
 # Builds the component and packs the manifest into it: {{name}}.wasm
 set -eu
 cd "$(dirname "$0")"
+# The environment that PYTHON belongs to is its owner's; `.venv` is made and kept up to date here.
 python="${PYTHON:-.venv/bin/python}"
 install() {
     "$python" -m pip install --quiet --requirement requirements.txt
     touch .venv/installed
+    rm -f .venv/unfinished
 }
-if [ ! -x "$python" ]; then
+if [ -n "${PYTHON:-}" ]; then
+    :
+elif [ ! -x "$python" ] || [ -e .venv/unfinished ]; then
+    mkdir -p .venv
+    # Stays if the network or the author ends this early, so that the next build begins again.
+    touch .venv/unfinished
     python3 -m venv .venv
     install
-elif [ -z "${PYTHON:-}" ] && [ -e .venv/installed ] && [ requirements.txt -nt .venv/installed ]; then
+elif [ -e .venv/installed ] && [ requirements.txt -nt .venv/installed ]; then
     install
 fi
 # `mindhost plugin dev` keeps what it builds in a folder of its own.

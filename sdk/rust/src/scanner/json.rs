@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value as Json};
 
@@ -17,12 +17,33 @@ pub type Page = Vec<JsonRow>;
 /// The fields of a JSON object, each as it was written: a number keeps all its digits.
 ///
 /// It is read with `serde_json`, inside of your own types too, but not inside of `#[serde(flatten)]`,
-/// `#[serde(untagged)]` and `#[serde(tag)]`, which keep no text. A row that you make yourself is a [`Map`].
+/// `#[serde(untagged)]` and `#[serde(tag)]`, which keep no text. [`JsonRow::of`] makes a row of anything else.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub struct JsonRow(BTreeMap<String, Box<RawValue>>);
 
 impl JsonRow {
+    /// A row of what `json!({…})` makes, or of a type of yours with the columns as its fields.
+    ///
+    /// ```
+    /// use mindhost_sdk::scanner::JsonRow;
+    /// use serde_json::json;
+    ///
+    /// # fn main() -> mindhost_sdk::Result<()> {
+    /// let row = JsonRow::of(json!({"id": 7, "name": "Ada"}))?;
+    /// assert_eq!(row.get("name"), Some("\"Ada\""));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `Internal` if it is no object in JSON.
+    pub fn of(fields: impl Serialize) -> Result<Self> {
+        let json = serde_json::to_string(&fields);
+        json.and_then(|json| serde_json::from_str(&json))
+            .map_err(|error| Error::internal(format!("a row must be a JSON object: {error}")))
+    }
+
     /// The JSON of a field.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(|field| field.get())

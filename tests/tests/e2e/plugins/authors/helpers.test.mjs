@@ -136,6 +136,7 @@ test("dates and decimals go both ways", () => {
   const micros = values.microsOf("2024-02-29T13:45:00.000001+01:00");
   assert.equal(values.isoTimestampUtc(micros), "2024-02-29T12:45:00.000001Z");
   assert.equal(values.isoTimestamp(-1), "1969-12-31T23:59:59.999999");
+  assert.equal(values.isoTimestampUtc(json.parse("1709210700000001000") / 1_000n), "2024-02-29T12:45:00.000001Z");
   assert.equal(values.isoTime(49_500_500_000), "13:45:00.5");
   assert.equal(values.minorOf("-12.5", 2), -1250n);
   for (const [written, minor] of [["1e3", 100_000n], ["1.25E1", 1250n], ["1e-2", 1n], ["-0e9999", 0n], ["12.500", 1250n]]) {

@@ -505,7 +505,19 @@ class Builds(unittest.TestCase):
     def test_a_module_without_the_class_is_named(self) -> None:
         self.assertEqual(self.told(plugin="class Plug: pass\n"), "plugin.py has no class `Plugin`")
         for source in ["from own import Plugin\n", "from own import *\n", "Plugin = type('P', (), {})\n"]:
-            self.assertEqual(self.told(plugin=source), "")
+            self.assertEqual(self.told(plugin=source, own="Plugin = object\n"), "")
+
+    def test_an_import_that_finds_nothing_is_told_before_the_build(self) -> None:
+        plugin = "class Plugin:\n    pass\n"
+        wrong = self.told(plugin=f"import os, no_such_package\n{plugin}")
+        self.assertTrue(wrong.startswith("plugin.py:1:1\n  import os, no_such_package\n  ^ there is no module"), wrong)
+        wrong = self.told(plugin=f"from mindhost import Scaner\n{plugin}")
+        self.assertTrue(wrong.endswith("^ `mindhost` has no `Scaner`; did you mean `Scanner`?"), wrong)
+        for source in [
+            "try:\n    import no_such_package\nexcept ImportError:\n    pass\n",
+            "import own.part, wit_world, annotationlib\nfrom mindhost import http, testing\n",
+        ]:
+            self.assertEqual(self.told(plugin=source + plugin, own=""), "")
 
     def test_syntax_of_a_newer_python_is_left_to_the_build(self) -> None:
         self.assertEqual(self.told(plugin="class Plugin: pass\ntype X = int\ndef f[T](x: T): ...\n"), "")

@@ -86,3 +86,33 @@ fn mistakes_in_a_project_in_python_are_told_before_its_build() {
         "manifest.json:2:10\n  \"name\" 1\n         ^ Expecting ':' delimiter"
     );
 }
+
+#[test]
+fn environment_that_was_not_finished_is_installed_again() {
+    let project = Project::of_template("parrot", "echo-model", "python");
+    let build = |python: Option<&str>| {
+        let mut build = project.script("build.sh");
+        match python {
+            Some(python) => build.env("PYTHON", python),
+            None => build.env_remove("PYTHON"),
+        };
+        // No network.
+        build
+            .env("PIP_INDEX_URL", "http://127.0.0.1:9")
+            .env("PIP_RETRIES", "0");
+        errors(&build.output().unwrap())
+    };
+    for time in ["first", "second"] {
+        let told = build(None);
+        assert!(
+            told.contains("No matching distribution found for componentize-py"),
+            "{time}: {told}"
+        );
+    }
+    // A Python of the author's own gets nothing from here.
+    let told = build(Some("python3"));
+    assert!(
+        told.contains("componentize-py is not installed beside"),
+        "{told}"
+    );
+}
