@@ -1,29 +1,30 @@
 //! The answer in words. Every figure in it is from a result; the rest says how the question was read.
 
 use crate::catalog::{Catalog, Kind};
-use crate::conditions;
+use crate::dates;
 use crate::markdown;
-use crate::plan::{Expr, Plan, Shape};
+use crate::query::{Check, Condition, Expr, Query, Shape};
 use crate::tools::{RowCount, Rows};
-use crate::vocabulary::{Aggregate, Comparison};
+use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
 /// Writes the answer to a question from its query and the result.
-pub fn write(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
+pub fn write(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
     if rows.rows_withheld || (rows.rows.is_empty() && rows.row_count != RowCount::Exactly(0)) {
         return withheld(rows);
     }
-    let rows = &rows.rounded(plan.outputs.iter().map(|output| match output.expr {
-        Expr::Aggregate(Aggregate::Average, _, decimals) => decimals,
+    let rows = &rows.rounded(query.outputs.iter().map(|output| match output.expr {
+        Expr::Agg(Aggregate::Average, _) => output.expr.decimals(catalog),
         _ => None,
     }));
-    let body = match plan.shape {
-        Shape::Single => single(catalog, plan, rows),
-        _ if rows.rows.is_empty() => format!("No row matches{}.", conditions_of(catalog, plan)),
-        Shape::Ranking(descending) => ranking(catalog, plan, rows, descending),
-        Shape::Groups => groups(catalog, plan, rows),
-        Shape::Rows => listing(catalog, plan, rows),
+    let body = match query.shape {
+        Shape::Asked => asked(catalog, query, rows),
+        Shape::Single => single(catalog, query, rows),
+        _ if rows.rows.is_empty() => format!("No row matches{}.", conditions_of(catalog, query)),
+        Shape::Ranking(descending) => ranking(catalog, query, rows, descending),
+        Shape::Groups => groups(catalog, query, rows),
+        Shape::Rows => listing(catalog, query, rows),
     };
-    let mut notes = plan.notes.clone();
+    let mut notes = query.notes.clone();
     notes.dedup();
     if notes.is_empty() {
         return body;
@@ -64,8 +65,55 @@ pub fn withheld(rows: &Rows) -> String {
     )
 }
 
-fn single(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
-    let found = conditions_of(catalog, plan);
+/// Columns and figures as they were asked for.
+fn asked(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
+    match rows.rows.as_slice() {
+        [] => return nothing(catalog, query),
+        // A count of nothing is as likely a word that was read wrongly, unless all values are stored so.
+        [row] if row.len() == 1 && row[0].as_i64() == Some(0) && !has_known_values(query) => {
+            return nothing(catalog, query);
+        }
+        [row] if row.len() == 1 => return single(catalog, query, rows),
+        _ => {}
+    }
+    let order = query.order.first().map(|(expr, down)| {
+        let column = expr
+            .column()
+            .map_or("count", |c| catalog.column(c).name.as_str());
+        let name = query.name_of(expr).unwrap_or(column).replace('_', " ");
+        let way = if *down { "largest" } else { "smallest" };
+        format!(", by {name} ({way} first)")
+    });
+    format!(
+        "{}{}{}:\n\n{}{}",
+        capital(&query.title),
+        conditions_of(catalog, query),
+        order.unwrap_or_default(),
+        table(rows),
+        rows.more(false)
+    )
+}
+
+/// Whether there are conditions, and each is that a column has a value that is known to be stored in it.
+fn has_known_values(query: &Query) -> bool {
+    let own = query.source.conditions.iter().flatten();
+    let mut conditions = own.peekable();
+    query.members.is_empty()
+        && conditions.peek().is_some()
+        && conditions.all(|c| matches!(c.check, Check::Texts(_, true)))
+}
+
+/// What is said where nothing was found: that is not taken for the answer.
+fn nothing(catalog: &Catalog, query: &Query) -> String {
+    format!(
+        "I find no row of {}{}. Either there is none, or a word means something else than I took it for.",
+        catalog.table(query.source.base).name,
+        conditions_of(catalog, query)
+    )
+}
+
+fn single(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
+    let found = conditions_of(catalog, query);
     let value = rows
         .rows
         .first()
@@ -74,69 +122,69 @@ fn single(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
     match value {
         Some(value) => format!(
             "The {}{found} is **{}**.",
-            plan.title,
+            query.title,
             markdown::value(value)
         ),
         None => format!(
             "There is no {}{found}: no row with a value matches.",
-            plan.title
+            query.title
         ),
     }
 }
 
-fn ranking(catalog: &Catalog, plan: &Plan, rows: &Rows, descending: bool) -> String {
-    let found = conditions_of(catalog, plan);
-    let by = by(catalog, plan, descending);
+fn ranking(catalog: &Catalog, query: &Query, rows: &Rows, descending: bool) -> String {
+    let found = conditions_of(catalog, query);
+    let by = by(catalog, query, descending);
     let [row] = rows.rows.as_slice() else {
-        let what = format!("The {} {}", rows.rows.len(), several(&plan.noun));
+        let what = format!("The {} {}", rows.rows.len(), several(&query.noun));
         return format!("{what} with {by}{found}:\n\n{}", table(rows));
     };
-    if let ([label, value], false) = (row.as_slice(), plan.limit != Some(1)) {
+    if let ([label, value], false) = (row.as_slice(), query.limit != Some(1)) {
         let (label, value) = (markdown::value(label), markdown::value(value));
         return format!(
             "The {} with {by}{found} is **{label}**: {value}.",
-            plan.noun
+            query.noun
         );
     }
-    format!("The {} with {by}{found}:\n\n{}", plan.noun, table(rows))
+    format!("The {} with {by}{found}:\n\n{}", query.noun, table(rows))
 }
 
 /// "the highest total revenue", "the latest ordered at".
-fn by(catalog: &Catalog, plan: &Plan, descending: bool) -> String {
-    let dated = matches!(plan.order.first(), Some((Expr::Column(c), _)) if catalog.column(*c).kind == Kind::Date);
+fn by(catalog: &Catalog, query: &Query, descending: bool) -> String {
+    let dated = matches!(query.order.first(), Some((Expr::Column(c), _)) if catalog.column(*c).kind == Kind::Date);
     let word = match (dated, descending) {
         (true, true) => "latest",
         (true, false) => "earliest",
         (false, true) => "highest",
         (false, false) => "lowest",
     };
-    format!("the {word} {}", plan.rank_title)
+    format!("the {word} {}", query.rank_title)
 }
 
-fn groups(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
-    let title = capital(&plan.title);
-    let having = plan
+fn groups(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
+    let title = capital(&query.title);
+    let having = query
         .having
         .as_ref()
         .map(|(_, comparison, number)| format!(", where it is {}{number}", words(*comparison)));
     let having = having.unwrap_or_default();
-    let found = conditions_of(catalog, plan);
+    let found = conditions_of(catalog, query);
     format!(
         "{title} per {}{found}{having}:\n\n{}{}",
-        plan.noun,
+        query.noun,
         table(rows),
-        more(plan, rows)
+        more(query, rows)
     )
 }
 
-fn listing(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
-    let found = conditions_of(catalog, plan);
+fn listing(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
+    let found = conditions_of(catalog, query);
     if let [row] = rows.rows.as_slice()
         && let [value] = row.as_slice()
     {
         return format!(
             "The only row of {}{found} has {} **{}**.",
-            plan.title,
+            query.title,
             rows.columns[0].name,
             markdown::value(value)
         );
@@ -144,9 +192,9 @@ fn listing(catalog: &Catalog, plan: &Plan, rows: &Rows) -> String {
     format!(
         "{} of {}{found}:\n\n{}{}",
         row_count(rows),
-        plan.title,
+        query.title,
         table(rows),
-        more(plan, rows)
+        more(query, rows)
     )
 }
 
@@ -162,21 +210,78 @@ fn table(rows: &Rows) -> String {
     markdown::table(&names, &rows.rows)
 }
 
-fn more(plan: &Plan, rows: &Rows) -> String {
-    let is_full = plan.limit == Some(rows.rows.len() as u64);
+fn more(query: &Query, rows: &Rows) -> String {
+    let is_full = query.limit == Some(rows.rows.len() as u64);
     rows.more(is_full)
 }
 
-fn conditions_of(catalog: &Catalog, plan: &Plan) -> String {
-    let words: Vec<String> = plan
-        .conditions
-        .iter()
-        .map(|c| conditions::describe(catalog, c))
-        .collect();
-    if words.is_empty() {
-        String::new()
-    } else {
-        format!(" where {}", words.join(" and "))
+/// The conditions in words.
+fn conditions_of(catalog: &Catalog, query: &Query) -> String {
+    let any = |conditions: &Vec<Condition>| {
+        let all = conditions.iter().map(|c| describe(catalog, c));
+        all.collect::<Vec<_>>().join(" or ")
+    };
+    // A ranking leaves out rows without a value, which needs no words.
+    let silent = |all: &[Condition]| match all {
+        [one] => query.shape == Shape::Asked && one.check == Check::Missing,
+        _ => false,
+    };
+    let own = query.source.conditions.iter().filter(|c| !silent(c));
+    let mut parts: Vec<String> = own.map(any).collect();
+    parts.extend(query.intersect.iter().flatten().map(any));
+    for member in &query.members {
+        let end = member
+            .source
+            .joins
+            .last()
+            .map_or(member.source.base, |e| e.to);
+        let verb = if member.negated {
+            "no row of"
+        } else {
+            "a row of"
+        };
+        let mut text = format!("there is {verb} {}", catalog.table(end).name);
+        let inner: Vec<String> = member.source.conditions.iter().map(any).collect();
+        if !inner.is_empty() {
+            text += &format!(" with {}", inner.join(" and "));
+        }
+        parts.push(text);
+    }
+    if let (Shape::Asked, Some((expr, comparison, number))) = (&query.shape, &query.having) {
+        let name = query.name_of(expr).unwrap_or("count").replace('_', " ");
+        parts.push(format!("the {name} is {}{number}", words(*comparison)));
+    }
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!(" where {}", parts.join(" and ")),
+    }
+}
+
+fn describe(catalog: &Catalog, condition: &Condition) -> String {
+    let column = catalog.label(condition.column);
+    let not = if condition.negated { "not " } else { "" };
+    match &condition.check {
+        Check::Number(c, number) => format!("{column} is {not}{}{number}", words(*c)),
+        Check::Range(low, high) => format!("{column} is {not}between {low} and {high}"),
+        Check::Texts(texts, _) => {
+            let list: Vec<String> = texts.iter().map(|t| format!("'{t}'")).collect();
+            format!("{column} is {not}{}", list.join(" or "))
+        }
+        Check::Words(_, text) => format!("{column} is {not}'{text}'"),
+        Check::Like(place, text) => {
+            let verb = match place {
+                MatchPosition::Inside => "holding",
+                MatchPosition::Start => "starting with",
+                MatchPosition::End => "ending with",
+            };
+            format!("{column} is {not}{verb} '{text}'")
+        }
+        Check::Truth => format!("{column} is {}", !condition.negated),
+        Check::Days(period) => format!("{column} is {not}{}", dates::describe(*period)),
+        Check::Average(c) => format!("{column} is {}its average", words(*c)),
+        Check::Missing if condition.negated => format!("{column} is present"),
+        Check::Missing => format!("{column} is empty"),
+        Check::NoRows(step) => format!("no row of {} refers to it", catalog.table(step.from).name),
     }
 }
 

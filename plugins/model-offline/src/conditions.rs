@@ -4,11 +4,10 @@ use crate::catalog::{ColumnRef, Kind};
 use crate::mentions::Mention;
 use crate::names::Target;
 use crate::pick::{View, concept_column, date_column, label_columns};
-use crate::plan::Condition;
 use crate::problem::Problem;
+use crate::query::{Check, Condition};
 use crate::reach::children;
 use crate::sketch::{Sketch, Test, TestAsk};
-use crate::vocabulary::Comparison;
 
 /// A condition, and how its words were read where that is not plain.
 pub struct Resolved {
@@ -27,9 +26,14 @@ pub fn merged(
     let mut found: Vec<Resolved> = Vec::new();
     for test in &sketch.tests {
         let one = resolve(test, mentions, view)?;
-        if let Condition::In(column, values, negated) = &one.condition {
-            let same = found.iter_mut().find_map(|r| match &mut r.condition {
-                Condition::In(c, known, n) if c == column && n == negated => Some(known),
+        if let Check::Texts(values, true) = &one.condition.check {
+            let (column, negated) = (one.condition.column, one.condition.negated);
+            let same = found.iter_mut().find_map(|r| match &mut r.condition.check {
+                Check::Texts(known, true)
+                    if r.condition.column == column && r.condition.negated == negated =>
+                {
+                    Some(known)
+                }
                 _ => None,
             });
             if let Some(known) = same {
@@ -50,17 +54,23 @@ pub fn merged(
 
 fn resolve(ask: &TestAsk, mentions: &[Mention], view: &View<'_>) -> Result<Resolved, Problem> {
     let hint = ask.name.map(|m| &mentions[m]);
-    let plain = |condition| {
+    let with_note = |column, check, note| {
+        let negated = ask.negated;
         Ok(Resolved {
-            condition,
-            note: None,
+            condition: Condition {
+                column,
+                check,
+                negated,
+            },
+            note,
         })
     };
+    let plain = |column, check| with_note(column, check, None);
     let any = |_: ColumnRef| true;
     match &ask.test {
         Test::Value(m) => {
             let (column, value) = view.value(&mentions[*m], hint)?;
-            plain(Condition::In(column, vec![value], ask.negated))
+            plain(column, Check::Texts(vec![value], true))
         }
         Test::Text(text) => text_test(ask, text, hint, view),
         Test::Like(place, text) => {
@@ -70,34 +80,37 @@ fn resolve(ask: &TestAsk, mentions: &[Mention], view: &View<'_>) -> Result<Resol
                 }
                 None => single_label(view, &ask.words)?,
             };
-            plain(Condition::Like(column, *place, text.clone(), ask.negated))
+            plain(column, Check::Like(*place, text.clone()))
         }
         Test::Compare(comparison, number) => {
             let (column, note) = number_column(ask, hint, view)?;
-            let condition = Condition::Compare(column, *comparison, number.clone(), ask.negated);
-            Ok(Resolved { condition, note })
+            with_note(column, Check::Number(*comparison, number.clone()), note)
         }
         Test::Between(low, high) => {
             let (column, note) = number_column(ask, hint, view)?;
-            Ok(Resolved {
-                condition: Condition::Between(column, low.clone(), high.clone(), ask.negated),
-                note,
-            })
+            with_note(column, Check::Range(low.clone(), high.clone()), note)
         }
         Test::Truth => {
             let column = view.column(hint.ok_or(Problem::NothingAsked)?, |c| {
                 view.catalog.column(c).kind == Kind::Boolean
             })?;
-            plain(Condition::Truth(column, !ask.negated))
+            plain(column, Check::Truth)
         }
         Test::Period(period) => {
             let column = date_of(view, hint, &ask.words)?;
-            plain(Condition::Period(column, *period, ask.negated))
+            plain(column, Check::Days(*period))
         }
         Test::Null | Test::NotNull => {
             let column = view.column(hint.ok_or(Problem::NothingAsked)?, any)?;
-            let null = (ask.test == Test::Null) != ask.negated;
-            plain(Condition::Null(column, null))
+            let condition = Condition {
+                column,
+                check: Check::Missing,
+                negated: (ask.test == Test::Null) == ask.negated,
+            };
+            Ok(Resolved {
+                condition,
+                note: None,
+            })
         }
         Test::NoRows => no_rows(hint, view),
     }
@@ -154,7 +167,11 @@ fn text_test(
             "\"{text}\" is looked for in `{}`",
             view.catalog.label(columns[0])
         )),
-        condition: Condition::Equals(columns, text.to_owned(), ask.negated),
+        condition: Condition {
+            column: columns[0],
+            check: Check::Words(columns, text.to_owned()),
+            negated: ask.negated,
+        },
     };
     if let Some(mention) = hint {
         let column = view.column(mention, |c| view.catalog.column(c).kind == Kind::Text)?;
@@ -222,6 +239,16 @@ fn single_label(view: &View<'_>, words: &str) -> Result<ColumnRef, Problem> {
 fn no_rows(hint: Option<&Mention>, view: &View<'_>) -> Result<Resolved, Problem> {
     let mention = hint.ok_or(Problem::NothingAsked)?;
     let base = view.reach.base;
+    let lacks = |column, check| {
+        Ok(Resolved {
+            condition: Condition {
+                column,
+                check,
+                negated: false,
+            },
+            note: None,
+        })
+    };
     let columns = || {
         mention.hits.iter().filter_map(|h| match h.target {
             Target::Column(c) if view.catalog.column(c).kind == Kind::Date => Some(c),
@@ -229,10 +256,7 @@ fn no_rows(hint: Option<&Mention>, view: &View<'_>) -> Result<Resolved, Problem>
         })
     };
     if let Some(own) = columns().find(|c| c.table == base) {
-        return Ok(Resolved {
-            condition: Condition::Null(own, true),
-            note: None,
-        });
+        return lacks(own, Check::Missing);
     }
     let named: Vec<usize> = mention
         .tables()
@@ -244,10 +268,14 @@ fn no_rows(hint: Option<&Mention>, view: &View<'_>) -> Result<Resolved, Problem>
         .filter(|s| named.contains(&s.from))
         .collect();
     match steps.as_slice() {
-        [step] => Ok(Resolved {
-            condition: Condition::NoRows(*step),
-            note: None,
-        }),
+        [step] => {
+            let column = view.catalog.table(step.from).foreign_keys[step.key].target_columns[0];
+            let key = ColumnRef {
+                table: base,
+                column,
+            };
+            lacks(key, Check::NoRows(*step))
+        }
         _ => Err(Problem::Unrelated(
             mention.text.clone(),
             view.catalog.table(base).name.clone(),
@@ -313,74 +341,4 @@ fn owns(view: &View<'_>, table: usize) -> bool {
                 .iter()
                 .all(|c| base.primary_key.contains(c))
         })
-}
-
-/// The tables that a condition needs.
-pub fn tables(condition: &Condition) -> Vec<usize> {
-    match condition {
-        Condition::In(c, ..)
-        | Condition::Like(c, ..)
-        | Condition::Compare(c, ..)
-        | Condition::Between(c, ..)
-        | Condition::Truth(c, _)
-        | Condition::Period(c, ..)
-        | Condition::Null(c, _) => vec![c.table],
-        Condition::Equals(columns, ..) => columns.iter().map(|c| c.table).collect(),
-        Condition::NoRows(_) => Vec::new(),
-    }
-}
-
-/// The condition in words.
-pub fn describe(view: &crate::catalog::Catalog, condition: &Condition) -> String {
-    let not = |negated: &bool| if *negated { "not " } else { "" };
-    let quote = |v: &String| format!("'{v}'");
-    match condition {
-        Condition::In(c, values, negated) => {
-            let list = values.iter().map(quote).collect::<Vec<_>>().join(" or ");
-            format!("{} is {}{list}", view.label(*c), not(negated))
-        }
-        Condition::Equals(columns, text, negated) => {
-            format!("{} is {}'{text}'", view.label(columns[0]), not(negated))
-        }
-        Condition::Like(c, place, text, negated) => {
-            let verb = match place {
-                crate::vocabulary::MatchPosition::Inside => "holding",
-                crate::vocabulary::MatchPosition::Start => "starting with",
-                crate::vocabulary::MatchPosition::End => "ending with",
-            };
-            format!("{} is {}{verb} '{text}'", view.label(*c), not(negated))
-        }
-        Condition::Compare(c, comparison, number, negated) => {
-            let words = match comparison {
-                Comparison::Above => "above ",
-                Comparison::AtLeast => "at least ",
-                Comparison::Below => "below ",
-                Comparison::AtMost => "at most ",
-                Comparison::Equal => "",
-            };
-            format!("{} is {}{words}{number}", view.label(*c), not(negated))
-        }
-        Condition::Between(c, low, high, negated) => {
-            format!(
-                "{} is {}between {low} and {high}",
-                view.label(*c),
-                not(negated)
-            )
-        }
-        Condition::Truth(c, value) => format!("{} is {value}", view.label(*c)),
-        Condition::Period(c, period, negated) => {
-            format!(
-                "{} is {}{}",
-                view.label(*c),
-                not(negated),
-                crate::dates::describe(*period)
-            )
-        }
-        Condition::Null(c, null) => format!(
-            "{} is {}",
-            view.label(*c),
-            if *null { "empty" } else { "present" }
-        ),
-        Condition::NoRows(step) => format!("no row of {} refers to it", view.table(step.from).name),
-    }
 }

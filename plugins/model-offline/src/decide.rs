@@ -1,18 +1,17 @@
 //! The next step of an answer, worked out anew each time from what was done so far.
 
-use crate::catalog::{Catalog, ColumnRef, Kind};
+use crate::catalog::{Catalog, Kind};
 use crate::dialect::Unit;
 use crate::meta::{self, Meta};
 use crate::names::Names;
-use crate::plan::{Condition, Expr, Output, Plan, Shape};
 use crate::problem::Problem;
-use crate::reading::{Reading, answer, answer_of_two};
+use crate::query::{Check, Condition, Expr, Query, Shape};
 use crate::tools::{self, DESCRIBE, Found, FoundTables, MOST_DESCRIBED, RUN, Rows, SEARCH};
 use crate::turn::{Action, Step, Turn};
 use crate::understand::understand;
 use crate::vocabulary::{is_filler, operator};
 use crate::words::{TokenKind, name_stems, tokenize};
-use crate::{help, lookup, ranked, sql, taught};
+use crate::{help, lookup, ranked, run, taught, write};
 
 /// What to do next about the question of a turn.
 pub fn decide(turn: &Turn) -> Action {
@@ -142,19 +141,25 @@ fn candidates(question: &str, found: &[Found]) -> Vec<String> {
     order.iter().take(MOST_DESCRIBED).map(name).collect()
 }
 
-/// Two sets of rules read a question: strict ones, in which every word has a role, and ranked meanings.
+/// Two sets of rules read a question: ranked meanings, and strict ones, in which every word has a role. The strict ones
+/// come first for what only they know, and last for figures that the others cannot read.
 fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
+    let question = &turn.question;
     let strict = match strict(turn, catalog) {
         Strict::Call(call) => return Ok(call),
-        Strict::Plan(found) => Ok(found),
+        Strict::Query(found) => Ok(found),
         Strict::Declined(problem) => Err(problem),
     };
     // A follow-up leans on the question before it, which only the strict rules can do.
-    if !turn.earlier.is_empty() && !ranked::stands_alone(&turn.question) {
-        return match &strict {
-            Ok(found) => answer(turn, &Reading::Strict(&found.0, &found.1)),
-            Err(problem) => Err(problem.sentence()),
-        };
+    let follows = !turn.earlier.is_empty() && !ranked::stands_alone(question);
+    let stands = |found: &(Catalog, Query)| stands(&found.0, &found.1, question);
+    let is_known = |found: &(Catalog, Query)| is_known_to_strict(&found.0, &found.1, question);
+    match &strict {
+        Ok(found) if follows || (is_known(found) && stands(found)) => {
+            return run::answer(turn, &found.0, &found.1);
+        }
+        Err(problem) if follows => return Err(problem.sentence()),
+        _ => {}
     }
     let nowhere = match &strict {
         Err(Problem::Unknown(words)) => words.as_slice(),
@@ -164,56 +169,26 @@ fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
     if let Some(call) = call {
         return Ok(call);
     }
-    let ranked = ranked::understand(&learned, &turn.question, turn.today);
-    match (&strict, &ranked) {
-        (Ok(found), Ok(_))
-            if is_known_to_strict(&found.0, &found.1, &turn.question)
-                && stands(&found.0, &found.1, &turn.question) =>
-        {
-            answer(turn, &Reading::Strict(&found.0, &found.1))
+    let failure = match ranked::understand(&learned, question, turn.today) {
+        Ok(query) => return run::answer(turn, &learned, &query),
+        Err(failure) => failure,
+    };
+    match &strict {
+        Ok(found) if stands(found) => run::answer(turn, &found.0, &found.1),
+        Err(Problem::Unknown(_) | Problem::Unrelated(..)) if failure.is_ambiguous() => {
+            Err(failure.sentence())
         }
-        (Ok(found), Ok(query)) => {
-            let strict = Reading::Strict(&found.0, &found.1);
-            let ranked = Reading::Ranked(&learned, query);
-            // A strict list shows more columns than were asked for.
-            let figures = found
-                .1
-                .outputs
-                .iter()
-                .filter(|o| !matches!(o.expr, Expr::Column(_)));
-            let ranked_figures = query
-                .select
-                .iter()
-                .filter(|e| !matches!(e, ranked::Expr::Column(_)));
-            let says_less = figures.count() < ranked_figures.count();
-            match found.1.shape == Shape::Rows || is_nameless(&found.0, &found.1) || says_less {
-                true => answer_of_two(turn, &ranked, &strict),
-                false => answer_of_two(turn, &strict, &ranked),
-            }
-        }
-        (Ok(found), Err(_)) if stands(&found.0, &found.1, &turn.question) => {
-            answer(turn, &Reading::Strict(&found.0, &found.1))
-        }
-        (Err(_), Ok(query)) => answer(turn, &Reading::Ranked(&learned, query)),
-        (Ok(_), Err(failure)) => Err(failure.sentence()),
-        (Err(problem), Err(failure)) => {
-            let unknown = matches!(problem, Problem::Unknown(_) | Problem::Unrelated(..));
-            match failure {
-                ranked::Failure::Trouble(ranked::Trouble::Ambiguous(..)) if unknown => {
-                    Err(failure.sentence())
-                }
-                _ => Err(problem.sentence()),
-            }
-        }
+        Err(problem) => Err(problem.sentence()),
+        Ok(_) => Err(failure.sentence()),
     }
 }
 
-/// Whether a strict reading is answered without a ranked one beside it.
-fn stands(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
+/// Whether a strict reading is answered at all.
+fn stands(catalog: &Catalog, query: &Query, question: &str) -> bool {
     let words = tokenize(question);
     let says = |wanted: &[&str]| words.iter().any(|t| wanted.contains(&t.norm.as_str()));
     // "the dates of the orders" asks for no count of each day.
-    let by_day = plan
+    let by_day = query
         .groups
         .iter()
         .any(|g| matches!(g, Expr::Bucket(Unit::Day, _)));
@@ -222,8 +197,8 @@ fn stands(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
             .windows(2)
             .any(|w| w[0].norm == "by" && w[1].stem == "date");
     // "how many king beds" may count rows, or sum a column that counts beds.
-    let of_numbers = plan.outputs.iter().any(|o| {
-        let Expr::CountDistinct(column) = &o.expr else {
+    let of_numbers = query.outputs.iter().any(|o| {
+        let Expr::Count(Some(column)) = &o.expr else {
             return false;
         };
         let is_key = catalog.table(column.table).is_key(column.column);
@@ -232,130 +207,70 @@ fn stands(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
             && !says(&["different", "distinct", "unique"])
     });
     // What the strict rules pass over in a question that the others cannot read.
-    let passed = plan.shape == Shape::Single && says(&["top", "most", "common", "popular"]);
-    let lacks_names = is_nameless(catalog, plan) && !says(&["id", "ids", "key", "number"]);
-    let has_unasked_days = by_day && !is_grouped;
-    // Over several tables which way a figure is joined is not said, unless it counts different rows or of a quoted name.
-    let by_rows = |o: &Output| matches!(o.expr, Expr::CountDistinct(_));
-    let is_sure = plan.joins.is_empty()
-        || plan.outputs.iter().all(by_rows)
-        || words.iter().any(|t| t.kind == TokenKind::Quoted);
-    let is_figure = plan.shape == Shape::Single && is_sure;
-    (is_figure || says(&["rows", "per"]) || is_known_to_strict(catalog, plan, question))
-        && !(lacks_names || has_unasked_days || of_numbers || passed)
+    let is_single = query.shape == Shape::Single;
+    let passed = is_single && says(&["top", "most", "common", "popular"]);
+    // Over several tables which way a figure is joined is not said, unless it is of a quoted name.
+    let is_sure =
+        query.source.joins.is_empty() || words.iter().any(|t| t.kind == TokenKind::Quoted);
+    let is_figure = is_single && is_sure && query.count_groups.is_none();
+    (is_figure || says(&["rows", "per"]) || is_known_to_strict(catalog, query, question))
+        && !((by_day && !is_grouped) || of_numbers || passed)
 }
 
-/// Whether a ranking shows keys and figures alone, though the rows have names.
-fn is_nameless(catalog: &Catalog, plan: &Plan) -> bool {
-    let named = |c: &ColumnRef| {
-        let table = catalog.table(c.table);
-        let mut keys = table.foreign_keys.iter();
-        let rows = match keys.find(|k| k.columns == [c.column]) {
-            Some(key) => catalog.table(key.target),
-            None => table,
-        };
-        let own = name_stems(&rows.name);
-        let mut texts = rows.columns.iter().filter(|c| c.kind == Kind::Text);
-        texts.any(|c| {
-            let stems = name_stems(&c.name);
-            stems == own || stems.iter().any(|s| s.ends_with("name"))
-        })
-    };
-    let key = |e: &Expr| matches!(e, Expr::Column(c) if catalog.table(c.table).is_key(c.column) && named(c));
-    let ordered = |e: &Expr| plan.order.iter().any(|(by, _)| by == e);
-    matches!(plan.shape, Shape::Ranking(_))
-        && plan.outputs.iter().any(|o| key(&o.expr))
-        && plan
-            .outputs
-            .iter()
-            .all(|o| key(&o.expr) || ordered(&o.expr))
-}
-
-/// Whether a plan is about time, a flag or a measure, which only the strict rules know, or the question is only a few
+/// Whether a query is about time, a flag or a measure, which only the strict rules know, or the question is only a few
 /// words.
-fn is_known_to_strict(catalog: &Catalog, plan: &Plan, question: &str) -> bool {
+fn is_known_to_strict(catalog: &Catalog, query: &Query, question: &str) -> bool {
     let date = |e: &Expr| matches!(e, Expr::Column(c) if catalog.column(*c).kind == Kind::Date);
-    let is_few = plan.limit.is_some_and(|n| n < 20);
-    let timed = plan
-        .conditions
-        .iter()
-        .any(|c| matches!(c, Condition::Period(..) | Condition::Truth(..)))
-        || plan.groups.iter().any(|g| matches!(g, Expr::Bucket(..)))
-        || (is_few && plan.order.first().is_some_and(|(e, _)| date(e)));
-    let aggregate = |e: &Expr| matches!(e, Expr::Aggregate(..));
-    let measured = (plan.outputs.iter().any(|o| aggregate(&o.expr)) && !plan.notes.is_empty())
-        || plan.having.as_ref().is_some_and(|(e, ..)| aggregate(e));
+    let is_few = query.limit.is_some_and(|n| n < 20);
+    let mut conditions = query.source.conditions.iter().flatten();
+    let timed = conditions.any(|c| matches!(c.check, Check::Days(_) | Check::Truth))
+        || query.groups.iter().any(|g| matches!(g, Expr::Bucket(..)))
+        || (is_few && query.order.first().is_some_and(|(e, _)| date(e)));
+    let aggregate = |e: &Expr| matches!(e, Expr::Agg(..));
+    // A note on a quoted text is about that text, not about a measure.
+    let quotes = |c: &Condition| matches!(c.check, Check::Words(..));
+    let has_notes =
+        !query.notes.is_empty() && !query.source.conditions.iter().flatten().any(quotes);
+    let measured = (query.outputs.iter().any(|o| aggregate(&o.expr)) && has_notes)
+        || query.having.as_ref().is_some_and(|(e, ..)| aggregate(e));
     let words = tokenize(question);
     let sentence = words
         .first()
-        .is_some_and(|t| t.norm == "count" || STARTS.contains(&t.norm.as_str()));
+        .is_some_and(|t| STARTS.contains(&t.norm.as_str()));
     timed || measured || !sentence
 }
 
 /// Words that whole questions and requests start with; others are a few words, as for a search.
+#[rustfmt::skip]
 const STARTS: &[&str] = &[
-    "what",
-    "which",
-    "who",
-    "whose",
-    "where",
-    "when",
-    "how",
-    "show",
-    "list",
-    "find",
-    "give",
-    "return",
-    "display",
-    "tell",
-    "please",
-    "report",
-    "select",
-    "sort",
-    "for",
-    "in",
-    "is",
-    "are",
-    "do",
-    "does",
-    "can",
-    "of",
-    "among",
-    "from",
-    "the",
-    "a",
-    "compute",
-    "calculate",
-    "retrieve",
-    "get",
-    "state",
-    "provide",
-    "me",
-    "i",
+    "what", "which", "who", "whose", "where", "when", "how", "show", "list", "find", "give",
+    "return", "display", "tell", "please", "report", "select", "sort", "for", "in", "is", "are",
+    "do", "does", "can", "of", "among", "from", "the", "a", "compute", "calculate", "retrieve",
+    "get", "state", "provide", "me", "i", "count",
 ];
 
 /// What the strict rules make of a question.
 enum Strict {
     Call(Action),
-    Plan(Box<(Catalog, Plan)>),
+    Query(Box<(Catalog, Query)>),
     Declined(Problem),
 }
 
 fn strict(turn: &Turn, catalog: &Catalog) -> Strict {
     match understand(catalog, &turn.question, &turn.earlier, turn.today) {
-        Ok(plan) => checked(turn, catalog.clone(), plan),
+        Ok(query) => checked(turn, catalog.clone(), query),
         Err(Problem::Unknown(words)) => look_up(turn, catalog, words),
         Err(problem) => Strict::Declined(problem),
     }
 }
 
-fn checked(turn: &Turn, catalog: Catalog, plan: Plan) -> Strict {
-    if loses_words(&turn.question, &sql::write(&catalog, &plan, true)) {
+fn checked(turn: &Turn, catalog: Catalog, query: Query) -> Strict {
+    if loses_words(&turn.question, &write::write(&catalog, &query, true)) {
         return Strict::Declined(Problem::unsupported(
             "I cannot tell how the parts of that question belong together. Please ask for one thing at a time.",
         ));
     }
-    Strict::Plan(Box::new((catalog, plan)))
+    Strict::Query(Box::new((catalog, query)))
 }
 
 /// Whether the strict rules passed over an "or", or over the second of two superlatives.
@@ -431,7 +346,7 @@ fn look_up_all(turn: &Turn, catalog: &Catalog, words: Vec<String>) -> Strict {
     };
     let learned = lookup::learned(catalog, &rows);
     match understand(&learned, &turn.question, &turn.earlier, turn.today) {
-        Ok(plan) => checked(turn, learned, plan),
+        Ok(query) => checked(turn, learned, query),
         Err(problem) => Strict::Declined(problem),
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! It speaks the same protocol as a language model, tool calls included, and keeps nothing between two requests: each
 //! one is read as a whole ([`request`]) and leads to one step ([`decide`]): a tool call or the answer. Two sets of rules
-//! read a question. The strict ones go through [`words`] → [`mentions`] → [`scan`] → [`roles`] → [`resolve`] → [`sql`],
-//! and the result through [`mod@answer`]; every word gets a role on that way. The ranked ones are in [`ranked`]. Where
+//! read a question. The ranked ones are in [`ranked`]. The strict ones know time, flags, measures and follow-ups; they go
+//! through [`words`] → [`mentions`] → [`scan`] → [`roles`] → [`resolve`], and every word gets a role on that way. Both
+//! build a [`query`]: [`mod@write`] makes it a statement, [`run`] has it run, and [`mod@answer`] says its rows. Where
 //! neither has a reading, the answer is what was not understood.
 
-mod agreement;
 mod answer;
 mod catalog;
 mod conditions;
@@ -24,17 +24,16 @@ mod names;
 mod phrases;
 mod pick;
 mod pieces;
-mod plan;
 mod problem;
+mod query;
 mod ranked;
 mod reach;
-mod reading;
 mod request;
 mod resolve;
 mod roles;
+mod run;
 mod scan;
 mod sketch;
-mod sql;
 mod taught;
 mod tie;
 mod tools;
@@ -42,6 +41,7 @@ mod turn;
 mod understand;
 mod vocabulary;
 mod words;
+mod write;
 
 #[cfg(test)]
 mod tests;

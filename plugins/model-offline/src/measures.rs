@@ -4,8 +4,8 @@ use crate::catalog::{Catalog, ColumnRef, Kind, Table};
 use crate::mentions::Mention;
 use crate::names::Target;
 use crate::pick::{concept_column, date_column};
-use crate::plan::{Amount, Discount, Expr};
 use crate::problem::Problem;
+use crate::query::{Amount, Discount, Expr};
 use crate::reach::children;
 use crate::sketch::{Ask, Sketch};
 use crate::vocabulary::{Aggregate, canonical};
@@ -74,7 +74,7 @@ pub fn counts_of(catalog: &Catalog, table: usize, cost: i32) -> Vec<Candidate> {
     let title = format!("number of {noun}");
     let direct = Candidate {
         base: table,
-        expr: Expr::CountRows,
+        expr: Expr::Count(None),
         title: title.clone(),
         name: noun.replace(' ', "_"),
         cost,
@@ -93,10 +93,10 @@ pub fn counts_of(catalog: &Catalog, table: usize, cost: i32) -> Vec<Candidate> {
             let key = &catalog.table(step.from).foreign_keys[step.key];
             Candidate {
                 base: step.from,
-                expr: Expr::CountDistinct(ColumnRef {
+                expr: Expr::Count(Some(ColumnRef {
                     table: step.from,
                     column: key.columns[0],
-                }),
+                })),
                 title: title.clone(),
                 name: noun.replace(' ', "_"),
                 cost: cost + 20,
@@ -130,7 +130,7 @@ fn counts(catalog: &Catalog, mention: &Mention, distinct: bool) -> Vec<Candidate
             }
             found.push(Candidate {
                 base: column.table,
-                expr: Expr::CountDistinct(column),
+                expr: Expr::Count(Some(column)),
                 title: format!("number of different values of {}", catalog.label(column)),
                 name: format!("distinct_{}", catalog.column(column).name),
                 cost: 100 - hit.score + 5,
@@ -193,32 +193,12 @@ fn aggregate(
     };
     Candidate {
         base: column.table,
-        expr: Expr::Aggregate(
-            function,
-            Amount::Column(column),
-            decimals(catalog, function, column),
-        ),
+        expr: Expr::Agg(function, Amount::Column(column)),
         title: format!("{word} {} of {}", name.replace('_', " "), plural(table)),
         name: format!("{word}_{name}"),
         cost,
         note: guessed.then(|| format!("the amount is `{}`", catalog.label(column))),
         counts: None,
-    }
-}
-
-/// Decimals to round to: the column's own scale, and two more places for a mean.
-fn decimals(catalog: &Catalog, function: Aggregate, column: ColumnRef) -> Option<u32> {
-    let source = catalog.column(column);
-    let scale = source
-        .native_type
-        .split_once(',')
-        .and_then(|(_, s)| s.trim_end_matches(')').trim().parse::<u32>().ok());
-    match (function, source.kind) {
-        (Aggregate::Min | Aggregate::Max, _) | (Aggregate::Sum, Kind::Integer) => None,
-        (Aggregate::Average, Kind::Integer) => Some(2),
-        (Aggregate::Average, _) => Some(scale.map_or(4, |s| s.max(2))),
-        // Sums of binary fractions show noise far behind the last digit that was stored.
-        _ => Some(scale.unwrap_or(6)),
     }
 }
 
@@ -261,11 +241,7 @@ fn lines(catalog: &Catalog) -> Vec<Lines> {
 fn units(catalog: &Catalog) -> Vec<Candidate> {
     let one = |l: &Lines| Candidate {
         base: l.table,
-        expr: Expr::Aggregate(
-            Aggregate::Sum,
-            Amount::Column(l.quantity),
-            decimals(catalog, Aggregate::Sum, l.quantity),
-        ),
+        expr: Expr::Agg(Aggregate::Sum, Amount::Column(l.quantity)),
         title: "number of units sold".to_owned(),
         name: "units_sold".to_owned(),
         cost: 0,
@@ -305,11 +281,7 @@ fn revenue(catalog: &Catalog) -> Vec<Candidate> {
         let sells = matches!(canonical(&head), "order" | "invoice");
         if let Some(column) = concept_column(table, "amount").filter(|_| sells) {
             let column = ColumnRef { table: at, column };
-            let expr = Expr::Aggregate(
-                Aggregate::Sum,
-                Amount::Column(column),
-                decimals(catalog, Aggregate::Sum, column),
-            );
+            let expr = Expr::Agg(Aggregate::Sum, Amount::Column(column));
             found.push(taken(
                 at,
                 expr,
@@ -331,11 +303,7 @@ fn line_revenue(catalog: &Catalog, line: &Lines) -> Candidate {
             table: line.table,
             column,
         };
-        let expr = Expr::Aggregate(
-            Aggregate::Sum,
-            Amount::Column(column),
-            decimals(catalog, Aggregate::Sum, column),
-        );
+        let expr = Expr::Agg(Aggregate::Sum, Amount::Column(column));
         return taken(
             line.table,
             expr,
@@ -344,9 +312,6 @@ fn line_revenue(catalog: &Catalog, line: &Lines) -> Candidate {
         );
     }
     let (discount, words) = discount(catalog, line);
-    let finer = matches!(discount, Some((_, Discount::Share | Discount::Percent)));
-    let scale =
-        decimals(catalog, Aggregate::Sum, line.price).map(|d| if finer { d + 2 } else { d });
     let amount = Amount::Product {
         quantity: line.quantity,
         price: line.price,
@@ -357,12 +322,7 @@ fn line_revenue(catalog: &Catalog, line: &Lines) -> Candidate {
         catalog.label(line.quantity),
         catalog.column(line.price).name
     );
-    taken(
-        line.table,
-        Expr::Aggregate(Aggregate::Sum, amount, scale),
-        30,
-        note,
-    )
+    taken(line.table, Expr::Agg(Aggregate::Sum, amount), 30, note)
 }
 
 /// A discount is taken off only where it is plain what it means: a share of one, per cent, or money.

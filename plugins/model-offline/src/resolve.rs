@@ -9,8 +9,8 @@ use crate::measures::{self, Candidate};
 use crate::mentions::{Mention, What};
 use crate::names::Target;
 use crate::pick::View;
-use crate::plan::{Condition, Expr, Output, Plan, Shape};
 use crate::problem::Problem;
+use crate::query::{Check, Condition, Edge, Expr, Output, Query, Shape, Source};
 use crate::reach::{Reach, Step};
 use crate::roles::{Settled, ranking_limit};
 use crate::sketch::{Ask, Group, RankBy, Sketch, Test};
@@ -21,14 +21,14 @@ pub fn resolve(
     catalog: &Catalog,
     mentions: &[Mention],
     settled: &Settled,
-) -> Result<Plan, Problem> {
+) -> Result<Query, Problem> {
     let readings = readings(catalog, mentions, settled)?;
-    let mut best: Vec<(i32, Plan)> = Vec::new();
+    let mut best: Vec<(i32, Query)> = Vec::new();
     let mut first_problem = None;
     for reading in readings {
         match Builder::new(catalog, mentions, settled, &reading).build(&reading) {
             Ok(plan) => {
-                let joins = i32::try_from(plan.joins.len()).unwrap_or(i32::MAX);
+                let joins = i32::try_from(plan.source.joins.len()).unwrap_or(i32::MAX);
                 best.push((reading.cost + joins, plan));
             }
             Err(problem) => {
@@ -39,9 +39,9 @@ pub fn resolve(
     best.sort_by_key(|(cost, _)| *cost);
     match best.as_slice() {
         [] => Err(first_problem.unwrap_or(Problem::NothingAsked)),
-        [(a, one), (b, other), ..] if a == b && one.base != other.base => {
+        [(a, one), (b, other), ..] if a == b && one.source.base != other.source.base => {
             let names = [one, other]
-                .map(|p| catalog.table(p.base).name.clone())
+                .map(|p| catalog.table(p.source.base).name.clone())
                 .to_vec();
             Err(Problem::Ambiguous(one.title.clone(), names))
         }
@@ -195,12 +195,14 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn build(mut self, reading: &Reading) -> Result<Plan, Problem> {
+    fn build(mut self, reading: &Reading) -> Result<Query, Problem> {
         let base = reading.base;
         self.refuse_exclusion_over_many(reading)?;
         let mut conditions = Vec::new();
         for test in conditions::merged(self.sketch, self.mentions, &self.view())? {
-            self.touched.extend(conditions::tables(&test.condition));
+            if !matches!(test.condition.check, Check::NoRows(_)) {
+                self.touched.push(test.condition.column.table);
+            }
             self.notes.extend(test.note);
             conditions.push(test.condition);
         }
@@ -211,7 +213,6 @@ impl<'a> Builder<'a> {
             None => self.add_rows(base)?,
         };
         self.currencies()?;
-        let joins = self.joins()?;
         let limit = self.limit(reading.measure.is_some());
         let having = self.sketch.having.as_ref().zip(reading.measure.as_ref());
         let count_groups = self
@@ -230,13 +231,15 @@ impl<'a> Builder<'a> {
             (Some(measure), _) => measure.title.clone(),
             (None, _) => measures::plural(self.catalog.table(base)),
         };
-        Ok(Plan {
-            base,
-            joins,
-            keep_unmatched: self.sketch.rank.is_none() && having.is_none(),
+        let keeps_unmatched = self.sketch.rank.is_none() && having.is_none();
+        Ok(Query {
+            source: Source {
+                base,
+                joins: self.joins(keeps_unmatched)?,
+                conditions: conditions.into_iter().map(|c| vec![c]).collect(),
+            },
             outputs: self.outputs,
             distinct: reading.measure.is_none() && self.sketch.distinct,
-            conditions,
             groups: self.groups,
             having: having.map(|(h, m)| (m.expr.clone(), h.comparison, h.number.clone())),
             order,
@@ -251,6 +254,7 @@ impl<'a> Builder<'a> {
             },
             rank_title,
             notes: self.notes,
+            ..Query::default()
         })
     }
 
@@ -330,18 +334,19 @@ impl<'a> Builder<'a> {
     fn require_row_of(&mut self, table: usize, conditions: &mut Vec<Condition>) {
         self.touched.push(table);
         if let Some(key) = self.catalog.table(table).primary_key.first() {
-            conditions.push(Condition::Null(
-                ColumnRef {
+            conditions.push(Condition {
+                column: ColumnRef {
                     table,
                     column: *key,
                 },
-                false,
-            ));
+                check: Check::Missing,
+                negated: true,
+            });
         }
     }
 
     /// The foreign keys to follow, each once, nearest first.
-    fn joins(&self) -> Result<Vec<Step>, Problem> {
+    fn joins(&self, keeps_unmatched: bool) -> Result<Vec<Edge>, Problem> {
         let mut joins: Vec<Step> = Vec::new();
         let mut tables = vec![self.reach.base];
         for table in &self.touched {
@@ -367,7 +372,23 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        Ok(joins)
+        let edge = |step: &Step| self.edge(*step, keeps_unmatched);
+        Ok(joins.iter().map(edge).collect())
+    }
+
+    fn edge(&self, step: Step, keeps_unmatched: bool) -> Edge {
+        let table = self.catalog.table(step.from);
+        let key = &table.foreign_keys[step.key];
+        let is_open = key.columns.iter().any(|c| table.columns[*c].nullable);
+        let own = key.columns.iter().copied();
+        Edge {
+            from: step.from,
+            to: key.target,
+            pairs: own.zip(key.target_columns.iter().copied()).collect(),
+            many: false,
+            guessed: false,
+            keeps_unmatched: keeps_unmatched && is_open,
+        }
     }
 
     /// Whether a ranking is of one thing: "the conductor with the most years".

@@ -5,8 +5,8 @@ use jiff::civil::Date;
 use crate::catalog::Catalog;
 use crate::mentions::{self, Mention, What};
 use crate::names::{Names, Target};
-use crate::plan::Plan;
 use crate::problem::Problem;
+use crate::query::Query;
 use crate::vocabulary::Operator as Op;
 use crate::words::{Token, tokenize};
 use crate::{resolve, roles, scan};
@@ -17,7 +17,7 @@ pub fn understand(
     question: &str,
     earlier: &[String],
     today: Option<Date>,
-) -> Result<Plan, Problem> {
+) -> Result<Query, Problem> {
     let names = Names::of(catalog);
     let read = |text: &str| {
         let tokens = tokenize(text);
@@ -44,7 +44,7 @@ pub fn understand(
     plan(catalog, &all)
 }
 
-fn plan(catalog: &Catalog, mentions: &[Mention]) -> Result<Plan, Problem> {
+fn plan(catalog: &Catalog, mentions: &[Mention]) -> Result<Query, Problem> {
     let sketch = scan::scan(catalog, mentions)?;
     let settled = roles::settle(catalog, mentions, sketch)?;
     resolve::resolve(catalog, mentions, &settled)

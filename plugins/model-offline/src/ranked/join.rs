@@ -2,21 +2,7 @@
 
 use super::link::split;
 use crate::catalog::{Catalog, ColumnRef, Table};
-
-/// A step from one table to another.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Edge {
-    /// Where it starts.
-    pub from: usize,
-    /// Where it leads.
-    pub to: usize,
-    /// Pairs of columns that are equal: of `from`, of `to`.
-    pub pairs: Vec<(usize, usize)>,
-    /// Whether one row of `from` may meet several of `to`.
-    pub many: bool,
-    /// Whether no foreign key says so, only equal names.
-    pub guessed: bool,
-}
+use crate::query::Edge;
 
 /// All steps between tables.
 pub struct Graph {
@@ -103,6 +89,7 @@ impl Graph {
             pairs,
             many: false,
             guessed,
+            keeps_unmatched: false,
         };
         if from == to || self.edges.contains(&edge) {
             return;
@@ -114,6 +101,7 @@ impl Graph {
             pairs: back,
             many: !one_to_one,
             guessed,
+            keeps_unmatched: false,
         });
     }
 

@@ -7,21 +7,17 @@ mod items;
 mod join;
 mod lexis;
 mod link;
+mod outputs;
 mod parse;
-mod query;
 mod resolve;
-mod say;
-mod write;
 
 use jiff::civil::Date;
 
-pub use parse::Stuck;
-pub use query::{Expr, Query};
-pub use resolve::Trouble;
-pub use say::say;
-pub use write::write;
+use parse::Stuck;
+use resolve::Trouble;
 
 use crate::catalog::Catalog;
+use crate::query::Query;
 
 /// Why a question has no reading.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,19 +38,6 @@ pub fn understand(
     let items = items::read(question, &index, today);
     let frame = parse::parse(catalog, &items).map_err(Failure::Stuck)?;
     resolve::resolve(catalog, &items, &frame).map_err(Failure::Trouble)
-}
-
-/// Where a query keeps the first row of an order only: the name of the column that decides.
-pub fn leads_in(catalog: &Catalog, query: &Query) -> Option<String> {
-    let (expr, _) = query.order.first().filter(|_| query.limit == Some(1))?;
-    if query.select.as_slice() == std::slice::from_ref(expr) {
-        // "the age of the oldest": rows that share it give the same answer.
-        return None;
-    }
-    query
-        .select
-        .contains(expr)
-        .then(|| write::output_name(catalog, query, expr))
 }
 
 /// Whether a question can be read without the one before it.
@@ -98,6 +81,11 @@ pub fn is_out_of_reach(
 }
 
 impl Failure {
+    /// Whether words have several meanings.
+    pub fn is_ambiguous(&self) -> bool {
+        matches!(self, Self::Trouble(Trouble::Ambiguous(..)))
+    }
+
     /// The problem in a sentence or two.
     pub fn sentence(&self) -> String {
         match self {

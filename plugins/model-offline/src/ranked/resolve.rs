@@ -10,13 +10,15 @@ use super::items::{Item, Kind};
 use super::join::{Graph, NoWay};
 use super::lexis::{self, Op, Quality};
 use super::link::{Target, split};
-use super::query::{Check, Condition, Expr, Membership, Query, Source};
+use super::outputs;
 use crate::catalog::{Catalog, ColumnRef, Kind as Type};
 use crate::dates::Period;
 use crate::pick::label_columns;
+use crate::query::{Amount, Check, Condition, Edge, Expr, Membership, Query, Source};
 use crate::vocabulary::{Aggregate, Comparison};
 use conditions::{contradictory, grouped_conditions};
 use names::sure;
+use rows::settle_order;
 
 /// Readings whose weakest name scores lower are not taken: a synonym or a part of a name does for the table in question
 /// only (see `WEAK`).
@@ -78,6 +80,7 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
     }
     notes.dedup();
     query.notes = notes;
+    query.title = outputs::title(catalog, &query);
     Ok(query)
 }
 
@@ -120,7 +123,7 @@ impl Resolver<'_> {
                         "a number".to_owned(),
                     ));
                 }
-                Expr::Agg(*aggregate, column)
+                Expr::Agg(*aggregate, Amount::Column(column))
             }
             Figure::Quality(quality) => Expr::Column(self.quality(at, *quality)?),
             Figure::Count(at, distinct) => {
@@ -214,10 +217,7 @@ impl Resolver<'_> {
         if shown.windows(2).any(|w| w[1] == w[0] + 1) {
             return Err(Trouble::Shape("two columns side by side, or one"));
         }
-        let first_column = select.iter().find_map(|e| match e {
-            Expr::Column(c) | Expr::Agg(_, c) | Expr::Count(Some(c)) => Some(c.table),
-            Expr::Count(None) => None,
-        });
+        let first_column = select.iter().find_map(|e| e.column().map(|c| c.table));
         let subject = self
             .subject
             .or(first_column)
@@ -284,11 +284,17 @@ impl Resolver<'_> {
     pub(super) fn all_used(&self, query: &Query) -> Answer<()> {
         let mut used: Vec<usize> = vec![query.source.base];
         used.extend(query.source.joins.iter().map(|e| e.to));
-        used.extend(query.groups.iter().map(|c| c.table));
+        used.extend(
+            query
+                .groups
+                .iter()
+                .filter_map(Expr::column)
+                .map(|c| c.table),
+        );
         used.extend(&self.valued);
         let referred = |t: &usize| {
             self.own_key(query.source.base, *t)
-                .is_some_and(|key| query.groups.contains(&key))
+                .is_some_and(|key| query.groups.contains(&Expr::Column(key)))
         };
         used.extend(self.mentioned.iter().copied().filter(referred));
         for member in &query.members {
@@ -305,10 +311,7 @@ impl Resolver<'_> {
         let tables = select
             .iter()
             .chain(order.iter().map(|o| &o.0))
-            .filter_map(|e| match e {
-                Expr::Column(c) | Expr::Agg(_, c) | Expr::Count(Some(c)) => Some(c.table),
-                Expr::Count(None) => None,
-            });
+            .filter_map(|e| e.column().map(|c| c.table));
         tables.collect()
     }
 

@@ -6,8 +6,8 @@ use crate::conditions;
 use crate::measures::Candidate;
 use crate::names::Target;
 use crate::pick::label_columns;
-use crate::plan::Expr;
 use crate::problem::Problem;
+use crate::query::Expr;
 use crate::sketch::{Ask, Group};
 use crate::vocabulary::Comparison;
 
@@ -122,7 +122,7 @@ impl Builder<'_> {
             .groups
             .iter()
             .any(|g| matches!(g, Expr::Column(c) if c.table != measure.base));
-        if (lowest || few) && elsewhere && matches!(measure.expr, Expr::CountRows) {
+        if (lowest || few) && elsewhere && measure.expr == Expr::Count(None) {
             let base = self.catalog.table(measure.base).name.replace('_', " ");
             self.notes
                 .push(format!("what has no {base} at all is left out"));

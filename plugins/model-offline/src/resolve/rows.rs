@@ -4,8 +4,8 @@ use super::Builder;
 use crate::catalog::{ColumnRef, Kind};
 use crate::measures;
 use crate::pick::{concept_column, date_column, label_columns};
-use crate::plan::Expr;
 use crate::problem::Problem;
+use crate::query::Expr;
 use crate::sketch::{Rank, RankBy, Test};
 
 impl Builder<'_> {

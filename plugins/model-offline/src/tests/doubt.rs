@@ -66,23 +66,18 @@ fn parts_of_a_question_are_not_dropped() {
 }
 
 #[test]
-fn readings_that_give_different_rows_are_asked_back() {
+fn names_that_several_rows_share_are_asked_back() {
     let host = Host::over(
         "CREATE TABLE market (market_id INTEGER PRIMARY KEY, country TEXT, number_cities INTEGER);
          INSERT INTO market VALUES (1, 'Peru', 300), (2, 'Chile', 300), (3, 'Peru', 500);",
         json!({}),
     );
-    for question in [
-        "How many markets have number of cities smaller than 400?",
-        // Each country once, or that of each market.
-        "What are the countries?",
-    ] {
-        let answer = host.ask(question);
-        assert!(
-            answer.is_declined && answer.text.contains("two ways"),
-            "{answer:#?}"
-        );
-    }
+    // Each country once, or that of each market.
+    let answer = host.ask("What are the countries?");
+    assert!(
+        answer.is_declined && answer.text.contains("look the same"),
+        "{answer:#?}"
+    );
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn rows_of_figures() {
         ),
         (
             "which 3 customers have the most orders",
-            "SELECT c.name, count(*) FROM orders JOIN customers c ON c.id = customer_id GROUP BY c.id ORDER BY 2 DESC, 1 LIMIT 3",
+            "SELECT c.name, c.id, count(*) FROM orders JOIN customers c ON c.id = customer_id GROUP BY c.id ORDER BY 3 DESC, c.id LIMIT 3",
         ),
         (
             "Top 10 customers by number of orders",
@@ -78,7 +78,7 @@ fn rows_of_figures() {
         ),
         (
             "What is the most expensive product?",
-            "SELECT name, price FROM products ORDER BY price DESC LIMIT 1",
+            "SELECT name, id, price FROM products ORDER BY price DESC LIMIT 1",
         ),
         (
             "3 cheapest products",
@@ -86,7 +86,7 @@ fn rows_of_figures() {
         ),
         (
             "Which product has the highest price?",
-            "SELECT name, price FROM products ORDER BY price DESC LIMIT 1",
+            "SELECT name, id, price FROM products ORDER BY price DESC LIMIT 1",
         ),
         (
             "best selling products",
@@ -118,7 +118,7 @@ fn rows_of_figures() {
         ),
         (
             "list product names sorted by price",
-            "SELECT name, price FROM products ORDER BY price",
+            "SELECT name FROM products ORDER BY price",
         ),
         (
             "What is the price of 'Blue Mug'?",

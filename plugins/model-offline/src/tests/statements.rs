@@ -2,8 +2,8 @@
 
 use super::host::Host;
 use crate::catalog::Catalog;
-use crate::sql;
 use crate::understand::understand;
+use crate::write;
 
 fn statement(question: &str, dialect: &str) -> String {
     let mut json = Host::shop().catalog();
@@ -12,7 +12,7 @@ fn statement(question: &str, dialect: &str) -> String {
     }
     let catalog = Catalog::parse(&json.to_string()).unwrap();
     let plan = understand(&catalog, question, &[], "2024-11-20".parse().ok()).unwrap();
-    sql::write(&catalog, &plan, true)
+    write::write(&catalog, &plan, true)
 }
 
 #[test]

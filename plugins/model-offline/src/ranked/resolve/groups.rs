@@ -141,8 +141,8 @@ impl Resolver<'_> {
             return Err(Trouble::Shape("a figure beside a column"));
         }
         let order = self.order(&select)?;
-        if let Some((Expr::Agg(_, c), _)) = order.first() {
-            base = c.table;
+        if let Some((expr @ Expr::Agg(..), _)) = order.first() {
+            base = expr.column().map_or(base, |c| c.table);
         }
         let having = match &self.frame.having {
             Some((figure, comparison, number)) => {
@@ -214,15 +214,14 @@ impl Resolver<'_> {
         {
             return Err(Trouble::Shape("different rows of a joined table"));
         }
-        query.count_groups = only_count;
-        query.select = if only_count {
-            keys.iter().map(|c| Expr::Column(*c)).collect()
-        } else {
-            all
-        };
-        query.groups = keys;
+        query.groups = keys.into_iter().map(Expr::Column).collect();
+        query.count_groups = only_count.then(|| "count".to_owned());
+        let shown = if only_count { &query.groups } else { &all };
+        query.outputs = outputs::named(self.catalog, shown);
         query.having = having;
         query.order = order;
+        let key = query.groups.clone();
+        settle_order(&mut query, &key);
         Ok(query)
     }
 

@@ -19,10 +19,7 @@ impl Resolver<'_> {
         if aggregated {
             let tables: Vec<usize> = figures
                 .iter()
-                .filter_map(|e| match e {
-                    Expr::Agg(_, c) | Expr::Count(Some(c)) => Some(c.table),
-                    _ => None,
-                })
+                .filter_map(|e| e.column().map(|c| c.table))
                 .collect();
             if let Some(table) = tables.first() {
                 base = *table;
@@ -96,13 +93,14 @@ impl Resolver<'_> {
         {
             select.push(expr.clone());
         }
-        query.select = select;
+        query.outputs = outputs::named(self.catalog, &select);
         query.order = order;
+        let key: Vec<Expr> = self.key(base).into_iter().map(Expr::Column).collect();
+        settle_order(&mut query, &key);
         Ok(query)
     }
 
-    /// "Which towns have parks?" asks for each town once, where several rows share it, and so does "the towns", where
-    /// nothing says whose.
+    /// "Which towns have parks?" asks for each town once, where several rows share it.
     fn asks_which(&self, select: &[Expr]) -> bool {
         let which = self
             .items
@@ -112,7 +110,7 @@ impl Resolver<'_> {
             return false;
         };
         self.frame.groups.is_empty()
-            && (which || self.frame.tables.is_empty())
+            && which
             && self.is_shared(*column)
             && self.frame.rank.is_none()
             && self.frame.order.is_empty()
@@ -376,8 +374,8 @@ impl Resolver<'_> {
         &mut self,
         query: &mut Query,
         base: usize,
-        edges: Vec<super::super::join::Edge>,
-        whole: Vec<super::super::join::Edge>,
+        edges: Vec<Edge>,
+        whole: Vec<Edge>,
         groups: Vec<Vec<Condition>>,
         repeats: bool,
     ) -> Answer<()> {
@@ -430,5 +428,24 @@ impl Resolver<'_> {
         };
         query.intersect = Some(vec![second.clone()]);
         Ok(())
+    }
+}
+
+/// Groups come with the largest figure first, and the first few of equals by their key, so that the same question has the
+/// same answer.
+pub(super) fn settle_order(query: &mut Query, key: &[Expr]) {
+    let figure = query.outputs.iter().find(|o| o.expr.is_figure());
+    let is_open =
+        query.order.is_empty() && !query.groups.is_empty() && query.count_groups.is_none();
+    let figure = figure.filter(|_| is_open).map(|o| (o.expr.clone(), true));
+    if figure.is_none() && query.limit.is_none_or(|n| n < 2) {
+        return;
+    }
+    query.order.extend(figure);
+    for part in key {
+        let shown = query.outputs.iter().any(|o| o.expr == *part);
+        if (shown || !query.distinct) && query.order.iter().all(|(e, _)| e != part) {
+            query.order.push((part.clone(), false));
+        }
     }
 }

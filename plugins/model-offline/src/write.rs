@@ -1,9 +1,9 @@
-//! A logical query as SQL text in the dialect of its datasource.
+//! A query as SQL text in the dialect of its datasource.
 
-use super::join::Edge;
-use super::query::{Check, Condition, Expr, Membership, Query, Source};
 use crate::catalog::{Catalog, ColumnRef};
 use crate::dialect::Dialect;
+use crate::query::{Amount, Check, Condition, Discount, Edge, Expr, Membership, Query, Source};
+use crate::reach::Step;
 use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
 /// Writes one SELECT statement. `qualified` says whether table names carry their schema.
@@ -15,39 +15,6 @@ pub fn write(catalog: &Catalog, query: &Query, qualified: bool) -> String {
         qualified,
     }
     .query(query)
-}
-
-/// The name that an output has in the result, such as `count` or `average_age`.
-pub fn output_name(catalog: &Catalog, query: &Query, expr: &Expr) -> String {
-    let column = |c: &ColumnRef| catalog.column(*c).name.clone();
-    match expr {
-        Expr::Column(c) => {
-            let twice = query
-                .select
-                .iter()
-                .filter(|e| matches!(e, Expr::Column(o) if column(o) == column(c)))
-                .count()
-                > 1;
-            if twice {
-                format!("{}_{}", catalog.table(c.table).name, column(c))
-            } else {
-                column(c)
-            }
-        }
-        Expr::Count(None) => "count".to_owned(),
-        Expr::Count(Some(c)) => format!("different_{}", column(c)),
-        Expr::Agg(a, c) => format!("{}_{}", aggregate_word(*a), column(c)),
-    }
-}
-
-/// "average", "total", …
-pub fn aggregate_word(aggregate: Aggregate) -> &'static str {
-    match aggregate {
-        Aggregate::Sum => "total",
-        Aggregate::Average => "average",
-        Aggregate::Min => "minimum",
-        Aggregate::Max => "maximum",
-    }
 }
 
 struct Writer<'a> {
@@ -70,8 +37,8 @@ impl Writer<'_> {
                 self.body(&second, "")
             );
         }
-        if query.count_groups {
-            let name = self.dialect.name("count");
+        if let Some(name) = &query.count_groups {
+            let name = self.dialect.name(name);
             return format!(
                 "SELECT COUNT(*) AS {name}\nFROM (\n{}\n) AS {}",
                 self.body(query, ""),
@@ -95,12 +62,9 @@ impl Writer<'_> {
     }
 
     fn body(&self, query: &Query, top: &str) -> String {
-        let outputs = query.select.iter().map(|e| {
-            let name = output_name(self.catalog, query, e);
-            match e {
-                Expr::Column(c) if self.catalog.column(*c).name == name => self.expr(e),
-                _ => format!("{} AS {}", self.expr(e), self.dialect.name(&name)),
-            }
+        let outputs = query.outputs.iter().map(|o| match &o.expr {
+            Expr::Column(c) if self.catalog.column(*c).name == o.name => self.expr(&o.expr),
+            expr => format!("{} AS {}", self.expr(expr), self.dialect.name(&o.name)),
         });
         let distinct = if query.distinct { "DISTINCT " } else { "" };
         let mut sql = format!(
@@ -109,7 +73,7 @@ impl Writer<'_> {
         );
         sql += &self.source(&query.source, &query.members);
         if !query.groups.is_empty() {
-            let groups: Vec<String> = query.groups.iter().map(|c| self.column(*c)).collect();
+            let groups: Vec<String> = query.groups.iter().map(|e| self.expr(e)).collect();
             sql += &format!("\nGROUP BY {}", groups.join(", "));
         }
         if let Some((expr, comparison, number)) = &query.having {
@@ -181,8 +145,12 @@ impl Writer<'_> {
                 })
             )
         });
+        let kind = match edge.keeps_unmatched {
+            true => "LEFT JOIN",
+            false => "JOIN",
+        };
         format!(
-            "\nJOIN {} ON {}",
+            "\n{kind} {} ON {}",
             self.table(edge.to),
             pairs.collect::<Vec<_>>().join(" AND ")
         )
@@ -197,7 +165,7 @@ impl Writer<'_> {
     }
 
     /// A column as a number.
-    fn amount(&self, at: ColumnRef) -> String {
+    fn number(&self, at: ColumnRef) -> String {
         let column = self.column(at);
         if self.catalog.column(at).holds_numbers() {
             return self.dialect.number(&column);
@@ -205,30 +173,61 @@ impl Writer<'_> {
         column
     }
 
-    fn expr(&self, expr: &Expr) -> String {
-        match expr {
-            Expr::Column(c) => self.column(*c),
-            Expr::Count(None) => "COUNT(*)".to_owned(),
-            Expr::Count(Some(c)) => format!("COUNT(DISTINCT {})", self.column(*c)),
-            Expr::Agg(aggregate, c) => {
-                let column = self.amount(*c);
-                match aggregate {
-                    Aggregate::Sum => format!("SUM({column})"),
-                    Aggregate::Min => format!("MIN({column})"),
-                    Aggregate::Max => format!("MAX({column})"),
-                    Aggregate::Average => self.dialect.average(&column),
-                }
-            }
+    fn amount(&self, amount: &Amount) -> String {
+        let (quantity, price, discount) = match amount {
+            Amount::Column(c) => return self.number(*c),
+            Amount::Product {
+                quantity,
+                price,
+                discount,
+            } => (quantity, price, discount),
+        };
+        let product = format!("{} * {}", self.column(*quantity), self.column(*price));
+        let Some((column, discount)) = discount else {
+            return product;
+        };
+        let column = format!("COALESCE({}, 0)", self.column(*column));
+        match discount {
+            Discount::Share => format!("{product} * (1 - {column})"),
+            Discount::Percent => format!("{product} * (1 - {column} / 100.0)"),
+            Discount::Taken => format!("{product} - {column}"),
         }
     }
 
+    fn expr(&self, expr: &Expr) -> String {
+        let (aggregate, amount) = match expr {
+            Expr::Column(c) => return self.column(*c),
+            Expr::Words(columns) => return self.words(columns),
+            Expr::Bucket(unit, c) => return self.dialect.bucket(*unit, &self.column(*c)),
+            Expr::Count(None) => return "COUNT(*)".to_owned(),
+            Expr::Count(Some(c)) => return format!("COUNT(DISTINCT {})", self.column(*c)),
+            Expr::Agg(aggregate, amount) => (aggregate, self.amount(amount)),
+        };
+        match (aggregate, expr.decimals(self.catalog)) {
+            (Aggregate::Sum, Some(decimals)) => {
+                self.dialect.round(&format!("SUM({amount})"), decimals)
+            }
+            (Aggregate::Sum, None) => format!("SUM({amount})"),
+            (Aggregate::Min, _) => format!("MIN({amount})"),
+            (Aggregate::Max, _) => format!("MAX({amount})"),
+            // Only the text of the answer rounds it.
+            (Aggregate::Average, _) => self.dialect.average(&amount),
+        }
+    }
+
+    fn words(&self, columns: &[ColumnRef]) -> String {
+        let columns: Vec<String> = columns.iter().map(|c| self.column(*c)).collect();
+        self.dialect.join_words(&columns)
+    }
+
+    /// Engines differ in where NULL sorts; a ranking never starts with it.
     fn order(&self, query: &Query, expr: &Expr, down: bool) -> String {
         let text = match expr {
-            Expr::Column(c) => self.amount(*c),
-            _ if query.select.contains(expr) => {
-                self.dialect.name(&output_name(self.catalog, query, expr))
-            }
-            _ => self.expr(expr),
+            Expr::Column(c) => self.number(*c),
+            _ => match query.name_of(expr) {
+                Some(name) => self.dialect.name(name),
+                None => self.expr(expr),
+            },
         };
         let nulls = if down && matches!(self.dialect, Dialect::Postgres | Dialect::DataFusion) {
             " NULLS LAST"
@@ -250,7 +249,7 @@ impl Writer<'_> {
     fn condition(&self, condition: &Condition) -> String {
         let column = match condition.check {
             Check::Number(..) | Check::Range(..) | Check::Average(_) => {
-                self.amount(condition.column)
+                self.number(condition.column)
             }
             _ => self.column(condition.column),
         };
@@ -260,17 +259,16 @@ impl Writer<'_> {
             Check::Number(c, n) => format!("{column} {} {n}", sign(*c)),
             Check::Range(a, b) => format!("{column} {not}BETWEEN {a} AND {b}"),
             Check::Texts(texts, known) => self.texts(&column, texts, *known, condition.negated),
-            Check::Like(place, text) => {
-                let escaped = text.replace(['%', '_'], "");
-                let pattern = match place {
-                    MatchPosition::Inside => format!("%{escaped}%"),
-                    MatchPosition::Start => format!("{escaped}%"),
-                    MatchPosition::End => format!("%{escaped}"),
-                };
-                format!(
-                    "LOWER({column}) {not}LIKE LOWER({})",
-                    self.dialect.text(&pattern)
-                )
+            Check::Words(columns, text) => format!(
+                "LOWER({}) {} LOWER({})",
+                self.words(columns),
+                if condition.negated { "<>" } else { "=" },
+                self.dialect.text(text)
+            ),
+            Check::Like(place, text) => self.like(&column, *place, text, not),
+            Check::Truth => {
+                let truth = self.dialect.truth(!condition.negated);
+                format!("{column} = {truth}")
             }
             Check::Days(period) => {
                 let from = period
@@ -289,11 +287,36 @@ impl Writer<'_> {
             }
             Check::Average(c) => {
                 let table = self.table(condition.column.table);
-                let average = self.expr(&Expr::Agg(Aggregate::Average, condition.column));
+                let average = self.dialect.average(&column);
                 format!("{column} {} (SELECT {average} FROM {table})", sign(*c))
             }
             Check::Missing => format!("{column} IS {not}NULL"),
+            Check::NoRows(step) => self.no_rows(*step, &column),
         }
+    }
+
+    fn like(&self, column: &str, place: MatchPosition, text: &str, not: &str) -> String {
+        let plain = text
+            .replace('!', "!!")
+            .replace('%', "!%")
+            .replace('_', "!_");
+        let escape = if plain == text { "" } else { " ESCAPE '!'" };
+        let pattern = match place {
+            MatchPosition::Inside => format!("%{plain}%"),
+            MatchPosition::Start => format!("{plain}%"),
+            MatchPosition::End => format!("%{plain}"),
+        };
+        let pattern = self.dialect.text(&pattern);
+        format!("LOWER({column}) {not}LIKE LOWER({pattern}){escape}")
+    }
+
+    fn no_rows(&self, step: Step, column: &str) -> String {
+        let own = self.column(ColumnRef {
+            table: step.from,
+            column: self.catalog.table(step.from).foreign_keys[step.key].columns[0],
+        });
+        let table = self.table(step.from);
+        format!("NOT EXISTS (SELECT 1 FROM {table} WHERE {own} = {column})")
     }
 
     fn texts(&self, column: &str, texts: &[String], known: bool, negated: bool) -> String {
@@ -327,8 +350,7 @@ impl Writer<'_> {
     }
 }
 
-/// The comparison as an operator of SQL.
-pub fn sign(comparison: Comparison) -> &'static str {
+fn sign(comparison: Comparison) -> &'static str {
     match comparison {
         Comparison::Above => ">",
         Comparison::AtLeast => ">=",

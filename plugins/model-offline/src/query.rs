@@ -1,0 +1,248 @@
+//! A query over the catalog as both sets of rules build it; [`crate::write`] makes it text in any dialect.
+
+use crate::catalog::{Catalog, ColumnRef, Kind};
+use crate::dates::Period;
+use crate::dialect::Unit;
+use crate::reach::Step;
+use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
+
+/// A figure or column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expr {
+    /// A column as it is.
+    Column(ColumnRef),
+    /// Several columns as one text: first and last name.
+    Words(Vec<ColumnRef>),
+    /// The period of a date.
+    Bucket(Unit, ColumnRef),
+    /// Rows, or different values of a column.
+    Count(Option<ColumnRef>),
+    /// A function over amounts.
+    Agg(Aggregate, Amount),
+}
+
+impl Expr {
+    /// The first column that it reads.
+    pub fn column(&self) -> Option<ColumnRef> {
+        match self {
+            Self::Column(c)
+            | Self::Bucket(_, c)
+            | Self::Count(Some(c))
+            | Self::Agg(_, Amount::Column(c) | Amount::Product { quantity: c, .. }) => Some(*c),
+            Self::Words(columns) => columns.first().copied(),
+            Self::Count(None) => None,
+        }
+    }
+
+    /// Whether it is worked out over several rows.
+    pub fn is_figure(&self) -> bool {
+        matches!(self, Self::Count(_) | Self::Agg(..))
+    }
+
+    /// Decimals that are shown of it: a sum is rounded by the statement, because binary fractions make noise, an average
+    /// by the text of the answer.
+    pub fn decimals(&self, catalog: &Catalog) -> Option<u32> {
+        let scale = |c: &ColumnRef| {
+            let (_, scale) = catalog.column(*c).native_type.split_once(',')?;
+            scale.trim_end_matches(')').trim().parse::<u32>().ok()
+        };
+        let is_integer = |c: &ColumnRef| catalog.column(*c).kind == Kind::Integer;
+        match self {
+            Self::Agg(Aggregate::Average, Amount::Column(c)) if is_integer(c) => Some(2),
+            Self::Agg(Aggregate::Average, Amount::Column(c)) => {
+                Some(scale(c).map_or(4, |s| s.max(2)))
+            }
+            Self::Agg(Aggregate::Sum, Amount::Column(c)) => {
+                (!is_integer(c)).then(|| scale(c).unwrap_or(6))
+            }
+            Self::Agg(
+                Aggregate::Sum,
+                Amount::Product {
+                    price, discount, ..
+                },
+            ) => {
+                let is_part = matches!(discount, Some((_, Discount::Share | Discount::Percent)));
+                let more = if is_part { 2 } else { 0 };
+                (!is_integer(price)).then(|| scale(price).unwrap_or(6) + more)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a function works on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Amount {
+    /// The numbers of one column.
+    Column(ColumnRef),
+    /// Quantity times price, less a discount.
+    Product {
+        /// How many.
+        quantity: ColumnRef,
+        /// Price of one piece.
+        price: ColumnRef,
+        /// The discount of the line, and what it means.
+        discount: Option<(ColumnRef, Discount)>,
+    },
+}
+
+/// What the number in a discount column means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Discount {
+    /// A share of the price, from 0 to 1.
+    Share,
+    /// Per cent.
+    Percent,
+    /// An amount of money, taken off the line.
+    Taken,
+}
+
+/// What must hold, or must not, for one column of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// A column of a table that the source joins.
+    pub column: ColumnRef,
+    /// What must hold.
+    pub check: Check,
+    /// Whether it must not hold.
+    pub negated: bool,
+}
+
+/// What must hold for a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Check {
+    /// Compares with a number, in SQL's notation.
+    Number(Comparison, String),
+    /// Between two numbers, both included.
+    Range(String, String),
+    /// One of these texts; the flag says that their case is as stored.
+    Texts(Vec<String>, bool),
+    /// The text made of these columns is this one, whatever its case.
+    Words(Vec<ColumnRef>, String),
+    /// Matches a pattern.
+    Like(MatchPosition, String),
+    /// Is true.
+    Truth,
+    /// Lies in a period, which may have no beginning or no end.
+    Days(Period),
+    /// Compared with the average of the column.
+    Average(Comparison),
+    /// Has no value.
+    Missing,
+    /// No row refers to the key over this step.
+    NoRows(Step),
+}
+
+/// A step from one table to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edge {
+    /// Where it starts.
+    pub from: usize,
+    /// Where it leads.
+    pub to: usize,
+    /// Pairs of columns that are equal: of `from`, of `to`.
+    pub pairs: Vec<(usize, usize)>,
+    /// Whether one row of `from` may meet several of `to`.
+    pub many: bool,
+    /// Whether no foreign key says so, only equal names.
+    pub guessed: bool,
+    /// Whether rows of `from` are kept that meet none of `to`.
+    pub keeps_unmatched: bool,
+}
+
+/// Tables that are joined, with conditions: AND of ORs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Source {
+    /// Where the joins start.
+    pub base: usize,
+    /// Steps in order.
+    pub joins: Vec<Edge>,
+    /// Conditions: all of the lists, one of each list.
+    pub conditions: Vec<Vec<Condition>>,
+}
+
+/// Rows of the base whose key is, or is not, among those of another source with the same base.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Membership {
+    /// Has the same base; its conditions are its own.
+    pub source: Source,
+    /// Whether the key must be missing there.
+    pub negated: bool,
+}
+
+/// An expression with the name that its column has in the result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// What is selected.
+    pub expr: Expr,
+    /// The column's name.
+    pub name: String,
+}
+
+/// What the answer is, which decides its words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// Columns and figures as they were asked for.
+    #[default]
+    Asked,
+    /// One number.
+    Single,
+    /// One row for each group.
+    Groups,
+    /// The first groups or rows of an order; true for the largest.
+    Ranking(bool),
+    /// Rows of the table, without a figure.
+    Rows,
+}
+
+/// What is selected from where; becomes one statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query {
+    /// Output columns.
+    pub outputs: Vec<Output>,
+    /// Different rows only.
+    pub distinct: bool,
+    /// Where rows come from.
+    pub source: Source,
+    /// Conditions on the key of the base.
+    pub members: Vec<Membership>,
+    /// In the order of GROUP BY; empty without groups.
+    pub groups: Vec<Expr>,
+    /// A condition on each group.
+    pub having: Option<(Expr, Comparison, String)>,
+    /// Order; true is descending.
+    pub order: Vec<(Expr, bool)>,
+    /// Rows to keep.
+    pub limit: Option<u64>,
+    /// Only the number of groups is asked for, under this name.
+    pub count_groups: Option<String>,
+    /// The same query with other conditions; rows must be in both.
+    pub intersect: Option<Vec<Vec<Condition>>>,
+    /// What the answer is.
+    pub shape: Shape,
+    /// What is shown, in words: "number of orders".
+    pub title: String,
+    /// What a row or group is: "product".
+    pub noun: String,
+    /// The value that a ranking goes by, in words.
+    pub rank_title: String,
+    /// How words were read, for the answer.
+    pub notes: Vec<String>,
+}
+
+impl Query {
+    /// The name of the output that is this expression.
+    pub fn name_of(&self, expr: &Expr) -> Option<&str> {
+        let mut outputs = self.outputs.iter().filter(|o| o.expr == *expr);
+        outputs.next().map(|o| o.name.as_str())
+    }
+
+    /// Where only the first row of an order is kept, and one row is to lead: the name of the column that decides.
+    pub fn leads_in(&self) -> Option<&str> {
+        let (expr, _) = self.order.first()?;
+        // "the age of the oldest": rows that share it give the same answer.
+        let is_alone = matches!(self.outputs.as_slice(), [only] if only.expr == *expr);
+        let leads = self.shape == Shape::Asked && self.limit == Some(1) && !is_alone;
+        self.name_of(expr).filter(|_| leads)
+    }
+}

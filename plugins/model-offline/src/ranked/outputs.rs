@@ -1,0 +1,66 @@
+//! What the columns of a result are called, and what they are in words.
+
+use crate::catalog::Catalog;
+use crate::query::{Amount, Expr, Output, Query};
+use crate::vocabulary::Aggregate;
+
+/// The outputs of a statement with names such as `count` or `average_age`.
+pub fn named(catalog: &Catalog, select: &[Expr]) -> Vec<Output> {
+    let column = |e: &Expr| e.column().map(|c| catalog.column(c).name.as_str());
+    let name = |expr: &Expr| {
+        let own = column(expr).unwrap_or_default();
+        match expr {
+            Expr::Count(None) => "count".to_owned(),
+            Expr::Count(Some(_)) => format!("different_{own}"),
+            Expr::Agg(aggregate, _) => format!("{}_{own}", word(*aggregate)),
+            _ => {
+                let columns = select.iter().filter(|e| !e.is_figure());
+                let twice = columns.filter(|e| column(e) == column(expr)).count() > 1;
+                let table = expr.column().filter(|_| twice);
+                let table = table.map(|c| format!("{}_", catalog.table(c.table).name));
+                table.unwrap_or_default() + own
+            }
+        }
+    };
+    let output = |expr: &Expr| Output {
+        name: name(expr),
+        expr: expr.clone(),
+    };
+    select.iter().map(output).collect()
+}
+
+/// "average", "total", …
+fn word(aggregate: Aggregate) -> &'static str {
+    match aggregate {
+        Aggregate::Sum => "total",
+        Aggregate::Average => "average",
+        Aggregate::Min => "minimum",
+        Aggregate::Max => "maximum",
+    }
+}
+
+/// What a query shows, in words.
+pub fn title(catalog: &Catalog, query: &Query) -> String {
+    let rows = |table: usize| catalog.table(table).name.replace('_', " ");
+    let base = query.source.base;
+    if query.count_groups.is_some() {
+        let group = query.groups.first().and_then(Expr::column);
+        return format!("number of {}", rows(group.map_or(base, |c| c.table)));
+    }
+    let part = |output: &Output| {
+        let label = output.expr.column().map(|c| catalog.label(c));
+        match (&output.expr, label) {
+            (Expr::Agg(a, Amount::Column(_)), Some(label)) => format!("{} {label}", word(*a)),
+            (Expr::Count(_), Some(label)) => format!("number of different {label}"),
+            (_, Some(label)) => label,
+            (_, None) => format!("number of {}", rows(base)),
+        }
+    };
+    let parts: Vec<String> = query.outputs.iter().map(part).collect();
+    match parts.as_slice() {
+        [] => rows(base),
+        parts if parts.len() > 5 => rows(base),
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => parts.concat(),
+    }
+}
