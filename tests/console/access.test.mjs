@@ -34,9 +34,10 @@ for (const [mode, options] of Object.entries({
       await visit(page, `/console${path}`);
       await page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".loading"));
       if (path.startsWith("/ask/")) {
-        await page.getByText("Result", { exact: true }).click();
+        // The statement first: a chart that is loaded moves what is above it, and a click misses.
         await page.getByText("SQL", { exact: true }).click();
         await page.locator(".editor .cm-content").waitFor();
+        await page.getByText("Result", { exact: true }).click();
         await page.locator(".chart-box svg").waitFor();
         found.push(...(await inspect(page, "chart")));
         await page.getByRole("radio", { name: "Table" }).check();
