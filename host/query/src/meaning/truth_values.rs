@@ -8,10 +8,9 @@ use datafusion::{
         Column, DFSchema, Result,
         tree_node::{Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion},
     },
-    functions_aggregate::expr_fn::count,
     logical_expr::{
         Aggregate, BinaryExpr, Distinct, Expr, FetchType, LogicalPlan, LogicalPlanBuilder,
-        Operator, Projection, SkipType, Subquery, expr::Exists, expr_rewriter::NamePreserver, lit,
+        Operator, Projection, SkipType, Subquery, expr::Exists, expr_rewriter::NamePreserver, not,
         utils::split_conjunction,
     },
 };
@@ -94,58 +93,54 @@ fn value(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     unknown::told_value(expr, schema)?
         .transform_up(|part| {
             Ok(match part {
-                Expr::InSubquery(query) => Transformed::yes(unknown::as_exists(query, schema)?),
+                Expr::InSubquery(query) => Transformed::yes(unknown::as_exists(&query, schema)?),
                 other => Transformed::no(other),
             })
         })?
         .data
         .transform_up(|part| {
             Ok(match part {
-                Expr::Exists(exists) => Transformed::yes(has_rows(exists)?),
+                Expr::Exists(exists) => Transformed::yes(as_count(exists)?),
                 other => Transformed::no(other),
             })
         })
         .data()
 }
 
-fn has_rows(exists: Exists) -> Result<Expr> {
+/// `EXISTS` as a count of rows.
+fn as_count(exists: Exists) -> Result<Expr> {
     let Subquery {
         subquery,
         outer_ref_columns,
-        spans,
+        ..
     } = exists.subquery;
+    let rows = row_source(Arc::unwrap_or_clone(subquery))?;
     if !outer_ref_columns.is_empty() {
-        check_equalities(&subquery)?;
+        check_joins(&rows)?;
     }
-    let rows = LogicalPlanBuilder::from(without_order(Arc::unwrap_or_clone(subquery))?)
-        .aggregate(Vec::<Expr>::new(), [count(lit(1))])?
-        .build()?;
-    let rows = Expr::ScalarSubquery(Subquery {
-        subquery: Arc::new(rows),
-        outer_ref_columns,
-        spans,
-    });
+    let has_rows = unknown::has_rows(rows, outer_ref_columns)?;
     Ok(match exists.negated {
-        true => rows.eq(lit(0_i64)),
-        false => rows.gt(lit(0_i64)),
+        true => not(has_rows),
+        false => has_rows,
     })
 }
 
-/// Refuses other conditions about the outer statement than those of a join by equal values.
-fn check_equalities(plan: &LogicalPlan) -> Result<()> {
+/// Refuses what is no join by equal values: other conditions about the outer statement, and some rows for each of its.
+fn check_joins(plan: &LogicalPlan) -> Result<()> {
     let has_others = plan.exists(|node| {
         Ok(match node {
             LogicalPlan::Filter(filter) => split_conjunction(&filter.predicate)
                 .into_iter()
                 .any(|condition| condition.contains_outer() && !is_equality(condition)),
+            LogicalPlan::Limit(limit) => !limit.input.all_out_ref_exprs().is_empty(),
             _ => false,
         })
     })?;
     match has_others {
         true => Err(errors::external(Error::new(
             Code::SqlNotSupported,
-            "EXISTS and IN (SELECT …) outside of WHERE compare with the outer statement by `=` alone here, and IN not \
-             with what may be NULL; write them in WHERE, or count the rows of a join",
+            "EXISTS and IN (SELECT …) outside of WHERE compare with the outer statement by `=` alone here, IN not with \
+             what may be NULL, and without LIMIT; write them in WHERE, or count the rows of a join",
         ))),
         false => Ok(()),
     }
@@ -166,8 +161,8 @@ fn is_equality(condition: &Expr) -> bool {
     }
 }
 
-/// What has rows where the plan has some: without what only orders them, repeats none or keeps the first of them.
-fn without_order(plan: LogicalPlan) -> Result<LogicalPlan> {
+/// What has rows where the plan has some: without what only orders them, computes columns of them, or drops all but some.
+fn row_source(plan: LogicalPlan) -> Result<LogicalPlan> {
     let input = match plan {
         LogicalPlan::Sort(sort) if sort.fetch.is_none() => sort.input,
         LogicalPlan::Distinct(Distinct::All(input)) => input,
@@ -184,5 +179,5 @@ fn without_order(plan: LogicalPlan) -> Result<LogicalPlan> {
         LogicalPlan::Projection(projection) => projection.input,
         other => return Ok(other),
     };
-    without_order(Arc::unwrap_or_clone(input))
+    row_source(Arc::unwrap_or_clone(input))
 }

@@ -94,19 +94,18 @@ fn three_valued(query: InSubquery, schema: &DFSchema) -> Result<Expr> {
         return Ok(Expr::InSubquery(query));
     }
     let value = Expr::Column(Column::new(relation.cloned(), field.name()));
-    let inner = query.expr.as_ref().clone();
-    let (outer, columns) = seen_from_inside(*query.expr, schema)?;
-    let any = |condition| any_row(&query.subquery, condition, &columns);
-    let equal = any(outer.clone().eq(value.clone()))?;
     // What is the same for all rows is computed once.
     let unknown = match query.subquery.outer_ref_columns.is_empty() {
         true => {
+            let inner = query.expr.as_ref().clone();
             let nulls = Filter::try_new(value.is_null(), Arc::clone(values))?;
-            let has_null = has_rows(Arc::new(LogicalPlan::Filter(nulls)))?;
-            has_null.or(inner.is_null().and(has_rows(Arc::clone(values))?))
+            let has_null = has_rows(LogicalPlan::Filter(nulls), Vec::new())?;
+            let all = values.as_ref().clone();
+            has_null.or(inner.is_null().and(has_rows(all, Vec::new())?))
         }
-        false => any(outer.is_null().or(value.is_null()))?,
+        false => any_row(&query, schema, |outer| outer.is_null().or(value.is_null()))?,
     };
+    let equal = equal_row(&query, schema)?;
     let is_in = when(equal, lit(true))
         .when(unknown, lit(ScalarValue::Boolean(None)))
         .otherwise(lit(false))?;
@@ -117,39 +116,49 @@ fn three_valued(query: InSubquery, schema: &DFSchema) -> Result<Expr> {
 }
 
 /// `IN` where neither side is NULL, as `EXISTS`.
-pub fn as_exists(query: InSubquery, schema: &DFSchema) -> Result<Expr> {
-    let (relation, field) = query.subquery.subquery.schema().qualified_field(0);
-    let value = Expr::Column(Column::new(relation.cloned(), field.name()));
-    let (outer, columns) = seen_from_inside(*query.expr, schema)?;
-    let is_in = any_row(&query.subquery, outer.eq(value), &columns)?;
+pub fn as_exists(query: &InSubquery, schema: &DFSchema) -> Result<Expr> {
+    let is_in = equal_row(query, schema)?;
     Ok(match query.negated {
         true => not(is_in),
         false => is_in,
     })
 }
 
-/// Whether a condition with further columns of the outer statement holds for a row of a subquery.
-fn any_row(subquery: &Subquery, condition: Expr, columns: &[Expr]) -> Result<Expr> {
-    let filter = Filter::try_new(condition, Arc::clone(&subquery.subquery))?;
-    let outer_ref_columns = subquery.outer_ref_columns.iter().chain(columns);
+/// Whether the value before `IN` equals one of the subquery.
+fn equal_row(query: &InSubquery, schema: &DFSchema) -> Result<Expr> {
+    let (relation, field) = query.subquery.subquery.schema().qualified_field(0);
+    let value = Expr::Column(Column::new(relation.cloned(), field.name()));
+    any_row(query, schema, |outer| outer.eq(value))
+}
+
+/// Whether a condition about the value before `IN` holds for a row of the subquery.
+fn any_row(
+    query: &InSubquery,
+    schema: &DFSchema,
+    condition: impl FnOnce(Expr) -> Expr,
+) -> Result<Expr> {
+    let InSubquery { expr, subquery, .. } = query;
+    let (outer, columns) = seen_from_inside(expr.as_ref().clone(), schema)?;
+    let filter = Filter::try_new(condition(outer), Arc::clone(&subquery.subquery))?;
+    let outer_ref_columns = subquery.outer_ref_columns.iter().cloned();
     Ok(Expr::Exists(Exists {
         subquery: Subquery {
             subquery: Arc::new(LogicalPlan::Filter(filter)),
-            outer_ref_columns: outer_ref_columns.cloned().collect(),
+            outer_ref_columns: outer_ref_columns.chain(columns).collect(),
             spans: subquery.spans.clone(),
         },
         negated: false,
     }))
 }
 
-/// Whether an uncorrelated subquery has rows.
-fn has_rows(plan: Arc<LogicalPlan>) -> Result<Expr> {
-    let counted = LogicalPlanBuilder::from(Arc::unwrap_or_clone(plan))
+/// Whether a subquery has rows, as a count of them. `outer_ref_columns`: those of the statement around it.
+pub fn has_rows(plan: LogicalPlan, outer_ref_columns: Vec<Expr>) -> Result<Expr> {
+    let counted = LogicalPlanBuilder::from(plan)
         .aggregate(Vec::<Expr>::new(), [count(lit(1))])?
         .build()?;
     let rows = Expr::ScalarSubquery(Subquery {
         subquery: Arc::new(counted),
-        outer_ref_columns: Vec::new(),
+        outer_ref_columns,
         spans: Spans::new(),
     });
     Ok(rows.gt(lit(0_i64)))

@@ -1,6 +1,7 @@
 //! Forms of SQL that DataFusion alone takes for something else.
 
 use super::{one, refused};
+use mindhost_base::error::Code;
 
 /// Tables with columns of one name, and with NULLs.
 const TABLES: &str = "
@@ -463,5 +464,14 @@ async fn truth_of_a_subquery_is_a_value() {
     ] {
         let error = refused(&format!("{TABLES} {sql}")).await;
         assert!(error.to_string().contains("by `=` alone"), "{sql}: {error}");
+    }
+    // The first row of each, not of all: a join would take the limit away.
+    for sql in [
+        "SELECT x IN (SELECT y FROM b WHERE b.k = a.k LIMIT 1) FROM a",
+        "SELECT k IN (SELECT id FROM q WHERE q.k = a.k ORDER BY id LIMIT 1) FROM a",
+        "SELECT EXISTS (SELECT 1 FROM (SELECT y FROM b WHERE b.k = a.k LIMIT 1) c WHERE y > 0) FROM a",
+    ] {
+        let error = refused(&format!("{TABLES} {sql}")).await;
+        assert_eq!(error.code(), Code::SqlNotSupported, "{sql}: {error}");
     }
 }
