@@ -7,10 +7,7 @@ use tokio::{
     sync::mpsc,
     time::{Instant, timeout},
 };
-use tokio_util::{
-    sync::CancellationToken,
-    task::{AbortOnDropHandle, TaskTracker},
-};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 use uuid::Uuid;
 
@@ -28,9 +25,6 @@ const ROWS_AT_ONCE: u32 = 8192;
 
 /// Batches on their way to the client. Few, so that the engine waits for the client and memory stays bounded.
 const BATCHES_IN_FLIGHT: usize = 2;
-
-/// Batches that are read before the ones before them are encoded.
-const BATCHES_READ_AHEAD: usize = 1;
 
 /// A started CSV stream.
 pub struct Export {
@@ -149,55 +143,24 @@ impl Copy {
         }
     }
 
-    /// Reads in this task and encodes in another, so that the two take turns at nothing but the batches between them.
     async fn copy(&mut self, mut batch: Option<Batch>) -> Result<()> {
         let call = Call {
             deadline: self.deadline,
             ..Call::new(Duration::ZERO, self.cancel.clone())
         };
-        let (batches, read) = mpsc::channel(BATCHES_READ_AHEAD);
-        let encoder = Encoding {
-            batches: read,
-            encoder: CsvEncoder::new(self.columns.clone(), self.formulas),
-            pieces: self.sender.clone(),
-            idle: self.idle,
-            tally: self.tally.clone(),
-        };
-        let encoded = AbortOnDropHandle::new(tokio::spawn(encoder.run()));
-        while let Some(rows) = batch {
-            if batches.send(rows).await.is_err() {
-                // It knows why it stopped.
-                return encoded.await.map_err(Error::internal)?;
-            }
-            batch = self.connection.next(ROWS_AT_ONCE, &call).await?;
-        }
-        drop(batches);
-        self.connection.close(&call).await?;
-        encoded.await.map_err(Error::internal)?
-    }
-}
-
-/// The task that encodes what another one reads.
-struct Encoding {
-    batches: mpsc::Receiver<Batch>,
-    encoder: CsvEncoder,
-    pieces: mpsc::Sender<io::Result<Bytes>>,
-    idle: Duration,
-    tally: Option<Arc<Tally>>,
-}
-
-impl Encoding {
-    async fn run(mut self) -> Result<()> {
+        let mut encoder = CsvEncoder::new(self.columns.clone(), self.formulas);
         let mut piece = Vec::new();
-        self.encoder.header(&mut piece);
-        while let Some(rows) = self.batches.recv().await {
-            self.encoder.batch(&rows, &mut piece);
+        encoder.header(&mut piece);
+        while let Some(rows) = batch {
+            encoder.batch(&rows, &mut piece);
             if let Some(tally) = &self.tally {
                 tally.rows(rows.rows() as u64);
             }
-            send(&self.pieces, std::mem::take(&mut piece), self.idle).await?;
+            send(&self.sender, std::mem::take(&mut piece), self.idle).await?;
+            batch = self.connection.next(ROWS_AT_ONCE, &call).await?;
         }
-        send(&self.pieces, piece, self.idle).await
+        self.connection.close(&call).await?;
+        send(&self.sender, piece, self.idle).await
     }
 }
 
