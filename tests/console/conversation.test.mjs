@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { browser, server } from "./demo.mjs";
 import { PAYLOADS } from "./payloads.mjs";
-import { inspect, openPage, signIn, visit } from "./support.mjs";
+import { holdConversations, inspect, openPage, signIn, visit } from "./support.mjs";
 import { Vendor } from "./vendor.mjs";
 
 let vendor;
@@ -126,12 +126,7 @@ test("answer that is made while another page is shown is waited for, and can be 
 test("question that is on its way does not lead back from another page", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server);
-  let release;
-  const held = new Promise((resolve) => { release = resolve; });
-  await page.route(/\/api\/v1\/conversations$/, async (route) => {
-    if (route.request().method() === "POST") await held;
-    await route.continue();
-  });
+  const release = await holdConversations(page);
   const begun = page.waitForRequest((one) => one.method() === "POST" && one.url().endsWith("/conversations"));
   await ask(page, "How many suppliers are there?", "analyst");
   await begun;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { browser, server } from "./demo.mjs";
-import { inspect, openPage, runSql, signIn, visit } from "./support.mjs";
+import { holdConversations, inspect, openPage, runSql, signIn, visit } from "./support.mjs";
 
 const counting = (until) => `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n${until}) SELECT count(*) FROM n`;
 const ENDLESS = counting("");
@@ -60,12 +60,7 @@ test("statement that ends or is refused while another page is shown is found the
 test("question is stopped before its conversation is made, and a double click on Ask stops nothing", async () => {
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server);
-  let release;
-  const held = new Promise((resolve) => { release = resolve; });
-  await page.route(/\/api\/v1\/conversations$/, async (route) => {
-    if (route.request().method() === "POST") await held;
-    await route.continue();
-  });
+  const release = await holdConversations(page);
   await page.getByLabel("Question", { exact: true }).fill("How many orders are there?");
   await page.getByRole("button", { name: "Ask", exact: true }).click();
   await page.getByRole("button", { name: "Stop", exact: true }).click();

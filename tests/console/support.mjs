@@ -135,6 +135,17 @@ export async function visit(page, path) {
   }, path);
 }
 
+/** Keeps new conversations from being made, until what it gives is called. */
+export async function holdConversations(page) {
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  await page.route(/\/api\/v1\/conversations$/, async (route) => {
+    if (route.request().method() === "POST") await held;
+    await route.continue();
+  });
+  return release;
+}
+
 /** Writes into an editor. What is there goes first: over selected text Chromium itself writes styles, which the policy
  * refuses. */
 export async function write(page, editor, text) {
