@@ -340,6 +340,32 @@ test("conversations are found by what was said in them, and deleted", async () =
   await context.close();
 });
 
+test("field for the question does not take the focus from somebody who writes elsewhere", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  await page.route(/\/api\/v1\/minds$/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await signIn(page, server);
+  const search = page.getByLabel("Search the conversations");
+  await search.pressSequentially("half a");
+  release();
+  const question = page.getByLabel("Question", { exact: true });
+  await question.waitFor();
+  await page.keyboard.type(" word");
+  assert.equal(await search.inputValue(), "half a word");
+  assert.equal(await question.inputValue(), "");
+  // Nobody writes: it is there at once.
+  await page.unrouteAll({ behavior: "wait" });
+  await page.getByRole("link", { name: "Data", exact: true }).click();
+  await page.getByRole("link", { name: "Ask", exact: true }).click();
+  await page.waitForFunction(() => document.activeElement?.ariaLabel === "Question");
+  watch.check();
+  await context.close();
+});
+
 test("conversation that cannot be deleted says so in the dialog", async () => {
   const { page, watch, context } = await openPage(browser, server);
   const own = await server.keyOf("user");

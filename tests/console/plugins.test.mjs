@@ -53,7 +53,7 @@ test("version is looked at, installed, serves a share, and is rolled back", asyn
   await burst(1);
   // The server counts the same calls, while the stage goes on.
   const figures = rollout.getByRole("region", { name: "Since the rollout began" }).getByRole("row", { name: /^New/ });
-  while (/^New0/.test(await figures.textContent())) await page.waitForResponse(/\/plugins\/connector-sqlite$/);
+  while (/^New0/.test(await figures.textContent())) await page.waitForResponse((one) => one.url().endsWith(`/plugins/${MODEL}`));
   assert.match(await figures.textContent(), /ms/);
   // Seconds without calls are a gap, and no time of 0.
   for (let polled = 0; polled < 3; polled++) await page.waitForResponse(/\/usage/);

@@ -42,7 +42,9 @@ export function Composer({ isReady, minds, mind, fixed, choose, busy, ask, run, 
   const asSql = inSql && maySql;
   const written = (asSql ? sql : text).trim();
   useEffect(() => {
-    if (isReady) field.current?.focus({ preventScroll: true });
+    // Whoever already writes elsewhere, such as into the search, goes on there.
+    const writes = document.activeElement?.matches("input, textarea, select");
+    if (isReady && !writes) field.current?.focus({ preventScroll: true });
   }, [isReady]);
   const submit = () => {
     if (!isReady || busy || written === "") return;
