@@ -2,7 +2,7 @@
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use mindhost_base::{Error, Result, error::Code};
@@ -398,4 +398,112 @@ pub(crate) async fn read_within(
     }
     connection.close(&bounds.call()).await?;
     Ok(answer)
+}
+
+/// As [`read`], but only the rows that come within a time; the second value says whether these are all.
+pub(crate) async fn read_for(
+    connection: &mut dyn Connection,
+    sql: &str,
+    max_rows: u32,
+    time: Duration,
+) -> Result<(Answer, bool)> {
+    let start = Instant::now();
+    let bounds = Bounds::of(PATIENCE);
+    let mut answer = Answer {
+        columns: connection.query(&statement(sql), &bounds.call()).await?,
+        rows: Vec::new(),
+        batches: Vec::new(),
+    };
+    let mut has_ended = false;
+    while !has_ended && start.elapsed() < time {
+        match connection.next(max_rows, &bounds.call()).await? {
+            Some(batch) => {
+                answer.batches.push((batch.rows(), batch.bytes()));
+                answer.rows.extend(batch.into_values(&answer.columns));
+            }
+            None => has_ended = true,
+        }
+    }
+    connection.close(&bounds.call()).await?;
+    Ok((answer, has_ended))
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use mindhost_plugin_api::{
+        Batch, ColumnStatistics, DataType, ServerInfo, StatisticsOptions, TableInfo,
+    };
+
+    use super::*;
+
+    /// Gives so many batches of one row, each a little later than the one before.
+    struct Slow(u32);
+
+    #[async_trait]
+    impl Connection for Slow {
+        fn digest(&self) -> &str {
+            ""
+        }
+
+        async fn check(&mut self, _: &Call) -> Result<ServerInfo> {
+            unreachable!()
+        }
+
+        async fn tables(&mut self, _: &Call) -> Result<Vec<TableRef>> {
+            unreachable!()
+        }
+
+        async fn describe_tables(&mut self, _: &[TableRef], _: &Call) -> Result<Vec<TableInfo>> {
+            unreachable!()
+        }
+
+        async fn statistics(
+            &mut self,
+            _: &TableRef,
+            _: &StatisticsOptions,
+            _: &Call,
+        ) -> Result<Option<Vec<ColumnStatistics>>> {
+            unreachable!()
+        }
+
+        async fn begin_snapshot(&mut self, _: Duration, _: &Call) -> Result<bool> {
+            unreachable!()
+        }
+
+        async fn end_snapshot(&mut self, _: &Call) -> Result<()> {
+            unreachable!()
+        }
+
+        async fn query(&mut self, _: &Statement, _: &Call) -> Result<Arc<[Column]>> {
+            Ok(Arc::new([Column {
+                name: "n".into(),
+                data_type: DataType::Int64,
+                native_type: String::new(),
+                nullable: false,
+            }]))
+        }
+
+        async fn next(&mut self, _: u32, _: &Call) -> Result<Option<Batch>> {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            let Some(left) = self.0.checked_sub(1) else {
+                return Ok(None);
+            };
+            self.0 = left;
+            Ok(Some(Batch::Rows(vec![vec![Value::Int64(i64::from(left))]])))
+        }
+
+        async fn close(&mut self, _: &Call) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn slow_answer_is_read_for_a_time() {
+        let time = Duration::from_millis(150);
+        let (part, has_ended) = read_for(&mut Slow(1_000), "", ROWS, time).await.unwrap();
+        assert!((1..100).contains(&part.rows.len()) && !has_ended);
+        let (whole, has_ended) = read_for(&mut Slow(3), "", ROWS, PATIENCE).await.unwrap();
+        assert_eq!((whole.rows.len(), has_ended), (3, true));
+    }
 }
