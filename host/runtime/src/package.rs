@@ -174,9 +174,14 @@ pub fn scan(dir: &Path, max_bytes: u64) -> Vec<(PathBuf, Result<Package, Refusal
     })
 }
 
+/// Checks a manifest by itself, as [`pack`] does first.
+pub fn check_manifest_text(manifest: &str) -> Result<(), Refusal> {
+    check_origins(&parse_manifest(manifest.as_bytes())?)
+}
+
 /// Writes a manifest into a component, replacing an existing one. The result is a plugin that this host can install.
 pub fn pack(component: &[u8], manifest: &str) -> Result<Vec<u8>, Refusal> {
-    check_origins(&parse_manifest(manifest.as_bytes())?)?;
+    check_manifest_text(manifest)?;
     let mut packed = Vec::with_capacity(component.len() + manifest.len() + 64);
     packed.extend_from_slice(component.get(..8).ok_or_else(not_a_component)?);
     for section in sections(component)? {
