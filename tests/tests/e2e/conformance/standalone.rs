@@ -202,6 +202,12 @@ fn what_goes_wrong_is_told_in_the_words_of_the_host() {
         "SELECT 1",
         "does not fit the plugin's schema",
     );
+    // As the test.json of a template has it.
+    fails(
+        r#"{"pat": "{url}"}"#,
+        "SELECT 1",
+        "python3 server.py mindhost",
+    );
     fails("missing.toml", "SELECT 1", "missing.toml");
 }
 

@@ -16,7 +16,7 @@ use mindhost_runtime::{
     package::Package,
     standalone::{self, Cache, StandalonePlugin, grant_files},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::compiled;
 use crate::commands::load_plugins;
@@ -127,9 +127,30 @@ fn configuration(
     let roots = grant_files(&package.manifest, &mut config.connection_data, &base);
     Rules::new(&package.manifest.connection_data)
         .check(&config.connection_data)
-        .context("--config does not fit the plugin's schema of connection_data")?;
+        .with_context(|| misfit(given, &config.connection_data))?;
     check_files(&package.manifest, &config)?;
     Ok((config, roots))
+}
+
+/// What to say of connection data that the plugin's schema refuses.
+fn misfit(given: Option<&str>, data: &Map<String, Value>) -> String {
+    let Some(given) = given else {
+        return "the plugin needs connection data, which --config names".to_owned();
+    };
+    let name = match given.trim_start().starts_with('{') {
+        true => "--config",
+        false => given,
+    };
+    let is_open =
+        |value: &Value| matches!(value.as_str(), Some("{url}" | "{port}" | "{certificate}"));
+    match data.values().any(is_open) {
+        // As the templates have it: the address of the test server changes with each run.
+        true => format!(
+            "{name} has a place for the address of the project's own server, which that server fills in: run `python3 \
+             server.py mindhost plugin … --config \"$(cat test.json)\"`"
+        ),
+        false => format!("{name} does not fit the plugin's schema of connection_data"),
+    }
 }
 
 /// Checks that the configured files are there, because a plugin cannot name the line of the configuration.
