@@ -66,6 +66,8 @@ def pieces(connection, sql, form):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # An answer is written in several parts, and a part must not wait until the client confirms the one before.
+    disable_nagle_algorithm = True
 
     def do_POST(self):
         self.given = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
