@@ -10,7 +10,10 @@ use datafusion::arrow::{
     util::display::{ArrayFormatter, FormatOptions},
 };
 
-use super::decode::{NATIVE, TYPE};
+use super::{
+    decode::{NATIVE, TYPE},
+    distinct_names::Shown,
+};
 use mindhost_base::error::{Blame, Code, Error, Result};
 use mindhost_plugin_api::{Column, DataType};
 
@@ -30,9 +33,17 @@ pub struct ResultEncoder {
 }
 
 impl ResultEncoder {
-    /// An encoder for a schema.
-    pub fn of(schema: &Schema) -> Self {
-        let columns: Arc<[Column]> = schema.fields().iter().map(|field| column(field)).collect();
+    /// An encoder for a schema, with the names that the result shows in place of some of it.
+    pub fn of(schema: &Schema, shown: &Shown) -> Self {
+        let shown = |field: &Field| {
+            let column = column(field);
+            let name = shown.get(&column.name).cloned();
+            Column {
+                name: name.unwrap_or(column.name),
+                ..column
+            }
+        };
+        let columns: Arc<[Column]> = schema.fields().iter().map(|field| shown(field)).collect();
         let fields = columns
             .iter()
             .map(|column| Field::new(&column.name, physical(column.data_type), true));

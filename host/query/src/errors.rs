@@ -15,12 +15,11 @@ use mindhost_base::error::{Blame, Code, Error};
 const MAX_MESSAGE: usize = 2_048;
 
 /// What stands in messages about parts that the planner made of a subquery, and the caller did not write.
-const INVENTED: [&str; 5] = [
+const INVENTED: [&str; 4] = [
     "Physical plan does not support logical expression",
     "__correlated_sq_",
     "__key_",
     "__truth_",
-    "Projections require unique expression names",
 ];
 
 /// Converts an error of planning or execution. An error of a source stays as it is.

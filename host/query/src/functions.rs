@@ -11,7 +11,7 @@ use datafusion::{
     logical_expr::{AggregateUDF, ScalarUDF, WindowUDF, planner::ExprPlanner},
 };
 
-use super::{checked_arithmetic, growing_functions, slow_functions};
+use super::{checked_arithmetic, distinct_names, growing_functions, slow_functions};
 
 /// The list of the guard. Other functions cannot be called even if the guard fails.
 const LISTED: &str = include_str!("../../sql/src/rules/datafusion.txt");
@@ -39,6 +39,7 @@ pub fn allowed() -> &'static Functions {
                 .filter(|function| is_listed(&functions, function.name(), function.aliases()))
                 .map(slow_functions::chunked)
                 .map(growing_functions::bounded)
+                .chain([distinct_names::mark()])
                 .collect(),
             aggregate: SessionStateDefaults::default_aggregate_functions()
                 .into_iter()

@@ -10,6 +10,7 @@ mod catalog;
 mod checked_arithmetic;
 mod connection;
 mod decode;
+mod distinct_names;
 mod encode;
 mod errors;
 mod execution;

@@ -26,6 +26,7 @@ use super::{
     QueryEngine,
     catalog::{Catalog, NoStores},
     checked_arithmetic::CheckedOperators,
+    distinct_names::{self, Shown},
     encode::ResultEncoder,
     errors,
     federation::{self, Sources},
@@ -100,10 +101,13 @@ pub struct StatementPlan {
 
 /// Plans a statement. Reads only the columns of its tables.
 pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<StatementPlan> {
-    let planned = plan(text, &tables, bounds).await;
+    let mut planned = plan(text, &tables, bounds, Names::Usual).await;
+    if matches!(&planned, Err(error) if distinct_names::are_missing(error)) {
+        planned = plan(text, &tables, bounds, Names::Distinct).await;
+    }
     let convert = |error| errors::convert(&error, &bounds.memory, bounds.disk.as_deref());
-    let (plan, state) = planned.map_err(convert)?;
-    let form = ResultEncoder::of(&plan.schema());
+    let (plan, state, shown) = planned.map_err(convert)?;
+    let form = ResultEncoder::of(&plan.schema(), &shown);
     if form.columns.is_empty() {
         return Err(Error::new(
             Code::SqlInvalid,
@@ -121,21 +125,35 @@ pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<Sta
     })
 }
 
+/// How the columns of a statement are named while it is planned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// As DataFusion does it.
+    Usual,
+    /// Each once, also where DataFusion would have one for two.
+    Distinct,
+}
+
 async fn plan(
     text: &str,
     tables: &Tables,
     bounds: &Bounds,
-) -> Result<(Arc<dyn ExecutionPlan>, SessionState)> {
+    names: Names,
+) -> Result<(Arc<dyn ExecutionPlan>, SessionState, Shown)> {
     let mut state = session(text, tables, bounds)?;
     // The result of now().
     state.mark_start_execution();
     let mut statement = state.sql_to_statement(text, &Dialect::Generic)?;
+    let mut shown = Shown::new();
     match &mut statement {
         Statement::Statement(query) if matches!(**query, ast::Statement::Query(_)) => {
             plan_size::check(query).map_err(errors::external)?;
             refused::check(query).map_err(errors::external)?;
             merged_columns::named_by_table(query).map_err(errors::external)?;
             timestamps::to_microseconds(query);
+            if names == Names::Distinct {
+                shown = distinct_names::make(query);
+            }
         }
         // The guard allows only queries. The options below refuse other statements too, except EXPLAIN.
         _ => {
@@ -157,7 +175,7 @@ async fn plan(
     };
     let planner = Arc::clone(state.query_planner());
     let plan = planner.create_physical_plan(&plan, &state).await?;
-    Ok((plan, state))
+    Ok((plan, state, shown))
 }
 
 fn session(text: &str, tables: &Tables, bounds: &Bounds) -> Result<SessionState> {
@@ -175,6 +193,9 @@ fn session(text: &str, tables: &Tables, bounds: &Bounds) -> Result<SessionState>
     options.set("datafusion.sql_parser.parse_float_as_decimal", "true")?;
     options.set("datafusion.execution.time_zone", "+00:00")?;
     options.set("datafusion.execution.enable_recursive_ctes", "false")?;
+    // The logical plan knows of more expressions than the physical one that they are never NULL, such as
+    // `CASE WHEN a < b THEN a ELSE 0 END`. That is no fault of a statement with DISTINCT or GROUP BY over them.
+    options.execution.skip_physical_aggregate_schema_check = true;
     if let Tables::Several(sources) = tables {
         for (name, value) in FEDERATED {
             options.set(name, value)?;

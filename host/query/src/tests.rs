@@ -248,6 +248,14 @@ async fn one(sql: &str) -> Vec<String> {
     rows.remove(0)
 }
 
+/// The names of the columns of a result.
+async fn names(sql: &str) -> Vec<String> {
+    let connector = connector(&scripted(1_000, Pushdown::No), &settings());
+    let mut connection = connector.connect(&target(), &call()).await.unwrap();
+    let columns = connection.query(&statement(sql), &call()).await.unwrap();
+    columns.iter().map(|column| column.name.clone()).collect()
+}
+
 async fn refused(sql: &str) -> Error {
     let connector = connector(&scripted(1_000, Pushdown::No), &settings());
     rows(&connector, sql).await.unwrap_err()
