@@ -32,7 +32,15 @@ fn a_plugin_in_python_is_built_to_the_same_bytes() {
         "old",
     )
     .unwrap();
-    fs::write(moved.path().join(".notes"), "mine").unwrap();
+    for name in [
+        ".notes",
+        "plugin.key",
+        "plugin.key.pub",
+        "report.xml",
+        "build.log",
+    ] {
+        fs::write(moved.path().join(name), "mine").unwrap();
+    }
     age(&moved.path());
     compare(&first, &component(&moved), "in another folder, later");
 }
