@@ -6,6 +6,7 @@
 Both have the contract (WIT) in them, which lies beside them in the repository. That of Rust is `cargo package`.
 """
 
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -46,6 +47,9 @@ def _python(package: Path, output: Path) -> int:
     shutil.copytree(_SDK / "python/mindhost", package / "mindhost", ignore=_MADE)
     shutil.copytree(_SDK / "wit", package / "mindhost/wit", ignore=_not_wit)
     # The tools of the environment in which this runs: nothing is downloaded.
+    if missing := [tool for tool in ("build", "setuptools") if importlib.util.find_spec(tool) is None]:
+        print(f"{sys.executable} has no {' and no '.join(missing)}: pip install build 'setuptools>=77'", file=sys.stderr)
+        return 1
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", output, package]
     return subprocess.run(command, check=False).returncode
 

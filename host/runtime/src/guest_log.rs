@@ -183,6 +183,12 @@ fn begins_panic(line: &str) -> bool {
     line.starts_with("thread '") && line.contains(" panicked at ")
 }
 
+/// Whether a line is Rust's advice on how to get a backtrace. A plugin has no environment, and the host logs the
+/// functions of a plugin that panicked.
+fn is_backtrace_advice(line: &str) -> bool {
+    line.starts_with("note: run with `RUST_BACKTRACE=1` ")
+}
+
 impl IsTerminal for LineLog {
     fn is_terminal(&self) -> bool {
         false
@@ -217,7 +223,9 @@ impl LineStream {
             if self.level == log::Level::Warn && begins_panic(&line) {
                 self.level = log::Level::Error;
             }
-            self.log.line(self.level, &line);
+            if self.level != log::Level::Error || !is_backtrace_advice(&line) {
+                self.log.line(self.level, &line);
+            }
             self.line.clear();
         }
     }

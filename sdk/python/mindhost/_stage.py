@@ -13,7 +13,10 @@ from pathlib import Path
 SDK = Path(__file__).resolve().parent
 
 # What a project has beside its sources: Python lists the folders from which it imports, so their names are in a component.
-_NO_SOURCES = shutil.ignore_patterns(".*", "__pycache__", "*.wasm", "*.minisig", "venv", "node_modules")
+# Those that no checkout has: results of a build, a signature or a test.
+_NO_SOURCES = shutil.ignore_patterns(
+    ".*", "__pycache__", "*.wasm", "*.minisig", "*.key", "*.key.pub", "*.log", "report.xml", "venv", "node_modules",
+)  # fmt: skip
 # What an environment has beside the packages of a plugin.
 _TOOLS = shutil.ignore_patterns(
     "__pycache__", "componentize_py*", "pip", "pip-*", "setuptools*", "_distutils_hack", "distutils-precedence.pth",

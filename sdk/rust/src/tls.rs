@@ -30,6 +30,89 @@
 //!     dialled.map_err(|failure| failure.error)
 //! }
 //! ```
+//!
+//! A protocol of text lines is asked in lines, such as SMTP: greeting, `EHLO`, `STARTTLS`, and then the handshake on the
+//! same socket. What the server said in clear is forgotten; after the handshake the client says `EHLO` again. Read byte
+//! by byte here, and make a `BufReader` only over the `TlsStream`: one over the socket may have read beyond the line.
+//!
+//! ```
+//! use std::io::{Read, Write};
+//!
+//! use mindhost_sdk::{Error, ErrorKind, Result, net};
+//!
+//! /// The longest reply in clear: nobody has proved who they are yet.
+//! const LONGEST: usize = 8 << 10;
+//!
+//! /// The lines of a reply: `250-SIZE` and more follow, `250 STARTTLS` is the last one.
+//! fn reply(socket: &mut impl Read) -> Result<Vec<String>> {
+//!     let (mut lines, mut line, mut bytes) = (Vec::new(), Vec::new(), 0);
+//!     loop {
+//!         let mut byte = [0];
+//!         socket.read_exact(&mut byte).map_err(|error| net::transport_error(&error))?;
+//!         bytes += 1;
+//!         match byte[0] {
+//!             b'\n' => {
+//!                 let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+//!                 let is_last = text.as_bytes().get(3) != Some(&b'-');
+//!                 lines.push(text);
+//!                 line.clear();
+//!                 if is_last {
+//!                     return Ok(lines);
+//!                 }
+//!             }
+//!             _ if bytes > LONGEST => {
+//!                 return Err(Error::new(ErrorKind::TooLarge, "the server talks without an end"));
+//!             }
+//!             other => line.push(other),
+//!         }
+//!     }
+//! }
+//!
+//! /// From the greeting to the moment at which the handshake begins.
+//! fn starttls(socket: &mut (impl Read + Write)) -> Result<()> {
+//!     let mut lines = reply(socket)?;
+//!     for (command, code) in [("EHLO mindhost", "250"), ("STARTTLS", "220")] {
+//!         if command == "STARTTLS" && !lines.iter().any(|line| line.get(4..) == Some("STARTTLS")) {
+//!             return Err(Error::new(ErrorKind::Tls, "the server does not speak TLS"));
+//!         }
+//!         let sent = write!(socket, "{command}\r\n").and_then(|()| socket.flush());
+//!         sent.map_err(|error| net::transport_error(&error))?;
+//!         lines = reply(socket)?;
+//!         let last = lines.last().map(String::as_str).unwrap_or_default();
+//!         if !last.starts_with(code) {
+//!             return Err(Error::new(ErrorKind::Tls, format!("the server answered {command} with: {last}")));
+//!         }
+//!     }
+//!     Ok(())
+//! }
+//!
+//! # struct Script(std::io::Cursor<&'static [u8]>, Vec<u8>);
+//! # impl Read for Script {
+//! #     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> { self.0.read(buffer) }
+//! # }
+//! # impl Write for Script {
+//! #     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> { self.1.write(bytes) }
+//! #     fn flush(&mut self) -> std::io::Result<()> { Ok(()) }
+//! # }
+//! # let script = |said: &'static str| Script(std::io::Cursor::new(said.as_bytes()), Vec::new());
+//! # let mut server = script("220 mail\r\n250-mail\r\n250-SIZE\r\n250 STARTTLS\r\n220 go\r\nX");
+//! # starttls(&mut server)?;
+//! # assert_eq!(server.1, b"EHLO mindhost\r\nSTARTTLS\r\n");
+//! # // The handshake gets every byte behind the last line.
+//! # let mut rest = String::new();
+//! # server.read_to_string(&mut rest).unwrap();
+//! # assert_eq!(rest, "X");
+//! # let mut without = script("220 mail\r\n250 SIZE\r\n");
+//! # assert_eq!(starttls(&mut without).unwrap_err().kind(), ErrorKind::Tls);
+//! # let mut refuses = script("220 mail\r\n250 STARTTLS\r\n454 no\r\n");
+//! # assert_eq!(starttls(&mut refuses).unwrap_err().kind(), ErrorKind::Tls);
+//! # let mut ends = script("220 mail\r\n250-SI");
+//! # assert_eq!(starttls(&mut ends).unwrap_err().kind(), ErrorKind::ConnectionLost);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! Then [`Settings::handshake`] takes the socket, as above. The ports of mail are refused unless one of them is the
+//! `default_port` of the manifest.
 
 mod binding;
 mod stream;

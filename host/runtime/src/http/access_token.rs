@@ -187,7 +187,7 @@ impl AccessTokens {
     ) -> Result<Result<TokenResponse, Refusal>, Failure> {
         let request = self.request(in_body)?;
         let response = http.request(request).await;
-        let response = response.map_err(|error| client::failure(&error))?;
+        let response = response.map_err(|error| self.unreached(client::failure(&error)))?;
         let status = response.status();
         let retry_after = response.headers().get(header::RETRY_AFTER);
         let retry_after = retry_after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
@@ -270,6 +270,16 @@ impl AccessTokens {
             header,
             renew_at: asked + lifetime - MARGIN.min(lifetime / 10),
         })
+    }
+
+    /// Why a request for a token failed. It names the endpoint: the request of the plugin went to another server.
+    fn unreached(&self, why: Failure) -> Failure {
+        match why {
+            Failure::Http(error) => self.failure(&format!(
+                "cannot be reached ({error}); check its URL, and that it is running"
+            )),
+            other => other,
+        }
     }
 
     fn failure(&self, what: &str) -> Failure {

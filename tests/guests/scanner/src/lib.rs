@@ -12,8 +12,9 @@ use mindhost_sdk::{
 use serde::Deserialize;
 use std::time::Duration;
 
-/// Good ones: `exact` applies filters and limits, `numbers` none, `typed` and `typed_again` have a column of each type. Bad ones: all others.
-const TABLES: [&str; 26] = [
+/// Good ones: `exact` applies filters and limits, `numbers` none, `typed`, `typed_again` and `typed_uneven` have a column
+/// of each type. Bad ones: all others.
+const TABLES: [&str; 27] = [
     "exact",
     "numbers",
     "liar",
@@ -28,6 +29,8 @@ const TABLES: [&str; 26] = [
     "hangs",
     "typed",
     "typed_again",
+    // A scan with a limit gives fewer rows at a time, as sources do whose batches end with time.
+    "typed_uneven",
     // As many rows as there should be, and other ones.
     "typed_count",
     // Every filter is claimed, and those on numbers and texts are applied.
@@ -246,6 +249,10 @@ impl Scanner for MadeUp {
                 }
                 batch
             }
+            "typed_uneven" if rows.request.limit.is_some() => rows.next(BatchLimits {
+                max_rows: limits.max_rows.min(500),
+                ..limits
+            }),
             "typed_skips" => {
                 let batch = rows.next(limits);
                 rows.at += i64::from(rows.is_full);
@@ -289,7 +296,9 @@ impl Rows {
         let mut filters = self.request.filters.iter();
         match self.request.table.name.as_str() {
             "exact" | "typed" | "typed_again" | "typed_count" | "typed_shared" | "typed_short"
-            | "typed_turned" | "typed_limit" | "typed_skips" | "typed_stays" => filters.all(passes),
+            | "typed_uneven" | "typed_turned" | "typed_limit" | "typed_skips" | "typed_stays" => {
+                filters.all(passes)
+            }
             "typed_late" => self.at >= FIRST || filters.all(passes),
             "typed_first" => filters.next().is_none_or(passes),
             "typed_plain" => filters

@@ -53,10 +53,12 @@ fn slow_scanners_pass() {
 
 #[test]
 fn large_scanners_pass() {
-    let (code, report) = report(&["typed", "typed_again"], 100_000, 0, CASES);
-    assert_eq!(code, Some(0), "{report}");
-    for case in ["filters", "filter-pairs", "limit"] {
-        assert!(report.contains(&format!("pass  {case} ")), "{report}");
+    for tables in [&["typed", "typed_again"][..], &["typed_uneven"]] {
+        let (code, report) = report(tables, 100_000, 0, CASES);
+        assert_eq!(code, Some(0), "{report}");
+        for case in ["filters", "filter-pairs", "limit"] {
+            assert!(report.contains(&format!("pass  {case} ")), "{report}");
+        }
     }
 }
 

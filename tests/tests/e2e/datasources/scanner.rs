@@ -507,6 +507,17 @@ async fn wrong_client_is_told_what_to_check() {
     for part in ["`token_url`", "401 (invalid_client)", "id and secret"] {
         assert!(message.contains(part), "{message}");
     }
+    // The API answers: what is told is about the endpoint.
+    let mut data = client(&url, "s3cret&more");
+    data["token_url"] = json!("http://127.0.0.1:1/token");
+    let body = json!({"name": "api", "engine": "orders-api", "connection_data": data});
+    let refused = host.post("/datasources", body).await;
+    let refused = refused.expect_error(400, "connection_failed");
+    let message = refused["message"].as_str().unwrap();
+    assert!(
+        message.contains("the token endpoint (`token_url`) cannot be reached (connection refused)"),
+        "{message}"
+    );
     // The token endpoint decides where the secret goes.
     let (url, _protected) = Protected::start(false, json!(3600)).await;
     let (host, _mind) = orders_of(&url).await;

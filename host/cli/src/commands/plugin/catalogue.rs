@@ -86,9 +86,14 @@ pub(super) async fn search(search: &Search) -> anyhow::Result<()> {
         true => say!("{}", serde_json::to_string_pretty(&found)?),
         false => found.iter().for_each(show),
     }
+    let is_empty = found.iter().all(|catalogue| catalogue.plugins.is_empty());
+    if is_empty && failed == 0 {
+        aside!("no plugin has all of these words");
+    }
     match failed {
         0 => Ok(()),
-        failed => bail!("{failed} catalogues could not be read; what is above is from the others"),
+        1 => bail!("a catalogue could not be read; plugins of it are missing here"),
+        failed => bail!("{failed} catalogues could not be read; plugins of them are missing here"),
     }
 }
 

@@ -65,8 +65,12 @@ pub(super) async fn run(install: Install) -> anyhow::Result<()> {
         }
         (None, Some(source)) if install.catalogue.is_some() || is_listed(source) => {
             let pick = catalogue::find(source, install.catalogue.as_deref(), &install.oci).await?;
-            if install.activate && !source.contains('@') {
-                not_lower(&server, &pick).await?;
+            if install.activate
+                && !source.contains('@')
+                && let Some(plugin) = installed(&server, &pick.name).await?
+            {
+                not_lower(&plugin, &pick)?;
+                not_rejected(&plugin, &pick)?;
             }
             vec![PluginSource::Listed(pick)]
         }
@@ -166,13 +170,42 @@ fn is_listed(source: &str) -> bool {
     package::is_name(name) && !Path::new(source).exists()
 }
 
+/// A plugin as the server has it, if it has it.
+async fn installed(server: &Server, name: &str) -> anyhow::Result<Option<Value>> {
+    let request = server.request(Method::GET, &["plugins", name]);
+    match server.send(request).await {
+        Err(error) if error.is("plugin_not_found") => Ok(None),
+        sent => Ok(Some(sent?)),
+    }
+}
+
+/// A name without a version never activates the version that failed or was rolled back when it was last activated.
+fn not_rejected(plugin: &Value, pick: &catalogue::Pick) -> anyhow::Result<()> {
+    let digest = pick.listed.digest.as_str();
+    // The newest rollouts come first, and a rollback judges the version that it leaves.
+    let ended = text::array(&plugin["rollouts"]).iter().find_map(|one| {
+        let is_left =
+            one["is_rollback"] == true && one["from"] == digest && one["stage"] == "completed";
+        match one["stage"].as_str() {
+            _ if is_left => Some("was rolled back"),
+            Some("rolled_back") if one["to"] == digest => Some("was rolled back"),
+            Some("failed") if one["to"] == digest => Some("failed"),
+            Some("completed") if one["to"] == digest => Some(""),
+            _ => None,
+        }
+    });
+    match ended {
+        None | Some("") => Ok(()),
+        Some(how) => bail!(
+            "{name} {version} {how} when it was last activated here; to try it again, name it: {name}@{version}",
+            name = pick.name,
+            version = pick.listed.version
+        ),
+    }
+}
+
 /// A name without a version never replaces the serving version by a lower one.
-async fn not_lower(server: &Server, pick: &catalogue::Pick) -> anyhow::Result<()> {
-    let request = server.request(Method::GET, &["plugins", &pick.name]);
-    let plugin = match server.send(request).await {
-        Err(error) if error.is("plugin_not_found") => return Ok(()),
-        sent => sent?,
-    };
+fn not_lower(plugin: &Value, pick: &catalogue::Pick) -> anyhow::Result<()> {
     let versions = text::array(&plugin["versions"]).iter();
     let serving = versions.filter(|one| one["status"] == "active");
     let lower = |version: &&str| pick.is_lower_than(version);

@@ -62,6 +62,7 @@ const NOT_CACHED: &str = "compiled code could not be cached";
 struct Fields {
     message: String,
     why: Option<String>,
+    reason: Option<String>,
     detail: Option<String>,
     error: Option<String>,
     exchange: Option<String>,
@@ -92,8 +93,15 @@ impl Fields {
             Self {
                 has_target: true,
                 message,
+                reason,
                 ..
-            } => Some(Line::Said(level, message)),
+            } => Some(Line::Said(
+                level,
+                match reason {
+                    Some(reason) => format!("{message}: {reason}"),
+                    None => message,
+                },
+            )),
             Self {
                 error: Some(error),
                 message,
@@ -108,6 +116,7 @@ impl Fields {
         match name {
             "message" => self.message = text,
             "why" => self.why = Some(text),
+            "reason" => self.reason = Some(text),
             "detail" => self.detail = Some(text),
             "error" => self.error = Some(text),
             "exchange" => self.exchange = Some(text),
@@ -149,6 +158,7 @@ mod tests {
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!(target: "mindhost_runtime", plugin = "p", target = "t", "hello");
             tracing::info!(target: "mindhost_runtime", plugin = "p", target = "t", why = "no", "refused a plugin");
+            tracing::info!(target: "mindhost_runtime", plugin = "p", target = "t", reason = "busy", "no token");
             tracing::warn!(target: "mindhost_runtime", plugin = "p", target = "t", dropped = 7_u32, "too much");
             tracing::warn!(target: "mindhost_runtime", plugin = "p", detail = "at f", "it panicked");
             tracing::debug!(target: "mindhost_runtime", target = "t", exchange = "GET /", "an exchange");
@@ -161,6 +171,7 @@ mod tests {
         let expected = [
             Line::Said(Level::INFO, "hello".into()),
             Line::Refused("no".into()),
+            Line::Said(Level::INFO, "no token: busy".into()),
             Line::Dropped(7),
             Line::Failed("it panicked: at f".into()),
             Line::Exchange("GET /".into()),

@@ -429,6 +429,8 @@ fn told(error: Error) -> anyhow::Error {
             .map(|kind| format!("the plugin reported `{kind}`")),
     );
     facts.extend(error.engine_code().map(|code| format!("code {code}")));
+    let wait = error.retry_after();
+    facts.extend(wait.map(|wait| format!("to be tried again after {wait:?}")));
     facts.extend(
         error
             .position()

@@ -272,7 +272,9 @@ async fn limited(
     let Some(most) = sample.passing(filter.as_slice()) else {
         return Ok(());
     };
-    let mut limits = vec![1, 2, most.len().saturating_sub(1), most.len(), MOST];
+    // A scan is read until it has more than `MOST` rows, and the sample may have as many more as its last batch had.
+    let known = most.len().min(MOST);
+    let mut limits = vec![1, 2, known.saturating_sub(1), known, MOST];
     limits.sort_unstable();
     limits.dedup();
     for limit in limits.into_iter().map(|limit| limit.max(1)) {

@@ -41,6 +41,45 @@ fn a_project_is_built_and_tested_with_the_package_for_javascript() {
     answers(&project);
 }
 
+/// The types of the package are enough for TypeScript, with what javascript.md says of `tsconfig.json`.
+#[test]
+fn a_project_in_typescript_has_its_types_from_the_package() {
+    let packed = packed("javascript", "python3");
+    let project = bare("typescript");
+    let modules = project.path().join("node_modules");
+    fs::create_dir(&modules).unwrap();
+    unpack(
+        &packed.path().join("mindhost-sdk-0.1.0.tgz"),
+        &modules.join("mindhost-sdk"),
+    );
+    let change = |name: &str, from: &str, to: &str| {
+        let text = fs::read_to_string(project.path().join(name)).unwrap();
+        assert!(text.contains(from), "no `{from}` in {name}");
+        fs::write(project.path().join(name), text.replace(from, to)).unwrap();
+    };
+    change("plugin.ts", "./mindhost/index.js", "mindhost-sdk");
+    let types = ("\"types\": []", "\"types\": [\"mindhost-sdk/globals\"]");
+    change("tsconfig.json", types.0, types.1);
+    let files = (
+        "[\"plugin.ts\", \"mindhost/globals.d.ts\"]",
+        "[\"plugin.ts\"]",
+    );
+    change("tsconfig.json", files.0, files.1);
+    let compiler = build::componentize_qjs().join("typescript/bin/tsc");
+    let checked = || {
+        let mut command = project.command(build::node().to_str().unwrap(), &[]);
+        command.arg(&compiler).output().unwrap()
+    };
+    expect_success(&checked(), "tsc");
+    let source = fs::read_to_string(project.path().join("plugin.ts")).unwrap();
+    // One that there is, and one that there is not.
+    let uses = "console.log(1);\nfetch(\"x\");\n";
+    fs::write(project.path().join("plugin.ts"), source + uses).unwrap();
+    let told = String::from_utf8(checked().stdout).unwrap();
+    assert!(told.contains("Cannot find name 'fetch'"), "{told}");
+    assert!(!told.contains("console"), "{told}");
+}
+
 /// So is the wheel of `python -m build`.
 #[test]
 fn a_project_is_built_and_tested_with_the_package_for_python() {

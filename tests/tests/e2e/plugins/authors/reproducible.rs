@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     path::Path,
+    process::Command,
     time::{Duration, SystemTime},
 };
 
@@ -32,18 +33,50 @@ fn a_plugin_in_python_is_built_to_the_same_bytes() {
         "old",
     )
     .unwrap();
-    fs::write(moved.path().join(".notes"), "mine").unwrap();
+    for name in [
+        ".notes",
+        "plugin.key",
+        "plugin.key.pub",
+        "report.xml",
+        "build.log",
+    ] {
+        fs::write(moved.path().join(name), "mine").unwrap();
+    }
     age(&moved.path());
     compare(&first, &component(&moved), "in another folder, later");
 }
 
-/// Its dependencies are compiled once, in the target folder that all projects of the tests share.
+/// The SDK is in the project, as rust.md says. The other dependencies are compiled once, in the target folder that all
+/// projects of the tests share.
 #[test]
 fn a_plugin_in_rust_is_built_to_the_same_bytes() {
     let project = || Project::new("connector-repeated", "scanner", "rust");
-    let first = component(&project());
-    let second = component(&project().moved("another/and longer"));
+    let own_sdk = |project: Project| {
+        let path = project.path().join("Cargo.toml");
+        let manifest = fs::read_to_string(&path).unwrap();
+        let sdk = manifest.split("mindhost-sdk = { path = \"").nth(1).unwrap();
+        let sdk = sdk.split('"').next().unwrap();
+        let copied = Command::new("cp")
+            .args(["-R", sdk])
+            .arg(project.path().join("mindhost-sdk"))
+            .output()
+            .unwrap();
+        expect_success(&copied, "cp");
+        fs::write(&path, manifest.replace(sdk, "mindhost-sdk")).unwrap();
+        project
+    };
+    let first = component(&own_sdk(project()));
+    let second = component(&own_sdk(project().moved("another/and longer")));
     compare(&first, &second, "in another folder");
+    let place = b"mindhost-sdk/src/";
+    assert!(
+        first.windows(place.len()).any(|bytes| bytes == place),
+        "a message of a panic has the place of the SDK"
+    );
+    assert!(
+        !first.windows(5).any(|bytes| bytes == b"/tmp/"),
+        "no folder of this machine"
+    );
 }
 
 /// Three builds: the second in another folder, the third in the folder of the first, whose files are older by then.

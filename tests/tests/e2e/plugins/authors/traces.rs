@@ -158,6 +158,8 @@ fn panic_of_a_plugin_in_rust_has_its_file_line_and_function() {
     ] {
         assert!(log.contains(words), "no `{words}` in\n{told}");
     }
+    // A plugin has no environment in which an author could set it.
+    assert!(!log.contains("RUST_BACKTRACE"), "{told}");
     assert!(
         last.contains("it panicked") && !last.contains("lib.rs"),
         "{last}"

@@ -98,10 +98,10 @@ async fn a_published_plugin_is_found_and_installed_by_its_name() {
         found.starts_with("connector-files 0.4.1  connector for files, csv  [ours]"),
         "{found}"
     );
-    assert_eq!(
-        said(&plugin(&reader, &["search", "nothing-like-it"]).await),
-        ""
-    );
+    let nothing = plugin(&reader, &["search", "nothing-like-it"]).await;
+    let note = String::from_utf8_lossy(&nothing.stderr).into_owned();
+    assert_eq!(note, "no plugin has all of these words\n");
+    assert_eq!(said(&nothing), "");
     said(&plugin(&reader, &["install", "connector-files", "--activate"]).await);
     let plugin_there = reader.get("/plugins/connector-files").await.json();
     assert_eq!(plugin_there["active"], digest, "{plugin_there}");
@@ -213,6 +213,13 @@ async fn a_catalogue_is_believed_only_as_its_key_signed_it_and_never_an_older_on
     let installed = said(&install().await);
     assert!(installed.contains("connector-files 0.4.2"), "{installed}");
 
+    // What no reader would believe is not pushed.
+    serve(&(new.0.clone(), old.1.clone()));
+    let registry = OciRegistry::start();
+    let tag = registry.reference("plugins/catalogue:latest");
+    let mixed = failed(&plugin(&author.host, &["catalogue", "push", list_path, &tag]).await);
+    assert!(mixed.contains("is not what"), "{mixed}");
+
     // The server of the catalogue replays an old one, changes it, or signs another.
     serve(&old);
     let replayed = failed(&install().await);
@@ -311,6 +318,43 @@ async fn a_version_is_one_file_and_a_rejected_one_is_not_activated_by_the_bare_n
     // By its number it is.
     let activated = said(&plugin(&host, &["activate", "guest-memory", "0.1.2"]).await);
     assert!(activated.contains("guest-memory 0.1.2"), "{activated}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rejected_version_is_not_activated_by_its_name_in_a_catalogue() {
+    let author = Author::new().await;
+    let list = author.at("catalogue.json");
+    let (older, newer) = (author.built("0.4.1"), author.built("0.4.2"));
+    let args = [
+        "catalogue",
+        "add",
+        path(&list),
+        &older,
+        &newer,
+        "--name",
+        "ours",
+    ];
+    said(&author.run(&args).await);
+    let setting = pinned(&[("ours", path(&list), &author.public)]);
+    let reader = Host::builder()
+        .env("MINDHOST_PLUGINS__CATALOGUES", &setting)
+        .start()
+        .await;
+    let activate = async |name: &str| plugin(&reader, &["install", name, "--activate"]).await;
+    let serving = async || reader.get("/plugins/connector-files").await.json()["active"].clone();
+    said(&activate("connector-files@0.4.1").await);
+    let first = serving().await;
+    said(&activate("connector-files").await);
+    said(&plugin(&reader, &["rollback", "connector-files"]).await);
+    assert_eq!(serving().await, first);
+    let rejected = failed(&activate("connector-files").await);
+    let words = "connector-files 0.4.2 was rolled back when it was last activated here";
+    assert!(rejected.contains(words), "{rejected}");
+    assert_eq!(serving().await, first);
+    // By its number it is, and then the name means it again.
+    said(&activate("connector-files@0.4.2").await);
+    assert_ne!(serving().await, first);
+    said(&activate("connector-files").await);
 }
 
 /// The names of the plugins of this repository, and the versions that they were built in.

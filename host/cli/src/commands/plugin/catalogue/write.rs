@@ -9,8 +9,11 @@ use anyhow::{Context, bail, ensure};
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use mindhost_base::config::Config;
-use mindhost_plugins::catalogue::{Catalogue, FORM, ListedVersion, Listing, MAX_DAYS, Pin};
-use mindhost_runtime::package::{Package, version_order};
+use mindhost_plugins::{
+    catalogue::{Catalogue, FORM, ListedVersion, Listing, MAX_DAYS, Pin},
+    signatures::claims,
+};
+use mindhost_runtime::package::{Package, digest, version_order};
 
 use super::super::{fetch, files::PluginFile, names, sign};
 use crate::commands::say::say;
@@ -103,7 +106,13 @@ pub(super) fn withdraw(withdraw: &Withdraw) -> anyhow::Result<()> {
 
 pub(super) async fn push(push: &Push) -> anyhow::Result<()> {
     let (bytes, signature) = super::file(&push.file)?;
-    let refused = |refusal| anyhow::anyhow!("{} {refusal}", push.file.display());
+    let file = push.file.display();
+    ensure!(
+        claims(&bytes, &signature).is_ok(),
+        "{file} is not what {file}.minisig was made for, so no reader would take it; restore the last signed file, and \
+         change it with `mindhost plugin catalogue add` and `withdraw`"
+    );
+    let refused = |refusal| anyhow::anyhow!("{file} {refusal}");
     let catalogue = Catalogue::parse(&bytes).map_err(refused)?;
     for listed in catalogue.plugins.iter().flat_map(|plugin| &plugin.versions) {
         ensure!(
@@ -235,7 +244,13 @@ fn finish(mut catalogue: Catalogue, file: &Path, days: i64, key: &sign::Key) -> 
     // What readers would refuse is not signed.
     Catalogue::parse(text.as_bytes())
         .map_err(|refusal| anyhow::anyhow!("the catalogue {refusal}"))?;
-    let comment = format!("catalogue {} {}", catalogue.name, catalogue.sequence);
+    // `push` compares the digest, since it may not know the key.
+    let comment = format!(
+        "catalogue {} {} sha256:{}",
+        catalogue.name,
+        catalogue.sequence,
+        digest(text.as_bytes())
+    );
     let signature = key.sign(text.as_bytes(), &comment)?;
     fs::write(file, text).with_context(|| file.display().to_string())?;
     sign::write(file, &signature)?;
