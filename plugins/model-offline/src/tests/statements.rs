@@ -2,7 +2,7 @@
 
 use super::host::Host;
 use crate::catalog::Catalog;
-use crate::understand::understand;
+use crate::ranked::understand;
 use crate::write;
 
 fn statement(question: &str, dialect: &str) -> String {

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Rows of a ranking that says neither one nor how many.
+const SEVERAL: u64 = 5;
+
 impl Parser<'_> {
     /// "ordered by age descending", "in alphabetical order"
     pub(super) fn order(&mut self) -> Result<(), Stuck> {
@@ -253,6 +256,12 @@ impl Parser<'_> {
                 }
                 _ => continue,
             };
+            let several = |i: &Item| i.is_name() && i.text.ends_with('s') && crate::words::stem(&i.text.to_lowercase()) != i.text.to_lowercase();
+            let listed = matches!(self.op(at), Some(Op::Most(_, Some(_)))) && self.skip(0) == at;
+            if limit == 1 && listed && self.items.get(end).is_some_and(several) {
+                // "best selling products"
+                limit = SEVERAL;
+            }
             if let (1, Some(n)) = (limit, first_of.take()) {
                 limit = n;
             }
@@ -321,6 +330,21 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// "which product sold the most", "which customer spent the most": the measure stands before the "most".
+    fn said_before(&mut self, at: usize, next: usize) -> Option<Figure> {
+        if !(self.items[at].text.eq_ignore_ascii_case("most") && self.get(next).is_none_or(|i| i.is(Op::Break))) {
+            return None;
+        }
+        let place = (0..at).rev().find(|i| !self.soft(*i) || self.items[*i].text == "sold")?;
+        let figure = match self.items[place].kind {
+            Kind::Measure(measure) => Figure::Measure(measure, place),
+            _ if self.sells && self.items[place].text.eq_ignore_ascii_case("sold") => Figure::Measure(Measure::Units, place),
+            _ => return None,
+        };
+        self.used[place] = true;
+        Some(figure)
+    }
+
     pub(super) fn ranked_by(
         &mut self,
         at: usize,
@@ -332,13 +356,29 @@ impl Parser<'_> {
             // "the longest distance" names what is long.
             return Ok((Figure::Plain(name), next + 1));
         }
+        let measure = match quality {
+            Some(Quality::Sold) => Some(Measure::Units),
+            Some(Quality::Rated) => Some(Measure::Rating),
+            _ => None,
+        };
+        if let Some(measure) = measure {
+            return Ok((Figure::Measure(measure, at), at + 1));
+        }
         if let Some(quality) = quality {
             return Ok((Figure::Quality(quality), at + 1));
+        }
+        if let Some(figure) = self.said_before(at, next) {
+            return Ok((figure, at + 1));
         }
         if let Some((figure, end)) = self.figure(next) {
             return Ok((figure, end));
         }
         let name = self.name(next).ok_or_else(|| self.stuck(at))?;
+        let counting = matches!(self.items[at].text.to_lowercase().as_str(), "most" | "fewest" | "least");
+        if !counting && self.has_amount(name) && self.op(at) != Some(Op::Top) && !self.items[at].text.contains(' ') {
+            // "the largest order"
+            return Ok((Figure::Quality(Quality::Amount), at + 1));
+        }
         if self.holds_count(name) {
             return Err(self.stuck(at));
         }
