@@ -100,7 +100,12 @@ fn has_known_values(query: &Query) -> bool {
     let mut conditions = own.peekable();
     query.members.is_empty()
         && conditions.peek().is_some()
-        && conditions.all(|c| matches!(c.check, Check::Texts(_, true) | Check::Days(_) | Check::Truth))
+        && conditions.all(|c| {
+            matches!(
+                c.check,
+                Check::Texts(_, true) | Check::Days(_) | Check::Truth
+            )
+        })
 }
 
 /// What is said where nothing was found: that is not taken for the answer.

@@ -53,9 +53,7 @@ fn next(turn: &Turn) -> Result<Action, String> {
     if about == Some(Meta::Help) {
         return Ok(Action::Say(help::text(&catalog)));
     }
-    if let Some(Meta::Describe(table)) =
-        meta::about_columns(&turn.question, &catalog)
-    {
+    if let Some(Meta::Describe(table)) = meta::about_columns(&turn.question, &catalog) {
         let text = meta::columns_text(&catalog, catalog.table(table));
         return Ok(Action::Say(text));
     }
@@ -86,9 +84,7 @@ fn searched(turn: &Turn, about_data: bool) -> Result<Result<FoundTables, Action>
 
 fn content_words(question: &str) -> String {
     let tokens = tokenize(question);
-    let kept = tokens
-        .iter()
-        .filter(|t| !is_filler(&t.norm));
+    let kept = tokens.iter().filter(|t| !is_filler(&t.norm));
     kept.map(|t| t.text.as_str()).collect::<Vec<_>>().join(" ")
 }
 

@@ -53,10 +53,15 @@ const PHRASES: &[(Measure, &[&str])] = &[
 pub fn phrase(tokens: &[Token], at: usize) -> Option<(usize, Measure)> {
     let fits = |phrase: &str| {
         let words: Vec<&str> = phrase.split(' ').collect();
-        let given = tokens[at..].iter().map(|t| t.norm.as_str()).take(words.len());
+        let given = tokens[at..]
+            .iter()
+            .map(|t| t.norm.as_str())
+            .take(words.len());
         given.eq(words.iter().copied()).then_some(words.len())
     };
-    let all = PHRASES.iter().flat_map(|(m, all)| all.iter().map(move |p| (p, *m)));
+    let all = PHRASES
+        .iter()
+        .flat_map(|(m, all)| all.iter().map(move |p| (p, *m)));
     let found = all.filter_map(|(p, m)| Some((fits(p)?, m)));
     found.max_by_key(|(used, _)| *used)
 }

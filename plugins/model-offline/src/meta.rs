@@ -42,7 +42,9 @@ pub fn about_tables(question: &str) -> Option<Meta> {
     let data = tokens
         .iter()
         .any(|t| t.norm == "data" || t.norm == "database");
-    let says_how_many = tokens.iter().any(|t| matches!(t.norm.as_str(), "many" | "much"));
+    let says_how_many = tokens
+        .iter()
+        .any(|t| matches!(t.norm.as_str(), "many" | "much"));
     if content.is_empty() && data && !says_how_many {
         return Some(Meta::Tables);
     }
@@ -85,21 +87,23 @@ fn is_request(norm: &str) -> bool {
 /// "describe orders", "which columns does orders have?"
 pub fn about_columns(question: &str, catalog: &Catalog) -> Option<Meta> {
     let tokens = tokenize(question);
-    let asks = tokens.iter().any(|t| {
-        matches!(
-            t.norm.as_str(),
-            "describe" | "columns" | "fields" | "structure" | "schema" | "explain" | "attributes"
-        )
-    });
-    if !asks {
-        return None;
-    }
-    let named = ranked::tables_in(catalog, question);
-    match named.as_slice() {
-        [table] => Some(Meta::Describe(*table)),
-        _ => None,
-    }
+    let asks = tokens
+        .iter()
+        .any(|t| ASKS_COLUMNS.contains(&t.norm.as_str()));
+    let table = ranked::only_table(catalog, question, ASKS_COLUMNS).filter(|_| asks);
+    table.map(Meta::Describe)
 }
+
+/// Words that ask for the columns of a table.
+const ASKS_COLUMNS: &[&str] = &[
+    "describe",
+    "columns",
+    "fields",
+    "structure",
+    "schema",
+    "explain",
+    "attributes",
+];
 
 /// Lists tables for the reader.
 pub fn tables_text(found: &FoundTables) -> String {

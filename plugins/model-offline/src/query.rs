@@ -214,6 +214,8 @@ pub struct Query {
     pub order: Vec<(Expr, bool)>,
     /// Rows to keep.
     pub limit: Option<u64>,
+    /// Whether the question leaves open how many are kept: "best selling products".
+    pub is_open: bool,
     /// Only the number of groups is asked for, under this name.
     pub count_groups: Option<String>,
     /// The same query with other conditions; rows must be in both.
@@ -235,6 +237,13 @@ impl Query {
     pub fn name_of(&self, expr: &Expr) -> Option<&str> {
         let mut outputs = self.outputs.iter().filter(|o| o.expr == *expr);
         outputs.next().map(|o| o.name.as_str())
+    }
+
+    /// Where the first few rows of an order are kept: how many, and the name of the column that decides.
+    pub fn cuts_in(&self) -> Option<(u64, &str)> {
+        let (expr, _) = self.order.first()?;
+        let few = self.limit.filter(|n| *n > 1 && !self.is_open)?;
+        Some((few, self.name_of(expr)?))
     }
 
     /// Where only the first row of an order is kept, and one row is to lead: the name of the column that decides.

@@ -45,6 +45,16 @@ impl Run<'_> {
                 return Err(Err(text));
             }
         }
+        if let Some((few, column)) = self.query.cuts_in() {
+            let more = Query {
+                limit: Some(few + tie::SHOWN),
+                ..self.query.clone()
+            };
+            let rows = self.rows(&more, few + tie::SHOWN)?;
+            if let Some(text) = tie::cut(few, column, &rows) {
+                return Err(Err(text));
+            }
+        }
         self.rows(self.query, self.most())
     }
 

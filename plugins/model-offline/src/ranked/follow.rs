@@ -31,9 +31,20 @@ pub fn with_earlier(
 
 /// Whether a question starts with words that only say that it goes on, and the text without them.
 fn without_mark(question: &str) -> (bool, &str) {
-    const MARKS: &[&str] = &["and what about ", "and how about ", "what about ", "how about ", "and ", "same ", "now "];
+    const MARKS: &[&str] = &[
+        "and what about ",
+        "and how about ",
+        "what about ",
+        "how about ",
+        "and ",
+        "same ",
+        "now ",
+    ];
     let text = question.trim_start().trim_start_matches(['…', '.', ' ']);
-    let starts = |mark: &&&str| text.get(..mark.len()).is_some_and(|start| start.eq_ignore_ascii_case(mark));
+    let starts = |mark: &&&str| {
+        text.get(..mark.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(mark))
+    };
     match MARKS.iter().find(starts) {
         Some(mark) => (true, &text[mark.len()..]),
         None => (false, question),
@@ -46,9 +57,15 @@ fn is_part(items: &[Item]) -> bool {
     !items.is_empty()
         && items.iter().all(|item| {
             let fits = match &item.kind {
-                Kind::Period(_) | Kind::BadPeriod(_) | Kind::Unit(_) | Kind::Quote(_) | Kind::Soft => true,
+                Kind::Period(_)
+                | Kind::BadPeriod(_)
+                | Kind::Unit(_)
+                | Kind::Quote(_)
+                | Kind::Soft => true,
                 Kind::Number(n) => n.len() == 4,
-                Kind::Op(Op::By | Op::Each | Op::And | Op::Or | Op::Not | Op::In | Op::Break) => true,
+                Kind::Op(Op::By | Op::Each | Op::And | Op::Or | Op::Not | Op::In | Op::Break) => {
+                    true
+                }
                 Kind::Names => grouped || item.is_value(),
                 _ => false,
             };

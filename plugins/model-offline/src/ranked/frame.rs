@@ -75,6 +75,8 @@ pub struct Rank {
     pub by: Figure,
     /// How many are kept.
     pub limit: u64,
+    /// Whether the question leaves open how many.
+    pub is_open: bool,
     /// Where the question says it.
     pub at: At,
 }

@@ -81,11 +81,15 @@ impl Item {
 
     /// The table that it names best of all.
     pub fn best_table(&self) -> Option<usize> {
-        let names = self.is_name() && !self.optional && self.table() >= self.column();
-        let tables = self.hits.iter().filter(|_| names).filter_map(|h| match h.target {
-            Target::Table(t) => Some((t, h.score)),
-            _ => None,
-        });
+        let names = self.is_name() && self.table() >= self.column();
+        let tables = self
+            .hits
+            .iter()
+            .filter(|_| names)
+            .filter_map(|h| match h.target {
+                Target::Table(t) => Some((t, h.score)),
+                _ => None,
+            });
         tables.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(t, _)| t)
     }
 
@@ -315,7 +319,10 @@ fn read_at(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> (
     }
     // "never ordered", "ordered in 2024"
     let word = |i: usize| tokens.get(i).map_or("", |t| t.norm.as_str());
-    let timed = word(at + 1) == "in" && tokens.get(at + 2).is_some_and(|t| t.kind != TokenKind::Word);
+    let timed = word(at + 1) == "in"
+        && tokens
+            .get(at + 2)
+            .is_some_and(|t| t.kind != TokenKind::Word);
     let denied = at > 0 && matches!(word(at - 1), "never" | "not");
     if token.norm == "ordered" && (timed || denied) {
         op = None;
@@ -325,12 +332,12 @@ fn read_at(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> (
     if totals(tokens, at, index) {
         op = None;
     }
-    let named = named(tokens, at, index).filter(|n| !of_views(n) || op.is_none() && special_at(tokens, at, index, today).is_none());
-    let special = special_at(tokens, at, index, today)
-        .filter(|(used, kind)| {
-            let most = named.as_ref().map_or(0, |(n, _)| *n);
-            *used >= most || matches!(kind, Kind::FirstRows(_) | Kind::End(_) | Kind::Soft)
-        });
+    let named = named(tokens, at, index)
+        .filter(|n| !of_views(n) || op.is_none() && special_at(tokens, at, index, today).is_none());
+    let special = special_at(tokens, at, index, today).filter(|(used, kind)| {
+        let most = named.as_ref().map_or(0, |(n, _)| *n);
+        *used >= most || matches!(kind, Kind::FirstRows(_) | Kind::End(_) | Kind::Soft)
+    });
     if let Some((used, kind)) = special {
         return (used, plain(kind, &text(&tokens[at..at + used])));
     }
@@ -387,7 +394,12 @@ fn read_at(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> (
 }
 
 /// A time or a measure.
-fn special_at(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> Option<(usize, Kind)> {
+fn special_at(
+    tokens: &[Token],
+    at: usize,
+    index: &Index,
+    today: Option<Date>,
+) -> Option<(usize, Kind)> {
     times::read(tokens, at, index, today).or_else(|| measure(tokens, at, index))
 }
 
@@ -464,20 +476,27 @@ const STOPS: &[&str] = &[
 /// Whether "total" is the column that is called so: "a total of more than 200", "the average total", "order total".
 fn totals(tokens: &[Token], at: usize, index: &Index) -> bool {
     let word = |i: usize| tokens.get(i).map_or("", |t| t.norm.as_str());
-    let own = |h: &Hit| h.score >= 0.95 && matches!(h.target, Target::Column(c) if index.is_amount(c));
+    let own =
+        |h: &Hit| h.score >= 0.95 && matches!(h.target, Target::Column(c) if index.is_amount(c));
     let before = at.checked_sub(1).map_or("", word);
-    let figure = matches!(before, "average" | "maximum" | "minimum" | "highest" | "lowest" | "order");
-    let compared = matches!(word(at + 1), "of" | "over" | "above" | "below" | "under" | "between")
-        && matches!(word(at + 2), "more" | "less" | "at" | "over" | "above") || matches!(word(at + 1), "over" | "above" | "below");
+    let figure = matches!(
+        before,
+        "average" | "maximum" | "minimum" | "highest" | "lowest" | "order"
+    );
+    let compared = matches!(
+        word(at + 1),
+        "of" | "over" | "above" | "below" | "under" | "between"
+    ) && matches!(word(at + 2), "more" | "less" | "at" | "over" | "above")
+        || matches!(word(at + 1), "over" | "above" | "below");
     word(at) == "total" && (figure || compared) && index.hits(&tokens[at..=at]).iter().any(own)
 }
 
 /// A measure, where no table has a column that is called so. What a view works out is left to the measure.
 fn measure(tokens: &[Token], at: usize, index: &Index) -> Option<(usize, Kind)> {
-    let (used, measure) = measures::phrase(tokens, at).filter(|(_, m)| index.measures.contains(m))?;
-    let own = |h: &Hit| {
-        h.score >= 0.6 && matches!(h.target, Target::Column(c) if index.is_amount(c))
-    };
+    let (used, measure) =
+        measures::phrase(tokens, at).filter(|(_, m)| index.measures.contains(m))?;
+    let own =
+        |h: &Hit| h.score >= 0.6 && matches!(h.target, Target::Column(c) if index.is_amount(c));
     let named = index.hits(&tokens[at..at + used]).iter().any(own);
     (!named).then_some((used, Kind::Measure(measure)))
 }

@@ -98,6 +98,7 @@ use Quality::{Age, Height, Length, Price, Rated, Sold, Speed, Time, Weight};
 #[rustfmt::skip]
 const PHRASES: &[(Op, &[&str])] = &[
     (Op::HowMany, &["how many", "count the number of", "count number of", "count the", "count", "total count of",
+        "count the total number of", "count number of",
         "what is the count of", "total number of", "what is the number of"]),
     (Op::NumberOf, &["number of", "count of", "amount of", "how many of", "total number of",
         "number of times", ]),

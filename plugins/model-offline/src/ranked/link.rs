@@ -65,9 +65,14 @@ impl Index {
             keys: Vec::new(),
             amounts: Vec::new(),
             has_dates: false,
-            measures: [Measure::Revenue, Measure::Units, Measure::Rating].into_iter().filter(|m| !measures::candidates(catalog, *m).is_empty()).collect(),
+            measures: [Measure::Revenue, Measure::Units, Measure::Rating]
+                .into_iter()
+                .filter(|m| !measures::candidates(catalog, *m).is_empty())
+                .collect(),
             participles: Vec::new(),
-            views: (0..catalog.tables.len()).filter(|t| catalog.table(*t).is_view()).collect(),
+            views: (0..catalog.tables.len())
+                .filter(|t| catalog.table(*t).is_view())
+                .collect(),
             stemmer: Stemmer::create(Algorithm::English),
         };
         for (at, table) in catalog.tables.iter().enumerate() {
@@ -102,7 +107,21 @@ impl Index {
                 }
                 let name = split(&source.name);
                 index.add_name(&name, &Target::Column(target), &words);
-                if let ([rest @ .., "at" | "on"], Kind::Date) = (name.iter().map(String::as_str).collect::<Vec<_>>().as_slice(), source.kind) {
+                let refers = table.foreign_keys.iter().any(|k| k.columns == [column]);
+                if let ([rest @ .., last], true) = (name.as_slice(), refers && source.nullable)
+                    && rest.len() > 1
+                    && last == "id"
+                {
+                    // `delivery_address_id` is the delivery address.
+                    index.put(rest, &Target::Column(target), 0.9);
+                }
+                if let ([rest @ .., "at" | "on"], Kind::Date) = (
+                    name.iter()
+                        .map(String::as_str)
+                        .collect::<Vec<_>>()
+                        .as_slice(),
+                    source.kind,
+                ) {
                     // `shipped_on` is what happened, and its date.
                     let rest: Vec<String> = rest.iter().map(|w| (*w).to_owned()).collect();
                     index.put(&rest, &Target::Column(target), 0.88);
@@ -175,7 +194,11 @@ impl Index {
             return;
         }
         // Views stand back where a table has the same claim to a word.
-        let score = if self.is_of_view(target) { score - 0.2 } else { score };
+        let score = if self.is_of_view(target) {
+            score - 0.2
+        } else {
+            score
+        };
         let hits = self.names.entry(key).or_default();
         match hits.iter_mut().find(|h| h.target == *target) {
             Some(hit) => hit.score = hit.score.max(score),
@@ -253,7 +276,9 @@ impl Index {
 
     /// Whether something is a view or a part of one.
     pub fn is_of_view(&self, target: &Target) -> bool {
-        let (Target::Column(ColumnRef { table, .. }) | Target::Value(ColumnRef { table, .. }, _) | Target::Table(table)) = target;
+        let (Target::Column(ColumnRef { table, .. })
+        | Target::Value(ColumnRef { table, .. }, _)
+        | Target::Table(table)) = target;
         self.views.contains(table)
     }
 
@@ -315,7 +340,9 @@ impl Index {
             }
         }
         // "orders" are rows, though `ordered_at` has the same stem.
-        let verb = tokens.last().is_some_and(|t| t.norm.ends_with("ed") || t.norm.ends_with("en"));
+        let verb = tokens
+            .last()
+            .is_some_and(|t| t.norm.ends_with("ed") || t.norm.ends_with("en"));
         if !verb && hits.iter().any(|h| matches!(h.target, Target::Table(_))) {
             hits.retain(|h| !matches!(h.target, Target::Column(c) if h.score < 0.95 && self.participles.contains(&c)));
         }

@@ -1,8 +1,8 @@
 //! Ranked readings: the words of a question are linked to the catalog, the question is taken apart, and the best
 //! fitting tables and columns become one query. What has no reading, or two that fit alike, is said.
 
-mod forms;
 mod follow;
+mod forms;
 mod frame;
 mod items;
 mod join;
@@ -44,12 +44,19 @@ pub fn understand(
     resolve::resolve(catalog, &items, &frame).map_err(Failure::Trouble)
 }
 
-/// Tables that a question names, if it names nothing else of the catalog.
-pub fn tables_in(catalog: &Catalog, question: &str) -> Vec<usize> {
+/// The one table that a question names, if it names nothing else of the catalog. `asking` are words that only ask.
+pub fn only_table(catalog: &Catalog, question: &str, asking: &[&str]) -> Option<usize> {
     let index = link::Index::of(catalog);
     let items = items::read(question, &index, None);
-    let named = items.iter().filter_map(items::Item::best_table);
-    named.collect()
+    let asks = |i: &&items::Item| asking.contains(&i.text.to_lowercase().as_str());
+    let others = items
+        .iter()
+        .filter(|i| !asks(i) && !i.optional && i.op().is_none());
+    let mut named = others.filter(|i| i.kind != items::Kind::Soft);
+    match (named.next(), named.next()) {
+        (Some(only), None) => only.best_table(),
+        _ => None,
+    }
 }
 
 /// Texts of the question that may be values: quoted, with a capital, or unknown.
@@ -59,11 +66,7 @@ pub fn sought(catalog: &Catalog, question: &str, today: Option<Date>) -> Vec<Str
 }
 
 /// Whether a question has no reading, whatever values its texts turn out to be.
-pub fn is_out_of_reach(
-    catalog: &Catalog,
-    question: &str,
-    today: Option<Date>,
-) -> bool {
+pub fn is_out_of_reach(catalog: &Catalog, question: &str, today: Option<Date>) -> bool {
     let index = link::Index::of(catalog);
     let items = items::read(question, &index, today);
     items::is_out_of_reach(&items)

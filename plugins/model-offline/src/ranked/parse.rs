@@ -11,9 +11,9 @@ use super::items::{Item, Kind};
 use super::lexis::{self, Op, Quality};
 use super::link::Target;
 use crate::catalog::{Catalog, ColumnRef};
-use crate::pick::concept_column;
 use crate::dates::{DateTrouble, Period};
 use crate::measures::{self, Measure};
+use crate::pick::concept_column;
 use crate::vocabulary::{Aggregate, Comparison};
 
 /// Words of a question at most: longer ones are mostly several questions in one.
@@ -60,10 +60,9 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
         return Err(Stuck::Date(text, trouble));
     }
     let asks_where = |i: &Item| matches!(i.text.to_lowercase().as_str(), "where" | "when");
-    let starts = items
-        .iter()
-        .enumerate()
-        .find(|(at, i)| asks_where(i) && (*at == 0 || items[at - 1].is(Op::Break)));
+    let starts = items.iter().enumerate().find(|(at, i)| {
+        asks_where(i) && i.kind != Kind::Soft && (*at == 0 || items[at - 1].is(Op::Break))
+    });
     if let Some((_, item)) = starts {
         return Err(Stuck::Unclear(item.text.clone()));
     }
@@ -231,6 +230,15 @@ impl Parser<'_> {
             && hits.any(|h| matches!(h.target, Target::Column(c) if figure(c)))
     }
 
+    /// Whether the question names nothing but this table, by the table's own name.
+    pub(super) fn is_only_name(&self, at: At) -> bool {
+        let names = self
+            .items
+            .iter()
+            .filter(|i| i.kind != Kind::Soft && i.op().is_none() && !i.optional);
+        self.items[at].table() >= 0.99 && names.count() == 1
+    }
+
     /// Whether a name may be a column of texts that are all numbers: what is compared or counted then is not clear.
     pub(super) fn holds_figures(&self, at: At) -> bool {
         self.items[at].hits.iter().any(|h| match h.target {
@@ -299,14 +307,13 @@ impl Parser<'_> {
                     next = self.skip(next + 1);
                 }
                 // "how many cat toys": a value that is a condition already.
-                while self
-                    .items
-                    .get(next)
-                    .is_some_and(|i| self.used[next] && i.kind == Kind::Names)
-                {
+                while self.items.get(next).is_some_and(|i| {
+                    self.used[next] && matches!(i.kind, Kind::Names | Kind::Number(_))
+                }) {
                     next = self.skip(next + 1);
                 }
-                if let Some((figure @ Figure::Measure(Measure::Units, _), end)) = self.figure(next) {
+                if let Some((figure @ Figure::Measure(Measure::Units, _), end)) = self.figure(next)
+                {
                     return Some((figure, end));
                 }
                 let name = self.name(next)?;
@@ -346,7 +353,10 @@ impl Parser<'_> {
                     .filter(|n| self.is_table(name) && self.is_column(*n) && self.is_numeric(*n));
                 let name = inner.unwrap_or(name);
                 let grouped = !self.frame.groups.is_empty();
-                if self.is_table(name) && grouped && self.items[at].text.eq_ignore_ascii_case("total") {
+                if self.is_table(name)
+                    && grouped
+                    && self.items[at].text.eq_ignore_ascii_case("total")
+                {
                     // "total payments by method" is their number.
                     return Some((Figure::Count(name, false), name + 1));
                 }

@@ -85,6 +85,7 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
     }
     notes.dedup();
     query.notes = notes;
+    query.is_open = frame.rank.as_ref().is_some_and(|r| r.is_open);
     query.title = outputs::title(catalog, &query, measure.as_ref());
     Ok(query)
 }
@@ -124,10 +125,18 @@ impl Resolver<'_> {
                 Expr::Agg(*end, Amount::Column(date))
             }
             Figure::Agg(aggregate, at) => {
-                let numeric = self.column_hits(*at).into_iter().any(|(c, s)| s >= 0.85 && self.catalog.column(c).is_numeric());
+                let numeric = self.column_hits(*at).into_iter().any(|(c, s)| {
+                    let table = self.catalog.table(c.table);
+                    s >= 0.85
+                        && self.catalog.column(c).is_numeric()
+                        && !table.is_view()
+                        && !table.is_key(c.column)
+                });
                 let of_rows = self.items[*at].best_table().filter(|_| !numeric);
                 let column = match of_rows {
-                    Some(table) if concept_column(self.catalog.table(table), "amount").is_some() => {
+                    Some(table)
+                        if concept_column(self.catalog.table(table), "amount").is_some() =>
+                    {
                         self.amount(table, &self.items[*at].text.clone())?
                     }
                     _ => self.column(*at)?,
@@ -249,20 +258,21 @@ impl Resolver<'_> {
             .ok_or(Trouble::Shape("no table"))?;
         let figures = select.iter().any(|e| !matches!(e, Expr::Column(_)));
         let plain = select.iter().any(|e| matches!(e, Expr::Column(_)));
-        let count_rank = self
-            .frame
-            .rank
-            .as_ref()
-            .is_some_and(|r| matches!(r.by, Figure::Count(..) | Figure::Agg(..) | Figure::Measure(..)));
-        let count_order = self
-            .frame
-            .order
-            .iter()
-            .any(|(f, _)| matches!(f, Figure::Count(..) | Figure::Agg(..) | Figure::Measure(..)));
+        let count_rank = self.frame.rank.as_ref().is_some_and(|r| {
+            matches!(
+                r.by,
+                Figure::Count(..) | Figure::Agg(..) | Figure::Measure(..)
+            )
+        });
+        let count_order =
+            self.frame.order.iter().any(|(f, _)| {
+                matches!(f, Figure::Count(..) | Figure::Agg(..) | Figure::Measure(..))
+            });
         let grouped = count_rank
             || count_order
             || self.frame.having.is_some()
-            || (figures && (plain || !self.frame.groups.is_empty() || !self.frame.units.is_empty()));
+            || (figures
+                && (plain || !self.frame.groups.is_empty() || !self.frame.units.is_empty()));
         let average = |f: &Filter| matches!(f.test, Test::Average(_));
         if self.frame.filters.len() > 1 && self.frame.filters.iter().any(average) {
             return Err(Trouble::Shape("an average of some rows only"));

@@ -8,7 +8,12 @@ use crate::dates;
 use crate::words::{Token, TokenKind};
 
 /// What the words at a place say about time, with the number of their tokens.
-pub fn read(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> Option<(usize, Kind)> {
+pub fn read(
+    tokens: &[Token],
+    at: usize,
+    index: &Index,
+    today: Option<Date>,
+) -> Option<(usize, Kind)> {
     first_rows(tokens, at)
         .or_else(|| end(tokens, at))
         .or_else(|| newly(tokens, at))
@@ -19,7 +24,11 @@ pub fn read(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> 
 /// "first 10 rows of"
 fn first_rows(tokens: &[Token], at: usize) -> Option<(usize, Kind)> {
     let number = tokens.get(at + 1).filter(|_| tokens[at].norm == "first")?;
-    let count = number.norm.parse().ok().filter(|n| (1..=1000).contains(n))?;
+    let count = number
+        .norm
+        .parse()
+        .ok()
+        .filter(|n| (1..=1000).contains(n))?;
     let rows = tokens.get(at + 2)?.stem == "row";
     rows.then_some((3, Kind::FirstRows(count)))
 }
@@ -42,7 +51,9 @@ fn end(tokens: &[Token], at: usize) -> Option<(usize, Kind)> {
 /// "new customers in 2023" are those that came then; without a time it is not said which are new.
 fn newly(tokens: &[Token], at: usize) -> Option<(usize, Kind)> {
     let year = |t: &Token| t.kind == TokenKind::Number && t.text.len() == 4;
-    let timed = tokens.iter().any(|t| year(t) || t.kind == TokenKind::Date || t.norm == "per");
+    let timed = tokens
+        .iter()
+        .any(|t| year(t) || t.kind == TokenKind::Date || t.norm == "per");
     (tokens[at].norm == "new" && timed).then_some((1, Kind::Soft))
 }
 
@@ -73,7 +84,8 @@ fn period(tokens: &[Token], at: usize, today: Option<Date>) -> Option<(usize, Ki
         "since" => !year_next,
         _ => true,
     };
-    if !(bounded && (token.kind == TokenKind::Date || month || day_first)) || LINKS.contains(&word) {
+    if !(bounded && (token.kind == TokenKind::Date || month || day_first)) || LINKS.contains(&word)
+    {
         return None;
     }
     let (used, period) = dates::read_period(tokens, at, today)?;
@@ -87,10 +99,14 @@ const LINKS: &[&str] = &[
 
 /// "how many rows are in reviews" is "how many reviews".
 pub fn plain_rows(mut tokens: Vec<Token>) -> Vec<Token> {
-    let counted = |w: &[Token]| w[0].norm == "many" && matches!(w[1].stem.as_str(), "row" | "record");
+    let counted =
+        |w: &[Token]| w[0].norm == "many" && matches!(w[1].stem.as_str(), "row" | "record");
     if let Some(at) = tokens.windows(2).position(counted) {
         let small = |t: &&Token| {
-            matches!(t.norm.as_str(), "are" | "is" | "there" | "does" | "do" | "in" | "of" | "the")
+            matches!(
+                t.norm.as_str(),
+                "are" | "is" | "there" | "does" | "do" | "in" | "of" | "the"
+            )
         };
         let used = tokens[at + 2..].iter().take_while(small).count();
         if tokens.len() > at + 2 + used && used > 0 {

@@ -262,12 +262,21 @@ impl Parser<'_> {
             }
             return self.have_count(at, counted + 1, r, comparison, number);
         }
-        let of_rows = self.back(at, &[]).is_some_and(|b| self.name(b).is_some_and(|n| self.is_table(n)));
-        if of_rows && self.items.get(right + 1).is_none_or(|i| i.is(Op::Break) || matches!(i.op(), Some(Op::In))) {
+        let of_rows = self
+            .back(at, &[])
+            .is_some_and(|b| self.name(b).is_some_and(|n| self.is_table(n)));
+        if of_rows
+            && self
+                .items
+                .get(right + 1)
+                .is_none_or(|i| i.is(Op::Break) || matches!(i.op(), Some(Op::In)))
+        {
             // "orders over 100"
             self.take(at..right + 1);
             let test = Test::Number(comparison, number);
-            self.frame.filters.push(filter(None, Some(Quality::Amount), test));
+            self.frame
+                .filters
+                .push(filter(None, Some(Quality::Amount), test));
             return Ok(());
         }
         Err(self.stuck(at))

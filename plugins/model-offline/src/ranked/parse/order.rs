@@ -256,11 +256,17 @@ impl Parser<'_> {
                 }
                 _ => continue,
             };
-            let several = |i: &Item| i.is_name() && i.text.ends_with('s') && crate::words::stem(&i.text.to_lowercase()) != i.text.to_lowercase();
+            let mut is_open = false;
+            let several = |i: &Item| {
+                i.is_name()
+                    && i.text.ends_with('s')
+                    && crate::words::stem(&i.text.to_lowercase()) != i.text.to_lowercase()
+            };
             let listed = matches!(self.op(at), Some(Op::Most(_, Some(_)))) && self.skip(0) == at;
             if limit == 1 && listed && self.items.get(end).is_some_and(several) {
                 // "best selling products"
                 limit = SEVERAL;
+                is_open = true;
             }
             if let (1, Some(n)) = (limit, first_of.take()) {
                 limit = n;
@@ -286,6 +292,7 @@ impl Parser<'_> {
                 descending,
                 by,
                 limit,
+                is_open,
                 at,
             });
         }
@@ -325,6 +332,7 @@ impl Parser<'_> {
             descending: said.unwrap_or(true),
             by: figure,
             limit,
+            is_open: false,
             at,
         });
         Ok(())
@@ -332,13 +340,19 @@ impl Parser<'_> {
 
     /// "which product sold the most", "which customer spent the most": the measure stands before the "most".
     fn said_before(&mut self, at: usize, next: usize) -> Option<Figure> {
-        if !(self.items[at].text.eq_ignore_ascii_case("most") && self.get(next).is_none_or(|i| i.is(Op::Break))) {
+        if !(self.items[at].text.eq_ignore_ascii_case("most")
+            && self.get(next).is_none_or(|i| i.is(Op::Break)))
+        {
             return None;
         }
-        let place = (0..at).rev().find(|i| !self.soft(*i) || self.items[*i].text == "sold")?;
+        let place = (0..at)
+            .rev()
+            .find(|i| !self.soft(*i) || self.items[*i].text == "sold")?;
         let figure = match self.items[place].kind {
             Kind::Measure(measure) => Figure::Measure(measure, place),
-            _ if self.sells && self.items[place].text.eq_ignore_ascii_case("sold") => Figure::Measure(Measure::Units, place),
+            _ if self.sells && self.items[place].text.eq_ignore_ascii_case("sold") => {
+                Figure::Measure(Measure::Units, place)
+            }
             _ => return None,
         };
         self.used[place] = true;
@@ -374,8 +388,15 @@ impl Parser<'_> {
             return Ok((figure, end));
         }
         let name = self.name(next).ok_or_else(|| self.stuck(at))?;
-        let counting = matches!(self.items[at].text.to_lowercase().as_str(), "most" | "fewest" | "least");
-        if !counting && self.has_amount(name) && self.op(at) != Some(Op::Top) && !self.items[at].text.contains(' ') {
+        let counting = matches!(
+            self.items[at].text.to_lowercase().as_str(),
+            "most" | "fewest" | "least"
+        );
+        if !counting
+            && self.has_amount(name)
+            && self.op(at) != Some(Op::Top)
+            && !self.items[at].text.contains(' ')
+        {
             // "the largest order"
             return Ok((Figure::Quality(Quality::Amount), at + 1));
         }

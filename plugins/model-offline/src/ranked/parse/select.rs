@@ -47,7 +47,8 @@ impl Parser<'_> {
                         // "the number of different towns and streets": of each, or of both together.
                         return Err(self.stuck(other));
                     }
-                    if matches!(figure, Figure::Count(name, false) if self.holds_count(name)) {
+                    if matches!(figure, Figure::Count(name, false) if self.holds_count(name) && !self.is_only_name(name))
+                    {
                         return Err(self.stuck(at));
                     }
                     let total = self.items[at].text.to_lowercase().contains("total");
@@ -76,7 +77,8 @@ impl Parser<'_> {
                     self.used[at] = true;
                 }
                 Some(Op::Agg(aggregate)) if head => {
-                    if let Some((figure @ (Figure::Measure(..) | Figure::Agg(..)), end)) = self.figure(at)
+                    if let Some((figure @ (Figure::Measure(..) | Figure::Agg(..)), end)) =
+                        self.figure(at)
                         && self.is_whole(&figure)
                     {
                         self.frame.select.push(figure);
@@ -157,7 +159,12 @@ impl Parser<'_> {
         let item = &self.items[at];
         let behind = self.name(at + 1).is_some_and(|n| self.is_column(n));
         let amount = |t: usize| concept_column(self.catalog.table(t), "amount").is_some();
-        let numeric = |h: &Hit| matches!(h.target, Target::Column(c) if h.score >= 0.85 && self.catalog.column(c).is_numeric());
+        let figure = |c: ColumnRef| {
+            let table = self.catalog.table(c.table);
+            self.catalog.column(c).is_numeric() && !table.is_view() && !table.is_key(c.column)
+        };
+        let numeric =
+            |h: &Hit| matches!(h.target, Target::Column(c) if h.score >= 0.85 && figure(c));
         !item.hits.iter().any(numeric) && !behind && item.best_table().is_some_and(amount)
     }
 
@@ -391,8 +398,15 @@ impl Parser<'_> {
                 Kind::Soft => false,
                 // "payments by card"
                 Kind::Op(Op::By)
-                    if self.items.get(self.skip(at + 1)).is_some_and(Item::is_value)
-                        && self.frame.select.iter().any(|f| !matches!(f, Figure::Plain(_))) =>
+                    if self
+                        .items
+                        .get(self.skip(at + 1))
+                        .is_some_and(Item::is_value)
+                        && self
+                            .frame
+                            .select
+                            .iter()
+                            .any(|f| !matches!(f, Figure::Plain(_))) =>
                 {
                     false
                 }

@@ -13,12 +13,12 @@ impl Resolver<'_> {
         if self.frame.without.is_some() || self.frame.both {
             return Err(Trouble::Shape("groups with another condition"));
         }
-        if self
-            .frame
-            .rank
-            .as_ref()
-            .is_some_and(|r| !matches!(r.by, Figure::Count(..) | Figure::Agg(..) | Figure::Measure(..)))
-        {
+        if self.frame.rank.as_ref().is_some_and(|r| {
+            !matches!(
+                r.by,
+                Figure::Count(..) | Figure::Agg(..) | Figure::Measure(..)
+            )
+        }) {
             return Err(Trouble::Shape("a ranking of single rows among groups"));
         }
         let (mut base, counts) = self.fact(subject)?;
@@ -221,7 +221,10 @@ impl Resolver<'_> {
         {
             return Err(Trouble::Shape("different rows of a joined table"));
         }
-        query.groups = buckets.into_iter().chain(keys.into_iter().map(Expr::Column)).collect();
+        query.groups = buckets
+            .into_iter()
+            .chain(keys.into_iter().map(Expr::Column))
+            .collect();
         query.count_groups = only_count.then(|| "count".to_owned());
         let shown = if only_count { &query.groups } else { &all };
         query.outputs = outputs::named(self.catalog, shown, self.measure_names().as_ref());

@@ -71,7 +71,12 @@ impl Resolver<'_> {
         }
         let mut query = Query {
             distinct: !aggregated && (self.frame.distinct || self.asks_which(&select)),
-            limit: self.frame.rank.as_ref().map(|r| r.limit).or(self.frame.first_rows),
+            limit: self
+                .frame
+                .rank
+                .as_ref()
+                .map(|r| r.limit)
+                .or(self.frame.first_rows),
             ..Query::default()
         };
         let needed = self.needed(&select, &order);
