@@ -147,7 +147,7 @@ impl Parser<'_> {
             return Ok(());
         }
         if let Some(Kind::Period(period)) = self.get(right).map(|i| i.kind.clone()) {
-            let days = super::facts::bounded(period, comparison);
+            let days = facts::bounded(period, comparison);
             self.take(at..right + 1);
             if let Some(l) = left {
                 self.used[l] = true;
