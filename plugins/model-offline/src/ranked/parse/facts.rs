@@ -114,7 +114,9 @@ impl Parser<'_> {
     fn may_be_empty(&self, at: At) -> bool {
         let top = self.items[at].column();
         self.items[at].hits.iter().any(|h| match h.target {
-            Target::Column(c) => h.score >= top && self.catalog.column(c).nullable,
+            Target::Column(c) => {
+                h.score >= top && self.catalog.column(c).nullable && !self.says_yes_or_no(c)
+            }
             _ => false,
         })
     }

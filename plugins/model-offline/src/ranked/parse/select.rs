@@ -356,14 +356,15 @@ impl Parser<'_> {
     /// Whether a name best means a column that says yes or no.
     fn is_flag(&self, at: At) -> bool {
         let top = self.items[at].column();
-        self.items[at].hits.iter().any(|h| match h.target {
-            Target::Column(c) if h.score >= top => {
-                let values = &self.catalog.column(c).common_values;
-                let flag = |v: &String| FLAGS.contains(&v.to_lowercase().as_str());
-                !values.is_empty() && values.len() <= 2 && values.iter().all(flag)
-            }
-            _ => false,
-        })
+        let best = |h: &Hit| matches!(h.target, Target::Column(c) if h.score >= top && self.says_yes_or_no(c));
+        self.items[at].hits.iter().any(best)
+    }
+
+    /// Whether the texts of a column say yes or no.
+    pub(super) fn says_yes_or_no(&self, column: ColumnRef) -> bool {
+        let values = &self.catalog.column(column).common_values;
+        let flag = |v: &String| FLAGS.contains(&v.to_lowercase().as_str());
+        !values.is_empty() && values.len() <= 2 && values.iter().all(flag)
     }
 
     /// Whether a name that may be a table stands in a list of columns: "the grapes and prices of wines".
