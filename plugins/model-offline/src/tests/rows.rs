@@ -57,6 +57,18 @@ fn rows_of_figures() {
             "SELECT p.name, p.id, round(sum(quantity * unit_price - discount), 2) FROM order_items JOIN products p ON p.id = product_id GROUP BY p.id ORDER BY 3 DESC, 2 LIMIT 5",
         ),
         (
+            "top customers by revenue",
+            "SELECT c.name, c.id, sum(total) FROM orders JOIN customers c ON c.id = customer_id GROUP BY c.id ORDER BY 3 DESC, 2 LIMIT 5",
+        ),
+        (
+            "orders per year by status",
+            "SELECT strftime('%Y', ordered_at), status, count(*) FROM orders GROUP BY 1, 2 ORDER BY 1, 2",
+        ),
+        (
+            "What are total sales by country in 2024?",
+            "SELECT country, sum(total) FROM orders JOIN customers c ON c.id = customer_id WHERE ordered_at LIKE '2024%' GROUP BY 1 ORDER BY 2 DESC",
+        ),
+        (
             "top 3 customers by revenue",
             "SELECT c.name, c.id, sum(total) FROM orders JOIN customers c ON c.id = customer_id GROUP BY c.id ORDER BY 3 DESC, 2 LIMIT 3",
         ),

@@ -173,8 +173,10 @@ impl Parser<'_> {
             return;
         };
         let said = |i: usize| {
-            matches!(self.items[i].kind, Kind::Names | Kind::Measure(_))
-                || self.soft(i) && self.items[i].text == "value"
+            matches!(
+                self.items[i].kind,
+                Kind::Names | Kind::Measure(_) | Kind::Unit(_)
+            ) || self.soft(i) && self.items[i].text == "value"
         };
         let clean = (0..by).all(|i| {
             said(i)

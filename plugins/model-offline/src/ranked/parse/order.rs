@@ -5,6 +5,12 @@ use super::*;
 /// Rows of a ranking that says neither one nor how many.
 const SEVERAL: u64 = 5;
 
+/// Whether a name is in the plural.
+fn several(item: &Item) -> bool {
+    let text = item.text.to_lowercase();
+    item.is_name() && text.ends_with('s') && crate::words::stem(&text) != text
+}
+
 impl Parser<'_> {
     /// "ordered by age descending", "in alphabetical order"
     pub(super) fn order(&mut self) -> Result<(), Stuck> {
@@ -202,6 +208,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn rank(&mut self) -> Result<(), Stuck> {
+        let mut open_top = false;
         let mut first_of = self.leading_number();
         for at in 0..self.items.len() {
             if self.used[at] {
@@ -248,7 +255,10 @@ impl Parser<'_> {
                     match column {
                         Some(name) => (true, Figure::Plain(name), next + 1, limit),
                         None => {
-                            first_of = Some(limit);
+                            // "top customers" says neither one nor how many.
+                            let open = limit == 1 && self.items.get(next).is_some_and(several);
+                            open_top |= open;
+                            first_of = Some(if open { SEVERAL } else { limit });
                             self.used[at] = true;
                             continue;
                         }
@@ -257,11 +267,6 @@ impl Parser<'_> {
                 _ => continue,
             };
             let mut is_open = false;
-            let several = |i: &Item| {
-                i.is_name()
-                    && i.text.ends_with('s')
-                    && crate::words::stem(&i.text.to_lowercase()) != i.text.to_lowercase()
-            };
             let listed = matches!(self.op(at), Some(Op::Most(_, Some(_)))) && self.skip(0) == at;
             if limit == 1 && listed && self.items.get(end).is_some_and(several) {
                 // "best selling products"
@@ -297,7 +302,13 @@ impl Parser<'_> {
             });
         }
         match first_of {
-            Some(limit) => self.rank_by_order(limit),
+            Some(limit) => {
+                self.rank_by_order(limit)?;
+                if let Some(rank) = &mut self.frame.rank {
+                    rank.is_open |= open_top;
+                }
+                Ok(())
+            }
             None => Ok(()),
         }
     }

@@ -175,9 +175,9 @@ impl Parser<'_> {
             .select
             .iter()
             .any(|f| !matches!(f, Figure::Plain(_)));
-        let noun = at
-            .checked_sub(1)
-            .is_some_and(|b| self.items[b].kind == Kind::Names && !self.items[b].optional);
+        let noun = at.checked_sub(1).is_some_and(|b| {
+            matches!(self.items[b].kind, Kind::Names | Kind::Measure(_)) && !self.items[b].optional
+        });
         let next = self.name(self.skip(at + 1));
         figures && noun && next.is_some_and(|n| !self.is_numeric(n))
     }
