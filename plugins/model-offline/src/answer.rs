@@ -1,9 +1,9 @@
 //! The answer in words. Every figure in it is from a result; the rest says how the question was read.
 
-use crate::catalog::{Catalog, Kind};
+use crate::catalog::Catalog;
 use crate::dates;
 use crate::markdown;
-use crate::query::{Check, Condition, Expr, Query, Shape};
+use crate::query::{Check, Condition, Expr, Query};
 use crate::tools::{RowCount, Rows};
 use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
@@ -16,14 +16,7 @@ pub fn write(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
         Expr::Agg(Aggregate::Average, _) => output.expr.decimals(catalog),
         _ => None,
     }));
-    let body = match query.shape {
-        Shape::Asked => asked(catalog, query, rows),
-        Shape::Single => single(catalog, query, rows),
-        _ if rows.rows.is_empty() => format!("No row matches{}.", conditions_of(catalog, query)),
-        Shape::Ranking(descending) => ranking(catalog, query, rows, descending),
-        Shape::Groups => groups(catalog, query, rows),
-        Shape::Rows => listing(catalog, query, rows),
-    };
+    let body = asked(catalog, query, rows);
     let mut notes = query.notes.clone();
     notes.dedup();
     if notes.is_empty() {
@@ -100,7 +93,12 @@ fn has_known_values(query: &Query) -> bool {
     let mut conditions = own.peekable();
     query.members.is_empty()
         && conditions.peek().is_some()
-        && conditions.all(|c| matches!(c.check, Check::Texts(_, true)))
+        && conditions.all(|c| {
+            matches!(
+                c.check,
+                Check::Texts(_, true) | Check::Days(_) | Check::Truth
+            )
+        })
 }
 
 /// What is said where nothing was found: that is not taken for the answer.
@@ -132,87 +130,9 @@ fn single(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
     }
 }
 
-fn ranking(catalog: &Catalog, query: &Query, rows: &Rows, descending: bool) -> String {
-    let found = conditions_of(catalog, query);
-    let by = by(catalog, query, descending);
-    let [row] = rows.rows.as_slice() else {
-        let what = format!("The {} {}", rows.rows.len(), several(&query.noun));
-        return format!("{what} with {by}{found}:\n\n{}", table(rows));
-    };
-    if let ([label, value], false) = (row.as_slice(), query.limit != Some(1)) {
-        let (label, value) = (markdown::value(label), markdown::value(value));
-        return format!(
-            "The {} with {by}{found} is **{label}**: {value}.",
-            query.noun
-        );
-    }
-    format!("The {} with {by}{found}:\n\n{}", query.noun, table(rows))
-}
-
-/// "the highest total revenue", "the latest ordered at".
-fn by(catalog: &Catalog, query: &Query, descending: bool) -> String {
-    let dated = matches!(query.order.first(), Some((Expr::Column(c), _)) if catalog.column(*c).kind == Kind::Date);
-    let word = match (dated, descending) {
-        (true, true) => "latest",
-        (true, false) => "earliest",
-        (false, true) => "highest",
-        (false, false) => "lowest",
-    };
-    format!("the {word} {}", query.rank_title)
-}
-
-fn groups(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
-    let title = capital(&query.title);
-    let having = query
-        .having
-        .as_ref()
-        .map(|(_, comparison, number)| format!(", where it is {}{number}", words(*comparison)));
-    let having = having.unwrap_or_default();
-    let found = conditions_of(catalog, query);
-    format!(
-        "{title} per {}{found}{having}:\n\n{}{}",
-        query.noun,
-        table(rows),
-        more(query, rows)
-    )
-}
-
-fn listing(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
-    let found = conditions_of(catalog, query);
-    if let [row] = rows.rows.as_slice()
-        && let [value] = row.as_slice()
-    {
-        return format!(
-            "The only row of {}{found} has {} **{}**.",
-            query.title,
-            rows.columns[0].name,
-            markdown::value(value)
-        );
-    }
-    format!(
-        "{} of {}{found}:\n\n{}{}",
-        row_count(rows),
-        query.title,
-        table(rows),
-        more(query, rows)
-    )
-}
-
-fn row_count(rows: &Rows) -> String {
-    match rows.rows.len() {
-        1 => "One row".to_owned(),
-        n => format!("{n} rows"),
-    }
-}
-
 fn table(rows: &Rows) -> String {
     let names: Vec<String> = rows.columns.iter().map(|c| c.name.clone()).collect();
     markdown::table(&names, &rows.rows)
-}
-
-fn more(query: &Query, rows: &Rows) -> String {
-    let is_full = query.limit == Some(rows.rows.len() as u64);
-    rows.more(is_full)
 }
 
 /// The conditions in words.
@@ -223,7 +143,8 @@ fn conditions_of(catalog: &Catalog, query: &Query) -> String {
     };
     // A ranking leaves out rows without a value, which needs no words.
     let silent = |all: &[Condition]| match all {
-        [one] => query.shape == Shape::Asked && one.check == Check::Missing,
+        // What lacks a value is asked for; what has one may only be put in order by it.
+        [one] => one.check == Check::Missing && one.negated && query.limit.is_some(),
         _ => false,
     };
     let own = query.source.conditions.iter().filter(|c| !silent(c));
@@ -247,7 +168,7 @@ fn conditions_of(catalog: &Catalog, query: &Query) -> String {
         }
         parts.push(text);
     }
-    if let (Shape::Asked, Some((expr, comparison, number))) = (&query.shape, &query.having) {
+    if let Some((expr, comparison, number)) = &query.having {
         let name = query.name_of(expr).unwrap_or("count").replace('_', " ");
         parts.push(format!("the {name} is {}{number}", words(*comparison)));
     }
@@ -267,7 +188,6 @@ fn describe(catalog: &Catalog, condition: &Condition) -> String {
             let list: Vec<String> = texts.iter().map(|t| format!("'{t}'")).collect();
             format!("{column} is {not}{}", list.join(" or "))
         }
-        Check::Words(_, text) => format!("{column} is {not}'{text}'"),
         Check::Like(place, text) => {
             let verb = match place {
                 MatchPosition::Inside => "holding",
@@ -281,7 +201,6 @@ fn describe(catalog: &Catalog, condition: &Condition) -> String {
         Check::Average(c) => format!("{column} is {}its average", words(*c)),
         Check::Missing if condition.negated => format!("{column} is present"),
         Check::Missing => format!("{column} is empty"),
-        Check::NoRows(step) => format!("no row of {} refers to it", catalog.table(step.from).name),
     }
 }
 
@@ -293,24 +212,6 @@ fn words(comparison: Comparison) -> &'static str {
         Comparison::AtMost => "at most ",
         Comparison::Equal => "",
     }
-}
-
-/// A noun for several: "product" becomes "products", "category" "categories".
-pub fn several(noun: &str) -> String {
-    if let Some(base) = noun
-        .strip_suffix('y')
-        .filter(|b| !b.ends_with(['a', 'e', 'o', 'u']))
-    {
-        return format!("{base}ies");
-    }
-    if noun.ends_with('s') {
-        return if noun.ends_with("ss") || noun.ends_with("us") {
-            format!("{noun}es")
-        } else {
-            noun.to_owned()
-        };
-    }
-    format!("{noun}s")
 }
 
 fn capital(text: &str) -> String {

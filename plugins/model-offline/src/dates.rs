@@ -26,6 +26,21 @@ pub enum DateTrouble {
     ImpossibleDay,
 }
 
+impl DateTrouble {
+    /// What is wrong with these words.
+    pub fn sentence(self, words: &str) -> String {
+        match self {
+            Self::TodayUnknown => format!(
+                "I was not told today's date, so I cannot work out \"{words}\". Please write the dates out."
+            ),
+            Self::YearMissing => {
+                format!("\"{words}\" needs a year, as in \"March 2024\" or \"Q1 2024\".")
+            }
+            Self::ImpossibleDay => format!("\"{words}\" is not a day of the calendar."),
+        }
+    }
+}
+
 /// The words read, or what is wrong with them.
 pub type Read = (usize, Result<Period, DateTrouble>);
 

@@ -126,14 +126,6 @@ impl Dialect {
         }
     }
 
-    /// Several expressions as one text with blanks between them.
-    pub fn join_words(self, expressions: &[String]) -> String {
-        match self {
-            Self::Mysql | Self::Mssql => format!("CONCAT_WS(' ', {})", expressions.join(", ")),
-            _ => expressions.join(" || ' ' || "),
-        }
-    }
-
     /// The period of a date or timestamp as text that sorts in time.
     pub fn bucket(self, unit: Unit, column: &str) -> String {
         match self {

@@ -1,15 +1,12 @@
 //! The offline model of Mindhost: answers plain questions by rules, without a network.
 //!
 //! It speaks the same protocol as a language model, tool calls included, and keeps nothing between two requests: each
-//! one is read as a whole ([`request`]) and leads to one step ([`decide`]): a tool call or the answer. Two sets of rules
-//! read a question. The ranked ones are in [`ranked`]. The strict ones know time, flags, measures and follow-ups; they go
-//! through [`words`] → [`mentions`] → [`scan`] → [`roles`] → [`resolve`], and every word gets a role on that way. Both
-//! build a [`query`]: [`mod@write`] makes it a statement, [`run`] has it run, and [`mod@answer`] says its rows. Where
-//! neither has a reading, the answer is what was not understood.
+//! one is read as a whole ([`request`]) and leads to one step ([`decide`]): a tool call or the answer. [`ranked`] reads a
+//! question by weighing what its words may mean, and builds a [`query`]: [`mod@write`] makes it a statement, [`run`] has
+//! it run, and [`mod@answer`] says its rows. Where no reading is good enough, or two are alike, the answer says so.
 
 mod answer;
 mod catalog;
-mod conditions;
 mod countries;
 mod dates;
 mod decide;
@@ -18,27 +15,18 @@ mod help;
 mod lookup;
 mod markdown;
 mod measures;
-mod mentions;
 mod meta;
-mod names;
-mod phrases;
 mod pick;
 mod pieces;
-mod problem;
 mod query;
 mod ranked;
 mod reach;
 mod request;
-mod resolve;
-mod roles;
 mod run;
-mod scan;
-mod sketch;
 mod taught;
 mod tie;
 mod tools;
 mod turn;
-mod understand;
 mod vocabulary;
 mod words;
 mod write;

@@ -1,10 +1,9 @@
 //! Questions about the catalog itself, and what to say to a greeting.
 
 use crate::catalog::{Catalog, Table};
-use crate::mentions::{Mention, What};
-use crate::names::Names;
+use crate::ranked;
 use crate::tools::FoundTables;
-use crate::vocabulary::{is_filler, operator};
+use crate::vocabulary::is_filler;
 use crate::words::{Token, tokenize};
 
 /// A question that needs no statement.
@@ -43,7 +42,10 @@ pub fn about_tables(question: &str) -> Option<Meta> {
     let data = tokens
         .iter()
         .any(|t| t.norm == "data" || t.norm == "database");
-    if content.is_empty() && data && !tokens.iter().any(operator_of) {
+    let says_how_many = tokens
+        .iter()
+        .any(|t| matches!(t.norm.as_str(), "many" | "much"));
+    if content.is_empty() && data && !says_how_many {
         return Some(Meta::Tables);
     }
     let help = ["help", "examples", "example"]
@@ -65,10 +67,6 @@ pub fn about_tables(question: &str) -> Option<Meta> {
     (help || able.iter().any(|a| text.contains(a)) || content.is_empty()).then_some(Meta::Help)
 }
 
-fn operator_of(token: &Token) -> bool {
-    operator(std::slice::from_ref(token), 0).is_some()
-}
-
 fn is_request(norm: &str) -> bool {
     [
         "show",
@@ -87,44 +85,25 @@ fn is_request(norm: &str) -> bool {
 }
 
 /// "describe orders", "which columns does orders have?"
-pub fn about_columns(question: &str, catalog: &Catalog, names: &Names) -> Option<Meta> {
+pub fn about_columns(question: &str, catalog: &Catalog) -> Option<Meta> {
     let tokens = tokenize(question);
-    let asks = tokens.iter().any(|t| {
-        matches!(
-            t.norm.as_str(),
-            "describe" | "columns" | "fields" | "structure" | "schema" | "explain" | "attributes"
-        )
-    });
-    if !asks {
-        return None;
-    }
-    let mentions = crate::mentions::read(&tokens, catalog, names, None);
-    let other = |m: &Mention| {
-        let word = m.text.to_lowercase();
-        !matches!(
-            word.as_str(),
-            "describe"
-                | "columns"
-                | "fields"
-                | "structure"
-                | "schema"
-                | "explain"
-                | "attributes"
-                | "tables"
-        )
-    };
-    let rest: Vec<&Mention> = mentions
+    let asks = tokens
         .iter()
-        .filter(|m| other(m) && !matches!(m.what, What::Op(_)))
-        .collect();
-    match rest.as_slice() {
-        [one] => one
-            .tables()
-            .max_by_key(|(_, s)| *s)
-            .map(|(t, _)| Meta::Describe(t)),
-        _ => None,
-    }
+        .any(|t| ASKS_COLUMNS.contains(&t.norm.as_str()));
+    let table = ranked::only_table(catalog, question, ASKS_COLUMNS).filter(|_| asks);
+    table.map(Meta::Describe)
 }
+
+/// Words that ask for the columns of a table.
+const ASKS_COLUMNS: &[&str] = &[
+    "describe",
+    "columns",
+    "fields",
+    "structure",
+    "schema",
+    "explain",
+    "attributes",
+];
 
 /// Lists tables for the reader.
 pub fn tables_text(found: &FoundTables) -> String {

@@ -1,9 +1,8 @@
-//! A query over the catalog as both sets of rules build it; [`crate::write`] makes it text in any dialect.
+//! A query over the catalog; [`crate::write`] makes it text in any dialect.
 
 use crate::catalog::{Catalog, ColumnRef, Kind};
 use crate::dates::Period;
 use crate::dialect::Unit;
-use crate::reach::Step;
 use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
 /// A figure or column.
@@ -11,8 +10,6 @@ use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 pub enum Expr {
     /// A column as it is.
     Column(ColumnRef),
-    /// Several columns as one text: first and last name.
-    Words(Vec<ColumnRef>),
     /// The period of a date.
     Bucket(Unit, ColumnRef),
     /// Rows, or different values of a column.
@@ -29,7 +26,6 @@ impl Expr {
             | Self::Bucket(_, c)
             | Self::Count(Some(c))
             | Self::Agg(_, Amount::Column(c) | Amount::Product { quantity: c, .. }) => Some(*c),
-            Self::Words(columns) => columns.first().copied(),
             Self::Count(None) => None,
         }
     }
@@ -117,8 +113,6 @@ pub enum Check {
     Range(String, String),
     /// One of these texts; the flag says that their case is as stored.
     Texts(Vec<String>, bool),
-    /// The text made of these columns is this one, whatever its case.
-    Words(Vec<ColumnRef>, String),
     /// Matches a pattern.
     Like(MatchPosition, String),
     /// Is true.
@@ -129,8 +123,6 @@ pub enum Check {
     Average(Comparison),
     /// Has no value.
     Missing,
-    /// No row refers to the key over this step.
-    NoRows(Step),
 }
 
 /// A step from one table to another.
@@ -146,8 +138,6 @@ pub struct Edge {
     pub many: bool,
     /// Whether no foreign key says so, only equal names.
     pub guessed: bool,
-    /// Whether rows of `from` are kept that meet none of `to`.
-    pub keeps_unmatched: bool,
 }
 
 /// Tables that are joined, with conditions: AND of ORs.
@@ -179,22 +169,6 @@ pub struct Output {
     pub name: String,
 }
 
-/// What the answer is, which decides its words.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Shape {
-    /// Columns and figures as they were asked for.
-    #[default]
-    Asked,
-    /// One number.
-    Single,
-    /// One row for each group.
-    Groups,
-    /// The first groups or rows of an order; true for the largest.
-    Ranking(bool),
-    /// Rows of the table, without a figure.
-    Rows,
-}
-
 /// What is selected from where; becomes one statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
@@ -214,18 +188,14 @@ pub struct Query {
     pub order: Vec<(Expr, bool)>,
     /// Rows to keep.
     pub limit: Option<u64>,
+    /// Whether the question leaves open how many are kept: "best selling products".
+    pub is_open: bool,
     /// Only the number of groups is asked for, under this name.
     pub count_groups: Option<String>,
     /// The same query with other conditions; rows must be in both.
     pub intersect: Option<Vec<Vec<Condition>>>,
-    /// What the answer is.
-    pub shape: Shape,
     /// What is shown, in words: "number of orders".
     pub title: String,
-    /// What a row or group is: "product".
-    pub noun: String,
-    /// The value that a ranking goes by, in words.
-    pub rank_title: String,
     /// How words were read, for the answer.
     pub notes: Vec<String>,
 }
@@ -237,12 +207,19 @@ impl Query {
         outputs.next().map(|o| o.name.as_str())
     }
 
+    /// Where the first few rows of an order are kept: how many, and the name of the column that decides.
+    pub fn cuts_in(&self) -> Option<(u64, &str)> {
+        let (expr, _) = self.order.first()?;
+        let few = self.limit.filter(|n| *n > 1 && !self.is_open)?;
+        Some((few, self.name_of(expr)?))
+    }
+
     /// Where only the first row of an order is kept, and one row is to lead: the name of the column that decides.
     pub fn leads_in(&self) -> Option<&str> {
         let (expr, _) = self.order.first()?;
         // "the age of the oldest": rows that share it give the same answer.
         let is_alone = matches!(self.outputs.as_slice(), [only] if only.expr == *expr);
-        let leads = self.shape == Shape::Asked && self.limit == Some(1) && !is_alone;
+        let leads = self.limit == Some(1) && !is_alone;
         self.name_of(expr).filter(|_| leads)
     }
 }

@@ -16,8 +16,6 @@ pub struct Step {
 /// The tables that one table leads to.
 #[derive(Debug, Clone)]
 pub struct Reach {
-    /// Where all ways start.
-    pub base: usize,
     ways: BTreeMap<usize, Vec<Vec<Step>>>,
 }
 
@@ -48,7 +46,7 @@ impl Reach {
             }
             edge = next;
         }
-        Self { base, ways }
+        Self { ways }
     }
 
     /// How many foreign keys away a table is. `None` when it cannot be reached, or in more than one way.
@@ -76,19 +74,4 @@ impl Reach {
             _ => None,
         }
     }
-}
-
-/// The tables that refer to `table` over a key of one column: the referring table and the index of its key.
-pub fn children(catalog: &Catalog, table: usize) -> Vec<Step> {
-    let keys = |from: usize| {
-        (0..catalog.table(from).foreign_keys.len()).map(move |key| Step { from, key })
-    };
-    (0..catalog.tables.len())
-        .filter(|from| *from != table)
-        .flat_map(keys)
-        .filter(|s| {
-            let key = &catalog.table(s.from).foreign_keys[s.key];
-            key.target == table && key.columns.len() == 1
-        })
-        .collect()
 }

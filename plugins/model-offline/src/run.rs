@@ -1,7 +1,7 @@
 //! From a query to the answer: runs its statement and says the rows.
 
 use crate::catalog::Catalog;
-use crate::query::{Query, Shape};
+use crate::query::Query;
 use crate::tools::{self, RUN, Rows};
 use crate::turn::{Action, Turn};
 use crate::{answer, tie, write};
@@ -45,6 +45,16 @@ impl Run<'_> {
                 return Err(Err(text));
             }
         }
+        if let Some((few, column)) = self.query.cuts_in() {
+            let more = Query {
+                limit: Some(few + tie::SHOWN),
+                ..self.query.clone()
+            };
+            let rows = self.rows(&more, few + tie::SHOWN)?;
+            if let Some(text) = tie::cut(few, column, &rows) {
+                return Err(Err(text));
+            }
+        }
         self.rows(self.query, self.most())
     }
 
@@ -57,10 +67,7 @@ impl Run<'_> {
     /// mean each once, or each time.
     fn repeats(&self, rows: &Rows) -> bool {
         let query = self.query;
-        let list = query.shape == Shape::Asked
-            && query.groups.is_empty()
-            && query.limit.is_none()
-            && !query.distinct;
+        let list = query.groups.is_empty() && query.limit.is_none() && !query.distinct;
         let twice = |(at, row): &(usize, &Vec<_>)| rows.rows[..*at].contains(row);
         let again = rows.rows.iter().enumerate().filter(twice).count();
         let alone = query.outputs.len() == 1

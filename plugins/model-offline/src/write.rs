@@ -3,7 +3,6 @@
 use crate::catalog::{Catalog, ColumnRef};
 use crate::dialect::Dialect;
 use crate::query::{Amount, Check, Condition, Discount, Edge, Expr, Membership, Query, Source};
-use crate::reach::Step;
 use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
 /// Writes one SELECT statement. `qualified` says whether table names carry their schema.
@@ -145,12 +144,8 @@ impl Writer<'_> {
                 })
             )
         });
-        let kind = match edge.keeps_unmatched {
-            true => "LEFT JOIN",
-            false => "JOIN",
-        };
         format!(
-            "\n{kind} {} ON {}",
+            "\nJOIN {} ON {}",
             self.table(edge.to),
             pairs.collect::<Vec<_>>().join(" AND ")
         )
@@ -197,7 +192,6 @@ impl Writer<'_> {
     fn expr(&self, expr: &Expr) -> String {
         let (aggregate, amount) = match expr {
             Expr::Column(c) => return self.column(*c),
-            Expr::Words(columns) => return self.words(columns),
             Expr::Bucket(unit, c) => return self.dialect.bucket(*unit, &self.column(*c)),
             Expr::Count(None) => return "COUNT(*)".to_owned(),
             Expr::Count(Some(c)) => return format!("COUNT(DISTINCT {})", self.column(*c)),
@@ -213,11 +207,6 @@ impl Writer<'_> {
             // Only the text of the answer rounds it.
             (Aggregate::Average, _) => self.dialect.average(&amount),
         }
-    }
-
-    fn words(&self, columns: &[ColumnRef]) -> String {
-        let columns: Vec<String> = columns.iter().map(|c| self.column(*c)).collect();
-        self.dialect.join_words(&columns)
     }
 
     /// Engines differ in where NULL sorts; a ranking never starts with it.
@@ -259,12 +248,6 @@ impl Writer<'_> {
             Check::Number(c, n) => format!("{column} {} {n}", sign(*c)),
             Check::Range(a, b) => format!("{column} {not}BETWEEN {a} AND {b}"),
             Check::Texts(texts, known) => self.texts(&column, texts, *known, condition.negated),
-            Check::Words(columns, text) => format!(
-                "LOWER({}) {} LOWER({})",
-                self.words(columns),
-                if condition.negated { "<>" } else { "=" },
-                self.dialect.text(text)
-            ),
             Check::Like(place, text) => self.like(&column, *place, text, not),
             Check::Truth => {
                 let truth = self.dialect.truth(!condition.negated);
@@ -291,7 +274,6 @@ impl Writer<'_> {
                 format!("{column} {} (SELECT {average} FROM {table})", sign(*c))
             }
             Check::Missing => format!("{column} IS {not}NULL"),
-            Check::NoRows(step) => self.no_rows(*step, &column),
         }
     }
 
@@ -308,15 +290,6 @@ impl Writer<'_> {
         };
         let pattern = self.dialect.text(&pattern);
         format!("LOWER({column}) {not}LIKE LOWER({pattern}){escape}")
-    }
-
-    fn no_rows(&self, step: Step, column: &str) -> String {
-        let own = self.column(ColumnRef {
-            table: step.from,
-            column: self.catalog.table(step.from).foreign_keys[step.key].columns[0],
-        });
-        let table = self.table(step.from);
-        format!("NOT EXISTS (SELECT 1 FROM {table} WHERE {own} = {column})")
     }
 
     fn texts(&self, column: &str, texts: &[String], known: bool, negated: bool) -> String {

@@ -2,6 +2,8 @@
 
 use super::lexis::Quality;
 use crate::dates::Period;
+use crate::dialect::Unit;
+use crate::measures::Measure;
 use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
 /// Index of an item that names a column or table.
@@ -18,6 +20,10 @@ pub enum Figure {
     Agg(Aggregate, At),
     /// A quality of the subject: its age, its price.
     Quality(Quality),
+    /// The first or last date of a table.
+    End(Aggregate, At),
+    /// A measure: revenue.
+    Measure(Measure, At),
 }
 
 /// What a column is compared with.
@@ -37,6 +43,10 @@ pub enum Test {
     Average(Comparison),
     /// A year: of a date, or a number.
     Year(Comparison, String),
+    /// That it is true.
+    Truth,
+    /// That it has no value.
+    Missing,
 }
 
 /// A condition.
@@ -65,6 +75,8 @@ pub struct Rank {
     pub by: Figure,
     /// How many are kept.
     pub limit: u64,
+    /// Whether the question leaves open how many.
+    pub is_open: bool,
     /// Where the question says it.
     pub at: At,
 }
@@ -84,6 +96,10 @@ pub struct Frame {
     pub filters: Vec<Filter>,
     /// Items that name what rows are grouped by: columns, or tables.
     pub groups: Vec<At>,
+    /// Units of time that rows are grouped by.
+    pub units: Vec<(At, Unit)>,
+    /// The first rows of a table, in the order of its key.
+    pub first_rows: Option<u64>,
     /// A condition on a count of each group.
     pub having: Option<(Figure, Comparison, String)>,
     /// The order, if only the first rows of it are asked for; else see `order`.

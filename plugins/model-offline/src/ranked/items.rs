@@ -4,7 +4,10 @@ use jiff::civil::Date;
 
 use super::lexis::{self, Op};
 use super::link::{Hit, Index, Target};
-use crate::dates::{self, Period};
+use super::times;
+use crate::dates::{DateTrouble, Period};
+use crate::dialect::Unit;
+use crate::measures::{self, Measure};
 use crate::vocabulary::Aggregate;
 use crate::words::{Token, TokenKind, tokenize};
 
@@ -21,6 +24,16 @@ pub enum Kind {
     Quote(String),
     /// Days.
     Period(Period),
+    /// A time that could not be read.
+    BadPeriod(DateTrouble),
+    /// Months and the like, which rows are grouped by.
+    Unit(Unit),
+    /// A figure that is defined over columns: "revenue".
+    Measure(Measure),
+    /// "first" and "last" (true) after "when".
+    End(bool),
+    /// "the first 10 rows of"
+    FirstRows(u64),
     /// A word that carries nothing.
     Soft,
     /// A word that nothing explains.
@@ -66,6 +79,20 @@ impl Item {
         scores.fold(0.0, f32::max)
     }
 
+    /// The table that it names best of all.
+    pub fn best_table(&self) -> Option<usize> {
+        let names = self.is_name() && self.table() >= self.column();
+        let tables = self
+            .hits
+            .iter()
+            .filter(|_| names)
+            .filter_map(|h| match h.target {
+                Target::Table(t) => Some((t, h.score)),
+                _ => None,
+            });
+        tables.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(t, _)| t)
+    }
+
     /// How well it names a table.
     pub fn table(&self) -> f32 {
         self.best(|t| matches!(t, Target::Table(_)))
@@ -106,7 +133,7 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
         if !items.is_empty() {
             items.push(plain(Kind::Op(Op::Break), "."));
         }
-        let tokens = names_in_full(tokenize(&sentence), index);
+        let tokens = times::plain_rows(names_in_full(tokenize(&sentence), index));
         let mut at = 0;
         while at < tokens.len() {
             let (used, mut item) = read_at(&tokens, at, index, today);
@@ -290,14 +317,29 @@ fn read_at(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> (
             op = lexis::op(&tokens[..i], at);
         }
     }
-    let named = named(tokens, at, index);
-    let period =
-        period(tokens, at, today).filter(|(used, _)| named.as_ref().is_none_or(|(n, _)| used >= n));
-    if let Some((used, period)) = period {
-        return (
-            used,
-            plain(Kind::Period(period), &text(&tokens[at..at + used])),
-        );
+    // "never ordered", "ordered in 2024"
+    let word = |i: usize| tokens.get(i).map_or("", |t| t.norm.as_str());
+    let timed = word(at + 1) == "in"
+        && tokens
+            .get(at + 2)
+            .is_some_and(|t| t.kind != TokenKind::Word);
+    let denied = at > 0 && matches!(word(at - 1), "never" | "not");
+    if token.norm == "ordered" && (timed || denied) {
+        op = None;
+    }
+    // A view called `average_rating` must not swallow "average rating", which has a meaning without it.
+    let of_views = |(_, hits): &(usize, Vec<Hit>)| hits.iter().all(|h| index.is_of_view(&h.target));
+    if totals(tokens, at, index) {
+        op = None;
+    }
+    let named = named(tokens, at, index)
+        .filter(|n| !of_views(n) || op.is_none() && special_at(tokens, at, index, today).is_none());
+    let special = special_at(tokens, at, index, today).filter(|(used, kind)| {
+        let most = named.as_ref().map_or(0, |(n, _)| *n);
+        *used >= most || matches!(kind, Kind::FirstRows(_) | Kind::End(_) | Kind::Soft)
+    });
+    if let Some((used, kind)) = special {
+        return (used, plain(kind, &text(&tokens[at..at + used])));
     }
     if let Some((used, hits)) = named {
         let words = &tokens[at..at + used];
@@ -349,6 +391,16 @@ fn read_at(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> (
             )
         }
     }
+}
+
+/// A time or a measure.
+fn special_at(
+    tokens: &[Token],
+    at: usize,
+    index: &Index,
+    today: Option<Date>,
+) -> Option<(usize, Kind)> {
+    times::read(tokens, at, index, today).or_else(|| measure(tokens, at, index))
 }
 
 /// Whether an operator gives way to a name of the same length.
@@ -421,38 +473,32 @@ const STOPS: &[&str] = &[
     "if", "show", "find", "give",
 ];
 
-fn period(tokens: &[Token], at: usize, today: Option<Date>) -> Option<(usize, Period)> {
-    let token = &tokens[at];
-    let month = token.kind == TokenKind::Word && token.norm.len() >= 3 && token.norm != "may";
-    let day_first = token.kind == TokenKind::Number
-        && tokens
-            .get(at + 1)
-            .is_some_and(|t| t.kind == TokenKind::Word)
-        && token.norm.len() < 3;
-    if token.kind != TokenKind::Date && !month && !day_first {
-        return None;
-    }
-    if matches!(
-        token.norm.as_str(),
-        "since"
-            | "after"
-            | "before"
-            | "until"
-            | "till"
-            | "through"
-            | "between"
-            | "from"
-            | "during"
-            | "for"
-            | "within"
-            | "over"
-            | "the"
-            | "year"
-    ) {
-        return None;
-    }
-    let (used, period) = dates::read_period(tokens, at, today)?;
-    Some((used, period.ok()?))
+/// Whether "total" is the column that is called so: "a total of more than 200", "the average total", "order total".
+fn totals(tokens: &[Token], at: usize, index: &Index) -> bool {
+    let word = |i: usize| tokens.get(i).map_or("", |t| t.norm.as_str());
+    let own =
+        |h: &Hit| h.score >= 0.95 && matches!(h.target, Target::Column(c) if index.is_amount(c));
+    let before = at.checked_sub(1).map_or("", word);
+    let figure = matches!(
+        before,
+        "average" | "maximum" | "minimum" | "highest" | "lowest" | "order"
+    );
+    let compared = matches!(
+        word(at + 1),
+        "of" | "over" | "above" | "below" | "under" | "between"
+    ) && matches!(word(at + 2), "more" | "less" | "at" | "over" | "above")
+        || matches!(word(at + 1), "over" | "above" | "below");
+    word(at) == "total" && (figure || compared) && index.hits(&tokens[at..=at]).iter().any(own)
+}
+
+/// A measure, where no table has a column that is called so. What a view works out is left to the measure.
+fn measure(tokens: &[Token], at: usize, index: &Index) -> Option<(usize, Kind)> {
+    let (used, measure) =
+        measures::phrase(tokens, at).filter(|(_, m)| index.measures.contains(m))?;
+    let own =
+        |h: &Hit| h.score >= 0.6 && matches!(h.target, Target::Column(c) if index.is_amount(c));
+    let named = index.hits(&tokens[at..at + used]).iter().any(own);
+    (!named).then_some((used, Kind::Measure(measure)))
 }
 
 fn text(tokens: &[Token]) -> String {
@@ -463,23 +509,9 @@ fn text(tokens: &[Token]) -> String {
         .join(" ")
 }
 
-/// Whether one of the items has no role, and gets none by a value: an operation out of reach, or one of the words
-/// `nowhere` that is no part of a name.
-pub fn is_out_of_reach(items: &[Item], nowhere: &[String]) -> bool {
-    let capital = |at: Option<usize>| {
-        at.and_then(|at| items.get(at).filter(|_| at > 0))
-            .is_some_and(|i| i.text.starts_with(char::is_uppercase))
-    };
-    items.iter().enumerate().any(|(at, item)| match item.kind {
-        Kind::Op(Op::Beyond) => true,
-        Kind::Unknown => {
-            !capital(Some(at))
-                && !capital(at.checked_sub(1))
-                && !capital(Some(at + 1))
-                && nowhere.iter().any(|w| w.eq_ignore_ascii_case(&item.text))
-        }
-        _ => false,
-    })
+/// Whether one of the items is an operation out of reach, whatever values are found.
+pub fn is_out_of_reach(items: &[Item]) -> bool {
+    items.iter().any(|i| i.is(Op::Beyond))
 }
 
 /// Texts that may be values: quoted ones, words that nothing explains, and rows of words with capitals.

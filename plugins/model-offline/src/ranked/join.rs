@@ -89,7 +89,6 @@ impl Graph {
             pairs,
             many: false,
             guessed,
-            keeps_unmatched: false,
         };
         if from == to || self.edges.contains(&edge) {
             return;
@@ -101,7 +100,6 @@ impl Graph {
             pairs: back,
             many: !one_to_one,
             guessed,
-            keeps_unmatched: false,
         });
     }
 

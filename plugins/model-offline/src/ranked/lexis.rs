@@ -20,6 +20,12 @@ pub enum Quality {
     Speed,
     /// "latest": a date or year.
     Time,
+    /// "largest order": the amount of money of a row.
+    Amount,
+    /// "best selling": pieces sold.
+    Sold,
+    /// "best rated": the average rating.
+    Rated,
 }
 
 /// What a word or phrase does in a question.
@@ -87,11 +93,12 @@ pub enum Op {
 
 use Aggregate::{Average, Max, Min, Sum};
 use Comparison::{Above, AtLeast, AtMost, Below, Equal};
-use Quality::{Age, Height, Length, Price, Speed, Time, Weight};
+use Quality::{Age, Height, Length, Price, Rated, Sold, Speed, Time, Weight};
 
 #[rustfmt::skip]
 const PHRASES: &[(Op, &[&str])] = &[
     (Op::HowMany, &["how many", "count the number of", "count number of", "count the", "count", "total count of",
+        "count the total number of", "count number of",
         "what is the count of", "total number of", "what is the number of"]),
     (Op::NumberOf, &["number of", "count of", "amount of", "how many of", "total number of",
         "number of times", ]),
@@ -155,6 +162,10 @@ const PHRASES: &[(Op, &[&str])] = &[
     (Op::Most(false, Some(Speed)), &["slowest"]),
     (Op::Most(true, Some(Time)), &["latest", "most recent", "newest", "most recently"]),
     (Op::Most(false, Some(Time)), &["earliest"]),
+    (Op::Most(true, Some(Sold)), &["best selling", "bestselling", "top selling", "most sold", "most bought", "most purchased",
+        "most ordered"]),
+    (Op::Most(true, Some(Rated)), &["best rated", "highest rated", "top rated"]),
+    (Op::Most(false, Some(Rated)), &["worst rated", "lowest rated"]),
     (Op::Common(true), &["most common", "most frequent", "most frequently used", "most popular", "most used",
         "most prominent",
         "most commonly used", "most frequently", "most often", "most commonly"]),
@@ -363,6 +374,7 @@ pub fn columns_of(quality: Quality) -> &'static [&'static str] {
         Price => &["price", "cost"],
         Speed => &["speed"],
         Time => &["date", "year", "time"],
+        Quality::Amount | Sold | Rated => &[],
     }
 }
 
@@ -451,6 +463,7 @@ pub fn synonym(stem: &str) -> Option<&'static [&'static str]> {
         "postcode" => &["zip", "zip code", "postal code"],
         "email" | "mail" => &["email", "email address"],
         "title" => &["name"],
+        "rating" => &["star"],
         _ => return None,
     })
 }

@@ -9,6 +9,8 @@ use rust_stemmers::{Algorithm, Stemmer};
 use super::forms::{everyday, figure_of, parts, stored, value_words, without_table, written_out};
 use super::lexis;
 use crate::catalog::{Catalog, ColumnRef, Kind};
+use crate::countries;
+use crate::measures::{self, Measure};
 use crate::words::{Token, TokenKind};
 
 /// Tokens that one name covers at most.
@@ -42,6 +44,15 @@ pub struct Index {
     values: HashMap<String, Vec<Hit>>,
     /// Columns that are the whole key of their table.
     keys: Vec<ColumnRef>,
+    /// Columns of tables, not views, that hold numbers and are no keys.
+    amounts: Vec<ColumnRef>,
+    /// Whether some column holds dates.
+    pub has_dates: bool,
+    /// Measures that some table can give.
+    pub measures: Vec<Measure>,
+    views: Vec<usize>,
+    /// Dates that a participle names: `shipped_on`.
+    participles: Vec<ColumnRef>,
     stemmer: Stemmer,
 }
 
@@ -52,6 +63,16 @@ impl Index {
             names: HashMap::new(),
             values: HashMap::new(),
             keys: Vec::new(),
+            amounts: Vec::new(),
+            has_dates: false,
+            measures: [Measure::Revenue, Measure::Units, Measure::Rating]
+                .into_iter()
+                .filter(|m| !measures::candidates(catalog, *m).is_empty())
+                .collect(),
+            participles: Vec::new(),
+            views: (0..catalog.tables.len())
+                .filter(|t| catalog.table(*t).is_view())
+                .collect(),
             stemmer: Stemmer::create(Algorithm::English),
         };
         for (at, table) in catalog.tables.iter().enumerate() {
@@ -80,13 +101,47 @@ impl Index {
             }
             for (column, source) in table.columns.iter().enumerate() {
                 let target = ColumnRef { table: at, column };
-                index.add_name(&split(&source.name), &Target::Column(target), &words);
+                index.has_dates |= source.kind == Kind::Date;
+                if source.is_numeric() && !table.is_view() && !table.is_key(column) {
+                    index.amounts.push(target);
+                }
+                let name = split(&source.name);
+                index.add_name(&name, &Target::Column(target), &words);
+                let refers = table.foreign_keys.iter().any(|k| k.columns == [column]);
+                if let ([rest @ .., last], true) = (name.as_slice(), refers && source.nullable)
+                    && rest.len() > 1
+                    && last == "id"
+                {
+                    // `delivery_address_id` is the delivery address.
+                    index.put(rest, &Target::Column(target), 0.9);
+                }
+                if let ([rest @ .., "at" | "on"], Kind::Date) = (
+                    name.iter()
+                        .map(String::as_str)
+                        .collect::<Vec<_>>()
+                        .as_slice(),
+                    source.kind,
+                ) {
+                    // `shipped_on` is what happened, and its date.
+                    let rest: Vec<String> = rest.iter().map(|w| (*w).to_owned()).collect();
+                    index.put(&rest, &Target::Column(target), 0.88);
+                    index.participles.push(target);
+                }
                 if matches!(source.kind, Kind::Text | Kind::Other) {
                     // `M` and `F` are a sex where all values are.
                     let sex = |v: &String| "mfoxnu".contains(&v.to_lowercase());
                     let initials = source.common_values.iter().all(sex);
                     for value in &source.common_values {
                         index.add_value(target, value, initials);
+                        if name.iter().any(|w| w == "country") {
+                            for other in countries::other_names(value) {
+                                let hit = Hit {
+                                    target: Target::Value(target, value.clone()),
+                                    score: 0.95,
+                                };
+                                index.values.entry(other.to_owned()).or_default().push(hit);
+                            }
+                        }
                     }
                 }
             }
@@ -138,6 +193,12 @@ impl Index {
         if key.is_empty() {
             return;
         }
+        // Views stand back where a table has the same claim to a word.
+        let score = if self.is_of_view(target) {
+            score - 0.2
+        } else {
+            score
+        };
         let hits = self.names.entry(key).or_default();
         match hits.iter_mut().find(|h| h.target == *target) {
             Some(hit) => hit.score = hit.score.max(score),
@@ -213,6 +274,19 @@ impl Index {
         self.values.entry(exact).or_default().push(hit(0.96));
     }
 
+    /// Whether something is a view or a part of one.
+    pub fn is_of_view(&self, target: &Target) -> bool {
+        let (Target::Column(ColumnRef { table, .. })
+        | Target::Value(ColumnRef { table, .. }, _)
+        | Target::Table(table)) = target;
+        self.views.contains(table)
+    }
+
+    /// Whether a column of a table, not a view, holds numbers to calculate with.
+    pub fn is_amount(&self, column: ColumnRef) -> bool {
+        self.amounts.contains(&column)
+    }
+
     /// Whether a word of a name or value starts with these letters.
     pub fn has_part(&self, start: &str) -> bool {
         self.names.keys().any(|k| k.contains(start))
@@ -264,6 +338,13 @@ impl Index {
                     .find(|h| h.target == Target::Table(key.table));
                 rows.into_iter().for_each(|h| h.score = h.score.max(score));
             }
+        }
+        // "orders" are rows, though `ordered_at` has the same stem.
+        let verb = tokens
+            .last()
+            .is_some_and(|t| t.norm.ends_with("ed") || t.norm.ends_with("en"));
+        if !verb && hits.iter().any(|h| matches!(h.target, Target::Table(_))) {
+            hits.retain(|h| !matches!(h.target, Target::Column(c) if h.score < 0.95 && self.participles.contains(&c)));
         }
         hits.retain(|h| h.score >= WEAKEST);
         hits

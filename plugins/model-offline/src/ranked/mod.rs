@@ -1,6 +1,7 @@
 //! Ranked readings: the words of a question are linked to the catalog, the question is taken apart, and the best
 //! fitting tables and columns become one query. What has no reading, or two that fit alike, is said.
 
+mod follow;
 mod forms;
 mod frame;
 mod items;
@@ -10,6 +11,7 @@ mod link;
 mod outputs;
 mod parse;
 mod resolve;
+mod times;
 
 use jiff::civil::Date;
 
@@ -28,38 +30,33 @@ pub enum Failure {
     Trouble(Trouble),
 }
 
-/// The best reading of a question.
+/// The best reading of a question, which may go on from those before it.
 pub fn understand(
     catalog: &Catalog,
     question: &str,
+    earlier: &[String],
     today: Option<Date>,
 ) -> Result<Query, Failure> {
     let index = link::Index::of(catalog);
-    let items = items::read(question, &index, today);
+    let read = |text: &str| items::read(text, &index, today);
+    let items = follow::with_earlier(question, earlier, read).map_err(Failure::Stuck)?;
     let frame = parse::parse(catalog, &items).map_err(Failure::Stuck)?;
     resolve::resolve(catalog, &items, &frame).map_err(Failure::Trouble)
 }
 
-/// Whether a question can be read without the one before it.
-pub fn stands_alone(question: &str) -> bool {
-    let first = question
-        .split_whitespace()
-        .next()
-        .unwrap_or_default()
-        .to_lowercase();
-    let goes_on = [
-        "and",
-        "what about",
-        "how about",
-        "also",
-        "now",
-        "but",
-        "or",
-        "then",
-    ];
-    let lower = question.to_lowercase();
-    !goes_on.iter().any(|g| *g == first || lower.starts_with(g))
-        && question.split_whitespace().count() > 3
+/// The one table that a question names, if it names nothing else of the catalog. `asking` are words that only ask.
+pub fn only_table(catalog: &Catalog, question: &str, asking: &[&str]) -> Option<usize> {
+    let index = link::Index::of(catalog);
+    let items = items::read(question, &index, None);
+    let asks = |i: &&items::Item| asking.contains(&i.text.to_lowercase().as_str());
+    let others = items
+        .iter()
+        .filter(|i| !asks(i) && !i.optional && i.op().is_none());
+    let mut named = others.filter(|i| i.kind != items::Kind::Soft);
+    match (named.next(), named.next()) {
+        (Some(only), None) => only.best_table(),
+        _ => None,
+    }
 }
 
 /// Texts of the question that may be values: quoted, with a capital, or unknown.
@@ -68,24 +65,14 @@ pub fn sought(catalog: &Catalog, question: &str, today: Option<Date>) -> Vec<Str
     items::sought(&items::read(question, &index, today))
 }
 
-/// Whether a question has no reading, whatever values its texts turn out to be. `nowhere` are words that are no value.
-pub fn is_out_of_reach(
-    catalog: &Catalog,
-    question: &str,
-    today: Option<Date>,
-    nowhere: &[String],
-) -> bool {
+/// Whether a question has no reading, whatever values its texts turn out to be.
+pub fn is_out_of_reach(catalog: &Catalog, question: &str, today: Option<Date>) -> bool {
     let index = link::Index::of(catalog);
     let items = items::read(question, &index, today);
-    items::is_out_of_reach(&items, nowhere)
+    items::is_out_of_reach(&items)
 }
 
 impl Failure {
-    /// Whether words have several meanings.
-    pub fn is_ambiguous(&self) -> bool {
-        matches!(self, Self::Trouble(Trouble::Ambiguous(..)))
-    }
-
     /// The problem in a sentence or two.
     pub fn sentence(&self) -> String {
         match self {
@@ -102,6 +89,10 @@ impl Failure {
                     "I cannot tell what \"{word}\" asks for here, and I will not answer a question with parts of it \
                      left out."
                 )
+            }
+            Self::Stuck(Stuck::Date(words, trouble)) => trouble.sentence(words),
+            Self::Stuck(Stuck::Goes) => {
+                "I cannot tell what of the question before still holds. Please ask the whole question.".to_owned()
             }
             Self::Trouble(Trouble::Ambiguous(words, choices)) => {
                 let list: Vec<String> = choices.iter().map(|c| format!("`{c}`")).collect();

@@ -1,6 +1,7 @@
 //! Takes a question apart: order, groups, rankings, conditions, and what is left is shown.
 
 mod compare;
+mod facts;
 mod order;
 mod select;
 mod values;
@@ -10,6 +11,9 @@ use super::items::{Item, Kind};
 use super::lexis::{self, Op, Quality};
 use super::link::Target;
 use crate::catalog::{Catalog, ColumnRef};
+use crate::dates::{DateTrouble, Period};
+use crate::measures::{self, Measure};
+use crate::pick::concept_column;
 use crate::vocabulary::{Aggregate, Comparison};
 
 /// Words of a question at most: longer ones are mostly several questions in one.
@@ -22,6 +26,10 @@ pub enum Stuck {
     Unknown(Vec<String>),
     /// These words have a place that the rules do not know.
     Unclear(String),
+    /// A time that could not be read.
+    Date(String, DateTrouble),
+    /// A question that goes on from another one, and says too much for that.
+    Goes,
 }
 
 /// Reads the items of a question.
@@ -45,11 +53,16 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     {
         return Err(Stuck::Unclear("so many words at once".to_owned()));
     }
+    if let Some((text, trouble)) = items.iter().find_map(|i| match i.kind {
+        Kind::BadPeriod(trouble) => Some((i.text.clone(), trouble)),
+        _ => None,
+    }) {
+        return Err(Stuck::Date(text, trouble));
+    }
     let asks_where = |i: &Item| matches!(i.text.to_lowercase().as_str(), "where" | "when");
-    let starts = items
-        .iter()
-        .enumerate()
-        .find(|(at, i)| asks_where(i) && (*at == 0 || items[at - 1].is(Op::Break)));
+    let starts = items.iter().enumerate().find(|(at, i)| {
+        asks_where(i) && i.kind != Kind::Soft && (*at == 0 || items[at - 1].is(Op::Break))
+    });
     if let Some((_, item)) = starts {
         return Err(Stuck::Unclear(item.text.clone()));
     }
@@ -97,16 +110,29 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
         used: vec![false; items.len()],
         heads: heads(items),
         frame: Frame::default(),
+        sells: !measures::candidates(catalog, Measure::Units).is_empty(),
     };
+    parser.first_rows();
+    parser.units();
+    parser.ends()?;
+    parser.stars();
+    parser.holding();
+    parser.dated();
+    parser.flags();
+    parser.missing();
+    parser.short_groups();
     parser.order()?;
     parser.groups()?;
     parser.rank()?;
     parser.comparisons()?;
+    parser.sold();
     parser.values()?;
     parser.numbers()?;
     parser.without()?;
     parser.select()?;
+    parser.counted_groups();
     parser.rest()?;
+    parser.frame.groups.sort_unstable();
     parser.link_filters()?;
     let shared = items
         .windows(2)
@@ -150,6 +176,8 @@ struct Parser<'a> {
     used: Vec<bool>,
     heads: Vec<bool>,
     frame: Frame,
+    /// Whether some table holds pieces sold.
+    sells: bool,
 }
 
 impl Parser<'_> {
@@ -200,6 +228,15 @@ impl Parser<'_> {
         item.table() > 0.8
             && item.column() > 0.85
             && hits.any(|h| matches!(h.target, Target::Column(c) if figure(c)))
+    }
+
+    /// Whether the question names nothing but this table, by the table's own name.
+    pub(super) fn is_only_name(&self, at: At) -> bool {
+        let names = self
+            .items
+            .iter()
+            .filter(|i| i.kind != Kind::Soft && i.op().is_none() && !i.optional);
+        self.items[at].table() >= 0.99 && names.count() == 1
     }
 
     /// Whether a name may be a column of texts that are all numbers: what is compared or counted then is not clear.
@@ -259,6 +296,9 @@ impl Parser<'_> {
 
     /// "the number of songs", "average age": the figure, and the place behind it.
     pub(super) fn figure(&self, at: usize) -> Option<(Figure, usize)> {
+        if let Some(Kind::Measure(measure)) = self.get(at).map(|i| &i.kind) {
+            return Some((Figure::Measure(*measure, at), at + 1));
+        }
         match self.op(at)? {
             Op::NumberOf | Op::HowMany => {
                 let mut next = self.skip(at + 1);
@@ -267,12 +307,14 @@ impl Parser<'_> {
                     next = self.skip(next + 1);
                 }
                 // "how many cat toys": a value that is a condition already.
-                while self
-                    .items
-                    .get(next)
-                    .is_some_and(|i| self.used[next] && i.is_value())
-                {
+                while self.items.get(next).is_some_and(|i| {
+                    self.used[next] && matches!(i.kind, Kind::Names | Kind::Number(_))
+                }) {
                     next = self.skip(next + 1);
+                }
+                if let Some((figure @ Figure::Measure(Measure::Units, _), end)) = self.figure(next)
+                {
+                    return Some((figure, end));
                 }
                 let name = self.name(next)?;
                 let inner = self
@@ -290,6 +332,9 @@ impl Parser<'_> {
             }
             Op::Agg(aggregate) => {
                 let next = self.skip_ops(at + 1, &[Op::Of]);
+                if let Some((figure @ Figure::Measure(..), end)) = self.figure(next) {
+                    return (aggregate == Aggregate::Sum).then_some((figure, end));
+                }
                 if self.op(next) == Some(Op::NumberOf) {
                     let inner = self.name(self.skip(next + 1))?;
                     let numeric = self.is_numeric(inner);
@@ -307,6 +352,14 @@ impl Parser<'_> {
                     .name(name + 1)
                     .filter(|n| self.is_table(name) && self.is_column(*n) && self.is_numeric(*n));
                 let name = inner.unwrap_or(name);
+                let grouped = !self.frame.groups.is_empty();
+                if self.is_table(name)
+                    && grouped
+                    && self.items[at].text.eq_ignore_ascii_case("total")
+                {
+                    // "total payments by method" is their number.
+                    return Some((Figure::Count(name, false), name + 1));
+                }
                 Some((Figure::Agg(aggregate, name), name + 1))
             }
             _ => None,

@@ -1,6 +1,7 @@
 //! Chooses the table and column that each name of a frame means, and builds the query.
 
 mod conditions;
+mod facts;
 mod groups;
 mod names;
 mod rows;
@@ -13,7 +14,8 @@ use super::link::{Target, split};
 use super::outputs;
 use crate::catalog::{Catalog, ColumnRef, Kind as Type};
 use crate::dates::Period;
-use crate::pick::label_columns;
+use crate::measures::{Candidate, Measure};
+use crate::pick::{concept_column, label_columns};
 use crate::query::{Amount, Check, Condition, Edge, Expr, Membership, Query, Source};
 use crate::vocabulary::{Aggregate, Comparison};
 use conditions::{contradictory, grouped_conditions};
@@ -59,9 +61,12 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
         notes: Vec::new(),
         sure: sure(items),
         valued: Vec::new(),
+        measure: None,
     };
     resolver.mention_tables()?;
+    resolver.measure_base()?;
     let mut query = resolver.build()?;
+    let measure = resolver.measure_names();
     let mut notes = resolver.notes;
     for edge in query
         .source
@@ -80,7 +85,8 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
     }
     notes.dedup();
     query.notes = notes;
-    query.title = outputs::title(catalog, &query);
+    query.is_open = frame.rank.as_ref().is_some_and(|r| r.is_open);
+    query.title = outputs::title(catalog, &query, measure.as_ref());
     Ok(query)
 }
 
@@ -96,6 +102,8 @@ struct Resolver<'a> {
     sure: Vec<usize>,
     /// Tables that are only named with the value of a key of theirs: "students of the History department".
     valued: Vec<usize>,
+    /// The measure of the question, and how it is worked out.
+    measure: Option<(Measure, Candidate)>,
 }
 
 /// A resolved condition with the way it joins the one before.
@@ -109,8 +117,30 @@ impl Resolver<'_> {
     pub(super) fn figure(&mut self, figure: &Figure, at: At) -> Answer<Expr> {
         Ok(match figure {
             Figure::Plain(at) => Expr::Column(self.column(*at)?),
+            Figure::Measure(..) => self.measured()?,
+            Figure::End(end, at) => {
+                let table = self.table(*at)?;
+                let date = self.date_of(table).filter(|d| d.table == table);
+                let date = date.ok_or(Trouble::Shape("a single date of those rows"))?;
+                Expr::Agg(*end, Amount::Column(date))
+            }
             Figure::Agg(aggregate, at) => {
-                let column = self.column(*at)?;
+                let numeric = self.column_hits(*at).into_iter().any(|(c, s)| {
+                    let table = self.catalog.table(c.table);
+                    s >= 0.85
+                        && self.catalog.column(c).is_numeric()
+                        && !table.is_view()
+                        && !table.is_key(c.column)
+                });
+                let of_rows = self.items[*at].best_table().filter(|_| !numeric);
+                let column = match of_rows {
+                    Some(table)
+                        if concept_column(self.catalog.table(table), "amount").is_some() =>
+                    {
+                        self.amount(table, &self.items[*at].text.clone())?
+                    }
+                    _ => self.column(*at)?,
+                };
                 let source = self.catalog.column(column);
                 let numeric = source.is_numeric() || source.holds_numbers();
                 let ends = matches!(aggregate, Aggregate::Min | Aggregate::Max)
@@ -221,26 +251,28 @@ impl Resolver<'_> {
         let subject = self
             .subject
             .or(first_column)
-            .or(self.mentioned.first().copied());
+            .or(self.mentioned.first().copied())
+            .or(self.measure.as_ref().map(|(_, c)| c.base));
         let subject = subject
             .or(filters.first().map(|f| f.condition.column.table))
             .ok_or(Trouble::Shape("no table"))?;
         let figures = select.iter().any(|e| !matches!(e, Expr::Column(_)));
         let plain = select.iter().any(|e| matches!(e, Expr::Column(_)));
-        let count_rank = self
-            .frame
-            .rank
-            .as_ref()
-            .is_some_and(|r| matches!(r.by, Figure::Count(..) | Figure::Agg(..)));
-        let count_order = self
-            .frame
-            .order
-            .iter()
-            .any(|(f, _)| matches!(f, Figure::Count(..) | Figure::Agg(..)));
+        let count_rank = self.frame.rank.as_ref().is_some_and(|r| {
+            matches!(
+                r.by,
+                Figure::Count(..) | Figure::Agg(..) | Figure::Measure(..)
+            )
+        });
+        let count_order =
+            self.frame.order.iter().any(|(f, _)| {
+                matches!(f, Figure::Count(..) | Figure::Agg(..) | Figure::Measure(..))
+            });
         let grouped = count_rank
             || count_order
             || self.frame.having.is_some()
-            || (figures && (plain || !self.frame.groups.is_empty()));
+            || (figures
+                && (plain || !self.frame.groups.is_empty() || !self.frame.units.is_empty()));
         let average = |f: &Filter| matches!(f.test, Test::Average(_));
         if self.frame.filters.len() > 1 && self.frame.filters.iter().any(average) {
             return Err(Trouble::Shape("an average of some rows only"));

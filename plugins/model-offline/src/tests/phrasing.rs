@@ -21,7 +21,7 @@ fn several_rows_are_a_table() {
     let answer = Host::shop().ask("Number of customers per segment");
     assert_eq!(
         answer.text,
-        "Number of customers per segment:\n\n| segment | customers |\n| --- | ---: |\n| private | 45 |\n| business | 15 |\n"
+        "Number of customers per segment, by count (largest first):\n\n| segment | count |\n| --- | ---: |\n| private | 45 |\n| business | 15 |\n"
     );
 }
 

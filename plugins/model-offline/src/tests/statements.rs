@@ -2,7 +2,7 @@
 
 use super::host::Host;
 use crate::catalog::Catalog;
-use crate::understand::understand;
+use crate::ranked::understand;
 use crate::write;
 
 fn statement(question: &str, dialect: &str) -> String {
@@ -19,7 +19,7 @@ fn statement(question: &str, dialect: &str) -> String {
 fn sqlite() {
     assert_eq!(
         statement("How many shipped orders in 2024?", "sqlite"),
-        "SELECT COUNT(*) AS \"orders\"\nFROM \"main\".\"orders\" AS \"orders\"\nWHERE \"orders\".\"status\" = 'shipped'\n  \
+        "SELECT COUNT(*) AS \"count\"\nFROM \"main\".\"orders\" AS \"orders\"\nWHERE \"orders\".\"status\" = 'shipped'\n  \
          AND \"orders\".\"ordered_at\" >= '2024-01-01' AND \"orders\".\"ordered_at\" < '2025-01-01'"
     );
 }
@@ -48,7 +48,7 @@ fn mysql() {
 fn sql_server() {
     assert_eq!(
         statement("top 3 products by price", "mssql"),
-        "SELECT TOP (3) [products].[name], [products].[price]\nFROM [main].[products] AS [products]\n\
+        "SELECT TOP (3) [products].[name], [products].[id], [products].[price]\nFROM [main].[products] AS [products]\n\
          ORDER BY [products].[price] DESC, [products].[id]"
     );
 }

@@ -75,8 +75,8 @@ impl Parser<'_> {
         // "that cost more than 10"
         let costs = at.checked_sub(1).is_some_and(|b| {
             let text = self.items[b].text.to_lowercase();
-            self.items[b].optional && matches!(text.as_str(), "cost" | "costs" | "costing")
-                || self.soft(b) && text == "priced"
+            (self.items[b].optional || self.soft(b))
+                && matches!(text.as_str(), "cost" | "costs" | "costing" | "priced")
         });
         let quality = quality.or(costs.then_some(Quality::Price));
         if self.negated_before(at) {
@@ -147,18 +147,7 @@ impl Parser<'_> {
             return Ok(());
         }
         if let Some(Kind::Period(period)) = self.get(right).map(|i| i.kind.clone()) {
-            let days = crate::dates::Period {
-                from: match comparison {
-                    Comparison::Above => period.to,
-                    Comparison::AtLeast | Comparison::Equal => period.from,
-                    _ => None,
-                },
-                to: match comparison {
-                    Comparison::Below => period.from,
-                    Comparison::AtMost | Comparison::Equal => period.to,
-                    _ => None,
-                },
-            };
+            let days = facts::bounded(period, comparison);
             self.take(at..right + 1);
             if let Some(l) = left {
                 self.used[l] = true;
@@ -190,6 +179,19 @@ impl Parser<'_> {
             self.frame
                 .filters
                 .push(filter(None, Some(q), Test::Number(comparison, number)));
+            return Ok(());
+        }
+        let averaged = left.and_then(|l| {
+            let before = l.checked_sub(1).filter(|b| !self.used[*b])?;
+            match self.op(before)? {
+                Op::Agg(aggregate) if !temporal => Some((before, l, aggregate)),
+                _ => None,
+            }
+        });
+        if let Some((before, l, aggregate)) = averaged.filter(|_| self.frame.having.is_none()) {
+            // "an average rating above 3"
+            self.take(before..right + 1);
+            self.frame.having = Some((Figure::Agg(aggregate, l), comparison, number));
             return Ok(());
         }
         let counted_left = left.is_some_and(|l| {
@@ -259,6 +261,23 @@ impl Parser<'_> {
                 return Err(self.stuck(at));
             }
             return self.have_count(at, counted + 1, r, comparison, number);
+        }
+        let of_rows = self
+            .back(at, &[])
+            .is_some_and(|b| self.name(b).is_some_and(|n| self.is_table(n)));
+        if of_rows
+            && self
+                .items
+                .get(right + 1)
+                .is_none_or(|i| i.is(Op::Break) || matches!(i.op(), Some(Op::In)))
+        {
+            // "orders over 100"
+            self.take(at..right + 1);
+            let test = Test::Number(comparison, number);
+            self.frame
+                .filters
+                .push(filter(None, Some(Quality::Amount), test));
+            return Ok(());
         }
         Err(self.stuck(at))
     }

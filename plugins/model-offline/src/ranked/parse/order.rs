@@ -2,6 +2,15 @@
 
 use super::*;
 
+/// Rows of a ranking that says neither one nor how many.
+const SEVERAL: u64 = 5;
+
+/// Whether a name is in the plural.
+fn several(item: &Item) -> bool {
+    let text = item.text.to_lowercase();
+    item.is_name() && text.ends_with('s') && crate::words::stem(&text) != text
+}
+
 impl Parser<'_> {
     /// "ordered by age descending", "in alphabetical order"
     pub(super) fn order(&mut self) -> Result<(), Stuck> {
@@ -199,6 +208,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn rank(&mut self) -> Result<(), Stuck> {
+        let mut open_top = false;
         let mut first_of = self.leading_number();
         for at in 0..self.items.len() {
             if self.used[at] {
@@ -245,7 +255,10 @@ impl Parser<'_> {
                     match column {
                         Some(name) => (true, Figure::Plain(name), next + 1, limit),
                         None => {
-                            first_of = Some(limit);
+                            // "top customers" says neither one nor how many.
+                            let open = limit == 1 && self.items.get(next).is_some_and(several);
+                            open_top |= open;
+                            first_of = Some(if open { SEVERAL } else { limit });
                             self.used[at] = true;
                             continue;
                         }
@@ -253,6 +266,13 @@ impl Parser<'_> {
                 }
                 _ => continue,
             };
+            let mut is_open = false;
+            let listed = matches!(self.op(at), Some(Op::Most(_, Some(_)))) && self.skip(0) == at;
+            if limit == 1 && listed && self.items.get(end).is_some_and(several) {
+                // "best selling products"
+                limit = SEVERAL;
+                is_open = true;
+            }
             if let (1, Some(n)) = (limit, first_of.take()) {
                 limit = n;
             }
@@ -277,11 +297,18 @@ impl Parser<'_> {
                 descending,
                 by,
                 limit,
+                is_open,
                 at,
             });
         }
         match first_of {
-            Some(limit) => self.rank_by_order(limit),
+            Some(limit) => {
+                self.rank_by_order(limit)?;
+                if let Some(rank) = &mut self.frame.rank {
+                    rank.is_open |= open_top;
+                }
+                Ok(())
+            }
             None => Ok(()),
         }
     }
@@ -316,9 +343,31 @@ impl Parser<'_> {
             descending: said.unwrap_or(true),
             by: figure,
             limit,
+            is_open: false,
             at,
         });
         Ok(())
+    }
+
+    /// "which product sold the most", "which customer spent the most": the measure stands before the "most".
+    fn said_before(&mut self, at: usize, next: usize) -> Option<Figure> {
+        if !(self.items[at].text.eq_ignore_ascii_case("most")
+            && self.get(next).is_none_or(|i| i.is(Op::Break)))
+        {
+            return None;
+        }
+        let place = (0..at)
+            .rev()
+            .find(|i| !self.soft(*i) || self.items[*i].text == "sold")?;
+        let figure = match self.items[place].kind {
+            Kind::Measure(measure) => Figure::Measure(measure, place),
+            _ if self.sells && self.items[place].text.eq_ignore_ascii_case("sold") => {
+                Figure::Measure(Measure::Units, place)
+            }
+            _ => return None,
+        };
+        self.used[place] = true;
+        Some(figure)
     }
 
     pub(super) fn ranked_by(
@@ -332,13 +381,36 @@ impl Parser<'_> {
             // "the longest distance" names what is long.
             return Ok((Figure::Plain(name), next + 1));
         }
+        let measure = match quality {
+            Some(Quality::Sold) => Some(Measure::Units),
+            Some(Quality::Rated) => Some(Measure::Rating),
+            _ => None,
+        };
+        if let Some(measure) = measure {
+            return Ok((Figure::Measure(measure, at), at + 1));
+        }
         if let Some(quality) = quality {
             return Ok((Figure::Quality(quality), at + 1));
+        }
+        if let Some(figure) = self.said_before(at, next) {
+            return Ok((figure, at + 1));
         }
         if let Some((figure, end)) = self.figure(next) {
             return Ok((figure, end));
         }
         let name = self.name(next).ok_or_else(|| self.stuck(at))?;
+        let counting = matches!(
+            self.items[at].text.to_lowercase().as_str(),
+            "most" | "fewest" | "least"
+        );
+        if !counting
+            && self.has_amount(name)
+            && self.op(at) != Some(Op::Top)
+            && !self.items[at].text.contains(' ')
+        {
+            // "the largest order"
+            return Ok((Figure::Quality(Quality::Amount), at + 1));
+        }
         if self.holds_count(name) {
             return Err(self.stuck(at));
         }

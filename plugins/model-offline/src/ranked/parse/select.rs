@@ -1,6 +1,7 @@
 //! What a question shows: what orders, groups and conditions leave over.
 
 use super::*;
+use crate::ranked::link::Hit;
 
 /// Values of columns that say yes or no.
 const FLAGS: &[&str] = &["t", "f", "y", "n", "true", "false", "yes", "no", "0", "1"];
@@ -46,7 +47,8 @@ impl Parser<'_> {
                         // "the number of different towns and streets": of each, or of both together.
                         return Err(self.stuck(other));
                     }
-                    if matches!(figure, Figure::Count(name, false) if self.holds_count(name)) {
+                    if matches!(figure, Figure::Count(name, false) if self.holds_count(name) && !self.is_only_name(name))
+                    {
                         return Err(self.stuck(at));
                     }
                     let total = self.items[at].text.to_lowercase().contains("total");
@@ -75,6 +77,15 @@ impl Parser<'_> {
                     self.used[at] = true;
                 }
                 Some(Op::Agg(aggregate)) if head => {
+                    if let Some((figure @ (Figure::Measure(..) | Figure::Agg(..)), end)) =
+                        self.figure(at)
+                        && self.is_whole(&figure)
+                    {
+                        self.frame.select.push(figure);
+                        self.take(at..end);
+                        at = end;
+                        continue;
+                    }
                     if let Some((Figure::Count(what, distinct), end)) = self.figure(at) {
                         self.push_count(Figure::Count(what, distinct), false);
                         self.take(at..end);
@@ -107,6 +118,15 @@ impl Parser<'_> {
                     );
                     running = running.filter(|_| !ends || !aggregates.is_empty());
                 }
+                None if self.figure(at).is_some() => {
+                    let (figure, end) = self.figure(at).ok_or_else(|| self.stuck(at))?;
+                    if aggregates.iter().any(|a| *a != Aggregate::Sum) {
+                        return Err(self.stuck(at));
+                    }
+                    aggregates.clear();
+                    self.frame.select.push(figure);
+                    self.take(at..end);
+                }
                 None if self.name(at).is_some() => {
                     self.shown(at, head, &mut aggregates, &mut running)?;
                 }
@@ -125,6 +145,29 @@ impl Parser<'_> {
         }
     }
 
+    /// A measure, or a function over the amounts of a table: "the average order value".
+    fn is_whole(&self, figure: &Figure) -> bool {
+        match figure {
+            Figure::Measure(..) => true,
+            Figure::Agg(_, at) => self.is_table(*at) && self.has_amount(*at),
+            _ => false,
+        }
+    }
+
+    /// Whether a name is a table with one column of money, and no column is called so.
+    pub(super) fn has_amount(&self, at: At) -> bool {
+        let item = &self.items[at];
+        let behind = self.name(at + 1).is_some_and(|n| self.is_column(n));
+        let amount = |t: usize| concept_column(self.catalog.table(t), "amount").is_some();
+        let figure = |c: ColumnRef| {
+            let table = self.catalog.table(c.table);
+            self.catalog.column(c).is_numeric() && !table.is_view() && !table.is_key(c.column)
+        };
+        let numeric =
+            |h: &Hit| matches!(h.target, Target::Column(c) if h.score >= 0.85 && figure(c));
+        !item.hits.iter().any(numeric) && !behind && item.best_table().is_some_and(amount)
+    }
+
     /// "number of orders by status", but not "songs written by a singer".
     pub(super) fn grouping(&self, at: usize) -> bool {
         let figures = self
@@ -132,14 +175,18 @@ impl Parser<'_> {
             .select
             .iter()
             .any(|f| !matches!(f, Figure::Plain(_)));
-        let noun = at
-            .checked_sub(1)
-            .is_some_and(|b| self.items[b].kind == Kind::Names && !self.items[b].optional);
+        let noun = at.checked_sub(1).is_some_and(|b| {
+            matches!(self.items[b].kind, Kind::Names | Kind::Measure(_)) && !self.items[b].optional
+        });
         let next = self.name(self.skip(at + 1));
         figures && noun && next.is_some_and(|n| !self.is_numeric(n))
     }
 
     pub(super) fn push_count(&mut self, figure: Figure, total: bool) {
+        if let Figure::Measure(..) = figure {
+            self.frame.select.push(figure);
+            return;
+        }
         if let Figure::Count(what, false) = figure {
             let item = &self.items[what];
             if item.column() >= 0.85 && item.table() == 0.0 && self.is_numeric(what) {
@@ -309,14 +356,15 @@ impl Parser<'_> {
     /// Whether a name best means a column that says yes or no.
     fn is_flag(&self, at: At) -> bool {
         let top = self.items[at].column();
-        self.items[at].hits.iter().any(|h| match h.target {
-            Target::Column(c) if h.score >= top => {
-                let values = &self.catalog.column(c).common_values;
-                let flag = |v: &String| FLAGS.contains(&v.to_lowercase().as_str());
-                !values.is_empty() && values.len() <= 2 && values.iter().all(flag)
-            }
-            _ => false,
-        })
+        let best = |h: &Hit| matches!(h.target, Target::Column(c) if h.score >= top && self.says_yes_or_no(c));
+        self.items[at].hits.iter().any(best)
+    }
+
+    /// Whether the texts of a column say yes or no.
+    pub(super) fn says_yes_or_no(&self, column: ColumnRef) -> bool {
+        let values = &self.catalog.column(column).common_values;
+        let flag = |v: &String| FLAGS.contains(&v.to_lowercase().as_str());
+        !values.is_empty() && values.len() <= 2 && values.iter().all(flag)
     }
 
     /// Whether a name that may be a table stands in a list of columns: "the grapes and prices of wines".
@@ -349,6 +397,20 @@ impl Parser<'_> {
             let passive = at > 0 && (self.soft(at - 1) || self.items[at - 1].optional);
             let carries = match &item.kind {
                 Kind::Soft => false,
+                // "payments by card"
+                Kind::Op(Op::By)
+                    if self
+                        .items
+                        .get(self.skip(at + 1))
+                        .is_some_and(Item::is_value)
+                        && self
+                            .frame
+                            .select
+                            .iter()
+                            .any(|f| !matches!(f, Figure::Plain(_))) =>
+                {
+                    false
+                }
                 // "the names of songs by singers from Chile"
                 Kind::Op(Op::By) if self.used.get(self.skip(at + 1)) == Some(&true) => {
                     let plain = |f: &Figure| matches!(f, Figure::Plain(_));

@@ -14,7 +14,10 @@ impl Parser<'_> {
             let before = self.back(at, &[Op::Is, Op::Have]);
             if let Some(Op::Like(place)) = before.and_then(|b| self.op(b)) {
                 let mark = before.unwrap_or(at);
-                let column = self.left(mark).ok_or_else(|| self.stuck(at))?;
+                let named = self
+                    .back(mark, &[Op::Is, Op::Have])
+                    .filter(|b| self.name(*b).is_some_and(|n| self.items[n].column() > 0.5));
+                let column = self.left(mark).or(named).ok_or_else(|| self.stuck(at))?;
                 let text = match &self.items[at].kind {
                     Kind::Quote(text) => text.clone(),
                     _ => self.items[at].text.clone(),
@@ -48,7 +51,10 @@ impl Parser<'_> {
             let next = self.skip_ops(end, &[Op::Comma, Op::Or, Op::In]);
             let joins = (end..next).any(|i| matches!(self.op(i), Some(Op::Or)))
                 || ((end..next).any(|i| self.op(i) == Some(Op::Comma)));
-            let value = self.get(next).is_some_and(Item::is_value);
+            let or = (end..next).any(|i| self.op(i) == Some(Op::Or));
+            let value = self
+                .get(next)
+                .is_some_and(|i| i.is_value() || or && i.value() > 0.9);
             if !joins || !value || !self.share_column(at, next) {
                 break;
             }
@@ -243,6 +249,9 @@ impl Parser<'_> {
                     self.used[at] = true;
                 }
                 Kind::Period(period) => {
+                    let left = left.filter(|l| {
+                        self.is_column(*l) || self.is_of_kind(*l, crate::catalog::Kind::Date)
+                    });
                     let test = Test::Days(period);
                     self.used[at] = true;
                     if let Some(l) = left {

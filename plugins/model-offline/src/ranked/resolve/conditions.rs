@@ -10,7 +10,18 @@ impl Resolver<'_> {
     ) -> Answer<Condition> {
         let column = match (&filter.test, filter.column, filter.quality) {
             (Test::Values(values), named, _) => return self.values(filter, values, named, before),
+            (Test::Days(_) | Test::Year(..), Some(at), _) => match self.dated_column(at) {
+                Some(column) => column,
+                None => self.column(at)?,
+            },
+            (Test::Missing, Some(at), _) if self.items[at].is_value() => self
+                .dated_column(at)
+                .ok_or(Trouble::Shape("a date that may be missing"))?,
             (_, Some(at), _) => self.column(at)?,
+            (_, None, Some(Quality::Time)) => match self.time(filter.at) {
+                Some(column) => column,
+                None => self.quality(filter.at, Quality::Time)?,
+            },
             (_, None, Some(quality)) => self.quality(filter.at, quality)?,
             (_, None, None) => return Err(Trouble::Shape("a condition without a column")),
         };
@@ -30,6 +41,8 @@ impl Resolver<'_> {
                 Check::Range(a.clone(), b.clone())
             }
             Test::Average(c) if numeric || source.holds_numbers() => Check::Average(*c),
+            Test::Truth => Check::Truth,
+            Test::Missing => Check::Missing,
             Test::Like(place, text) => Check::Like(*place, text.clone()),
             Test::Days(period) if source.kind == Type::Date => Check::Days(*period),
             Test::Year(c, year) if source.kind == Type::Date => {

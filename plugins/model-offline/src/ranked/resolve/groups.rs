@@ -13,15 +13,16 @@ impl Resolver<'_> {
         if self.frame.without.is_some() || self.frame.both {
             return Err(Trouble::Shape("groups with another condition"));
         }
-        if self
-            .frame
-            .rank
-            .as_ref()
-            .is_some_and(|r| !matches!(r.by, Figure::Count(..) | Figure::Agg(..)))
-        {
+        if self.frame.rank.as_ref().is_some_and(|r| {
+            !matches!(
+                r.by,
+                Figure::Count(..) | Figure::Agg(..) | Figure::Measure(..)
+            )
+        }) {
             return Err(Trouble::Shape("a ranking of single rows among groups"));
         }
         let (mut base, counts) = self.fact(subject)?;
+        let buckets = self.buckets(base)?;
         let plain: Vec<ColumnRef> = select
             .iter()
             .filter_map(|e| match e {
@@ -103,7 +104,7 @@ impl Resolver<'_> {
             return Err(Trouble::Shape("columns beside those of the groups"));
         }
         let entity = self.subject.unwrap_or(subject);
-        if self.frame.groups.is_empty() {
+        if self.frame.groups.is_empty() && buckets.is_empty() {
             let own = plain.first().map_or(entity, |c| c.table);
             let named = self.mentioned.contains(&own) && own != base;
             if plain.is_empty() {
@@ -130,17 +131,21 @@ impl Resolver<'_> {
         }
         dedup(&mut keys);
         dedup(&mut shown);
-        if keys.is_empty() {
+        if keys.is_empty() && buckets.is_empty() {
             return Err(Trouble::Shape("a group without a key"));
         }
         if self.frame.groups.is_empty()
+            && buckets.is_empty()
             && self.frame.rank.is_none()
             && self.frame.having.is_none()
             && !counts
         {
             return Err(Trouble::Shape("a figure beside a column"));
         }
-        let order = self.order(&select)?;
+        let mut order = self.order(&select)?;
+        if order.is_empty() {
+            order.extend(buckets.iter().map(|b| (b.clone(), false)));
+        }
         if let Some((expr @ Expr::Agg(..), _)) = order.first() {
             base = expr.column().map_or(base, |c| c.table);
         }
@@ -150,7 +155,8 @@ impl Resolver<'_> {
             }
             None => None,
         };
-        let mut all: Vec<Expr> = shown.iter().map(|c| Expr::Column(*c)).collect();
+        let mut all: Vec<Expr> = buckets.clone();
+        all.extend(shown.iter().map(|c| Expr::Column(*c)));
         let only_count = having.is_some()
             && plain.is_empty()
             && figures == [Expr::Count(None)]
@@ -169,6 +175,7 @@ impl Resolver<'_> {
         }
         let mut needed: Vec<usize> = keys.iter().map(|c| c.table).collect();
         needed.extend(self.needed(&all, &order));
+        needed.extend(self.measure.as_ref().map(|(_, c)| c.base));
         let mut query = Query {
             limit: self.frame.rank.as_ref().map(|r| r.limit),
             ..Query::default()
@@ -214,10 +221,13 @@ impl Resolver<'_> {
         {
             return Err(Trouble::Shape("different rows of a joined table"));
         }
-        query.groups = keys.into_iter().map(Expr::Column).collect();
+        query.groups = buckets
+            .into_iter()
+            .chain(keys.into_iter().map(Expr::Column))
+            .collect();
         query.count_groups = only_count.then(|| "count".to_owned());
         let shown = if only_count { &query.groups } else { &all };
-        query.outputs = outputs::named(self.catalog, shown);
+        query.outputs = outputs::named(self.catalog, shown, self.measure_names().as_ref());
         query.having = having;
         query.order = order;
         let key = query.groups.clone();
@@ -270,7 +280,8 @@ impl Resolver<'_> {
                         tables.extend(table);
                     }
                 }
-                Figure::Agg(_, at) => tables.push(self.column(*at)?.table),
+                Figure::Measure(..) => tables.extend(self.measure.as_ref().map(|(_, c)| c.base)),
+                Figure::Agg(..) => tables.extend(self.figure(figure, 0)?.column().map(|c| c.table)),
                 _ => {}
             }
         }

@@ -250,7 +250,17 @@ impl Resolver<'_> {
     }
 
     /// The best of several columns; two that are the same good are told.
-    pub(super) fn choose(&mut self, at: At, columns: Vec<(ColumnRef, f32)>) -> Answer<ColumnRef> {
+    pub(super) fn choose(
+        &mut self,
+        at: At,
+        mut columns: Vec<(ColumnRef, f32)>,
+    ) -> Answer<ColumnRef> {
+        self.nearest_to_measure(&mut columns);
+        if let (true, [(only, score)]) = (self.measure.is_some(), columns.as_slice())
+            && *score >= WEAKEST
+        {
+            return Ok(*only);
+        }
         let owner = self
             .owner(at)
             .filter(|o| columns.iter().any(|(c, s)| c.table == *o && *s > 0.5));
@@ -442,6 +452,14 @@ impl Resolver<'_> {
 
     /// A column that holds a quality: of the subject first, then of the tables nearby.
     pub(super) fn quality(&mut self, at: At, quality: Quality) -> Answer<ColumnRef> {
+        if quality == Quality::Amount {
+            let near = self
+                .nearest_before(at)
+                .or(self.subject)
+                .or(self.mentioned.first().copied());
+            let table = near.ok_or(Trouble::Shape("an amount of no table"))?;
+            return self.amount(table, &self.items[at].text.clone());
+        }
         let words = lexis::columns_of(quality);
         let mut found = Vec::new();
         for (table, source) in self.catalog.tables.iter().enumerate() {

@@ -71,7 +71,12 @@ impl Resolver<'_> {
         }
         let mut query = Query {
             distinct: !aggregated && (self.frame.distinct || self.asks_which(&select)),
-            limit: self.frame.rank.as_ref().map(|r| r.limit),
+            limit: self
+                .frame
+                .rank
+                .as_ref()
+                .map(|r| r.limit)
+                .or(self.frame.first_rows),
             ..Query::default()
         };
         let needed = self.needed(&select, &order);
@@ -93,7 +98,7 @@ impl Resolver<'_> {
         {
             select.push(expr.clone());
         }
-        query.outputs = outputs::named(self.catalog, &select);
+        query.outputs = outputs::named(self.catalog, &select, self.measure_names().as_ref());
         query.order = order;
         let key: Vec<Expr> = self.key(base).into_iter().map(Expr::Column).collect();
         settle_order(&mut query, &key);
@@ -146,7 +151,8 @@ impl Resolver<'_> {
                     columns.push(key);
                 }
             }
-            if columns.iter().all(|c| self.key(table).contains(c)) {
+            let timed = matches!(&self.frame.rank, Some(r) if matches!(r.by, Figure::Quality(Quality::Time | Quality::Amount)));
+            if columns.iter().all(|c| self.key(table).contains(c)) && !timed {
                 return Err(Trouble::Shape("rows without a column that names them"));
             }
             return Ok(columns.into_iter().map(Expr::Column).collect());
@@ -354,6 +360,15 @@ impl Resolver<'_> {
                 .filter(|t| *t != base),
         );
         let joins = self.graph.connect(base, &tables).map_err(Trouble::NoWay)?;
+        if let (true, Some(key)) = (negative.is_empty(), self.own_key(base, table)) {
+            // "orders without a delivery address"
+            query.source.conditions.push(vec![Condition {
+                column: key,
+                check: Check::Missing,
+                negated: false,
+            }]);
+            return Ok(());
+        }
         if !joins.iter().any(|e| e.many) {
             return Err(Trouble::Shape("a reference that is missing"));
         }

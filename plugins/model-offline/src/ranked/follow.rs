@@ -1,0 +1,113 @@
+//! A question that goes on from the one before it: "and in 2023?", "What about France?", "and by month?"
+
+use super::items::{Item, Kind};
+use super::lexis::Op;
+use super::link::Target;
+use super::parse::Stuck;
+use crate::catalog::ColumnRef;
+
+/// The items of a question, put together with those of the questions before it where it goes on from them.
+pub fn with_earlier(
+    question: &str,
+    earlier: &[String],
+    read: impl Fn(&str) -> Vec<Item>,
+) -> Result<Vec<Item>, Stuck> {
+    let (mut marked, text) = without_mark(question);
+    let mut items = read(text);
+    for previous in earlier.iter().rev() {
+        let part = is_part(&items);
+        if !(marked || part) {
+            break;
+        }
+        if !part && items.iter().any(Item::is_name) {
+            return Err(Stuck::Goes);
+        }
+        let (again, text) = without_mark(previous);
+        items = combined(read(text), items);
+        marked = again;
+    }
+    Ok(items)
+}
+
+/// Whether a question starts with words that only say that it goes on, and the text without them.
+fn without_mark(question: &str) -> (bool, &str) {
+    const MARKS: &[&str] = &[
+        "and what about ",
+        "and how about ",
+        "what about ",
+        "how about ",
+        "and ",
+        "same ",
+        "now ",
+    ];
+    let text = question.trim_start().trim_start_matches(['…', '.', ' ']);
+    let starts = |mark: &&&str| {
+        text.get(..mark.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(mark))
+    };
+    match MARKS.iter().find(starts) {
+        Some(mark) => (true, &text[mark.len()..]),
+        None => (false, question),
+    }
+}
+
+/// Only conditions and groups, nothing that they could apply to.
+fn is_part(items: &[Item]) -> bool {
+    let mut grouped = false;
+    !items.is_empty()
+        && items.iter().all(|item| {
+            let fits = match &item.kind {
+                Kind::Period(_)
+                | Kind::BadPeriod(_)
+                | Kind::Unit(_)
+                | Kind::Quote(_)
+                | Kind::Soft => true,
+                Kind::Number(n) => n.len() == 4,
+                Kind::Op(Op::By | Op::Each | Op::And | Op::Or | Op::Not | Op::In | Op::Break) => {
+                    true
+                }
+                Kind::Names => grouped || item.is_value(),
+                _ => false,
+            };
+            grouped = item.is(Op::By) || item.is(Op::Each) || grouped && item.is(Op::And);
+            fits
+        })
+}
+
+/// The old question with what the new one replaces taken out: a period for a period, a value for a value of the same
+/// column, groups for groups.
+fn combined(old: Vec<Item>, new: Vec<Item>) -> Vec<Item> {
+    let group = |i: &Item| i.is(Op::By) || i.is(Op::Each) || matches!(i.kind, Kind::Unit(_));
+    let time = |i: &Item| match &i.kind {
+        Kind::Period(_) | Kind::BadPeriod(_) => true,
+        Kind::Number(n) => n.len() == 4,
+        _ => false,
+    };
+    let (regroups, retimes) = (new.iter().any(group), new.iter().any(time));
+    let replaced: Vec<ColumnRef> = new.iter().flat_map(values).collect();
+    let mut kept: Vec<Item> = Vec::new();
+    let mut in_group = false;
+    for item in old {
+        let is_group = group(&item);
+        let gone = (is_group || in_group) && regroups
+            || time(&item) && retimes
+            || item.is_value() && values(&item).any(|c| replaced.contains(&c));
+        in_group = item.is(Op::By) || item.is(Op::Each);
+        if gone {
+            // The preposition of what is gone goes with it.
+            if kept.last().is_some_and(|k| k.is(Op::In)) {
+                kept.pop();
+            }
+        } else {
+            kept.push(item);
+        }
+    }
+    kept.into_iter().chain(new).collect()
+}
+
+fn values(item: &Item) -> impl Iterator<Item = ColumnRef> {
+    item.hits.iter().filter_map(|h| match h.target {
+        Target::Value(c, _) => Some(c),
+        _ => None,
+    })
+}

@@ -1,0 +1,323 @@
+//! Conditions and groups that the kind of a column tells: dates, flags, missing values, units of time.
+
+use super::*;
+use crate::catalog::Kind as Type;
+
+impl Parser<'_> {
+    /// Whether a name may be a column of this kind.
+    pub(super) fn is_of_kind(&self, at: At, kind: Type) -> bool {
+        self.items[at].hits.iter().any(|h| match h.target {
+            Target::Column(c) => h.score >= 0.85 && self.catalog.column(c).kind == kind,
+            _ => false,
+        })
+    }
+
+    fn keep(&mut self, at: At, column: At, test: Test, negated: bool) {
+        self.used[column] = true;
+        self.frame.filters.push(Filter {
+            at,
+            column: Some(column),
+            quality: None,
+            test,
+            negated,
+            or: false,
+        });
+    }
+
+    /// "shipped in 2024" is about the day of shipping, though "shipped" is a status too; "registered before 2023".
+    pub(super) fn dated(&mut self) {
+        for at in 0..self.items.len() {
+            if self.used[at]
+                || self.items[at].kind != Kind::Names
+                || !self.is_of_kind(at, Type::Date)
+            {
+                continue;
+            }
+            let next = self.skip_ops(at + 1, &[Op::In]);
+            let (compared, place) = match self.op(next) {
+                Some(Op::Compare(c, None)) => (c, self.skip(next + 1)),
+                _ => (Comparison::Equal, next),
+            };
+            let test = match self.get(place).map(|i| &i.kind) {
+                Some(Kind::Period(period)) => Test::Days(bounded(*period, compared)),
+                Some(Kind::Number(n)) if is_year(n) && place > at + 1 => {
+                    Test::Year(compared, n.clone())
+                }
+                _ => continue,
+            };
+            let negated = self.negated_before(at);
+            self.take(at + 1..place + 1);
+            self.keep(at, at, test, negated);
+        }
+    }
+
+    /// "products that are not discontinued", "newsletter customers": a column that is true or false.
+    pub(super) fn flags(&mut self) {
+        for at in 0..self.items.len() {
+            let grouped = at > 0
+                && matches!(
+                    self.op(at - 1),
+                    Some(Op::By | Op::Each | Op::And | Op::Comma | Op::Distinct)
+                );
+            if self.name(at).is_none() || grouped || !self.is_of_kind(at, Type::Boolean) {
+                continue;
+            }
+            let negated = self.negated_before(at);
+            self.keep(at, at, Test::Truth, negated);
+        }
+    }
+
+    /// "customers without a phone", "reviews that have a comment", "shipments that were never delivered".
+    pub(super) fn missing(&mut self) {
+        let counts = self.items.iter().any(|i| i.is(Op::HowMany));
+        for at in 0..self.items.len() {
+            let lacks = self.op(at) == Some(Op::Without);
+            let has = counts
+                && matches!(self.op(at), Some(Op::Have | Op::Relative))
+                && matches!(self.items[at].text.as_str(), "have" | "has" | "with");
+            if self.used[at] || !(lacks || has) {
+                continue;
+            }
+            let column = self.skip(at + 1);
+            let Some(item) = self.get(column).filter(|i| i.kind == Kind::Names) else {
+                continue;
+            };
+            let never = lacks && self.is_date_of_rows_before(column);
+            let plain = item.is_name() && item.column() > item.table() && item.column() >= 0.85;
+            let ends = self.items.get(column + 1).is_none_or(|i| {
+                matches!(i.kind, Kind::Soft) || matches!(i.op(), Some(Op::Break | Op::And))
+            });
+            if (plain && ends && self.may_be_empty(column)) || never {
+                self.used[at] = true;
+                self.keep(at, column, Test::Missing, has);
+            }
+        }
+    }
+
+    /// Whether a word is a date of rows that the question names before it: "shipments that were never delivered".
+    fn is_date_of_rows_before(&self, at: At) -> bool {
+        let tables: Vec<usize> = self.items[..at]
+            .iter()
+            .filter_map(Item::best_table)
+            .collect();
+        self.items[at].hits.iter().any(|h| match h.target {
+            Target::Column(c) => {
+                h.score >= 0.85
+                    && self.catalog.column(c).kind == Type::Date
+                    && tables.contains(&c.table)
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether the columns that a name means may have no value, as far as the catalog tells.
+    fn may_be_empty(&self, at: At) -> bool {
+        let top = self.items[at].column();
+        self.items[at].hits.iter().any(|h| match h.target {
+            Target::Column(c) => {
+                h.score >= top && self.catalog.column(c).nullable && !self.says_yes_or_no(c)
+            }
+            _ => false,
+        })
+    }
+
+    /// "per month", "monthly", "which month"
+    pub(super) fn units(&mut self) {
+        for at in 0..self.items.len() {
+            let Kind::Unit(unit) = self.items[at].kind else {
+                continue;
+            };
+            self.used[at] = true;
+            let before = at
+                .checked_sub(1)
+                .filter(|b| matches!(self.op(*b), Some(Op::By | Op::Each)));
+            if let Some(before) = before {
+                self.used[before] = true;
+            }
+            self.frame.units.push((at, unit));
+        }
+    }
+
+    /// "the first 10 rows of orders"
+    pub(super) fn first_rows(&mut self) {
+        let found = self
+            .items
+            .iter()
+            .enumerate()
+            .find_map(|(at, i)| match i.kind {
+                Kind::FirstRows(n) => Some((at, n)),
+                _ => None,
+            });
+        if let Some((at, n)) = found {
+            self.used[at] = true;
+            self.frame.first_rows = Some(n);
+        }
+    }
+
+    /// "orders by status", "revenue by channel and status": a few words without a verb.
+    pub(super) fn short_groups(&mut self) {
+        let opens = self.items.first().is_some_and(|i| {
+            i.is_name() && self.is_table(0)
+                || matches!(i.kind, Kind::Measure(_))
+                || matches!(i.op(), Some(Op::Agg(_) | Op::NumberOf | Op::HowMany))
+        });
+        let ranks = self.items.iter().any(|i| {
+            matches!(
+                i.op(),
+                Some(Op::Top | Op::Most(..) | Op::OrderBy | Op::Common(_))
+            )
+        });
+        let Some(by) =
+            (0..self.items.len()).find(|i| self.op(*i) == Some(Op::By) && !self.used[*i])
+        else {
+            return;
+        };
+        let said = |i: usize| {
+            matches!(
+                self.items[i].kind,
+                Kind::Names | Kind::Measure(_) | Kind::Unit(_)
+            ) || self.soft(i) && self.items[i].text == "value"
+        };
+        let clean = (0..by).all(|i| {
+            said(i)
+                || matches!(
+                    self.op(i),
+                    Some(
+                        Op::Agg(_) | Op::NumberOf | Op::HowMany | Op::Distinct | Op::Of | Op::Each
+                    )
+                )
+        });
+        if !opens || ranks || !clean || by == 0 {
+            return;
+        }
+        let mut next = self.skip(by + 1);
+        let mut found = Vec::new();
+        while let Some(name) = self.name(next) {
+            found.push(name);
+            if self.op(name + 1) != Some(Op::And) {
+                break;
+            }
+            next = self.skip(name + 2);
+        }
+        if let Some(last) = found.last().copied() {
+            self.take(by..last + 1);
+            self.frame.groups.extend(found);
+        }
+    }
+
+    /// Groups without a figure are counted: "orders by status".
+    pub(super) fn counted_groups(&mut self) {
+        let grouped = !self.frame.units.is_empty() || !self.frame.groups.is_empty();
+        let ranked = self.frame.rank.is_some() || !self.frame.order.is_empty();
+        if let (true, true, false, [table]) = (
+            grouped,
+            self.frame.select.is_empty(),
+            ranked,
+            self.frame.tables.as_slice(),
+        ) && self.items.first().is_some_and(Item::is_name)
+        {
+            self.frame.select.push(Figure::Count(*table, false));
+        }
+    }
+
+    /// "when was the last order"
+    pub(super) fn ends(&mut self) -> Result<(), Stuck> {
+        for at in 0..self.items.len() {
+            let Kind::End(last) = self.items[at].kind else {
+                continue;
+            };
+            let rows = self
+                .name(self.skip(at + 1))
+                .filter(|n| self.is_table(*n))
+                .ok_or_else(|| self.stuck(at))?;
+            let end = if last { Aggregate::Max } else { Aggregate::Min };
+            self.take(at..rows + 1);
+            self.frame.tables.push(rows);
+            self.frame.subject = Some(rows);
+            self.frame.select.push(Figure::End(end, rows));
+        }
+        Ok(())
+    }
+
+    /// "5 star reviews"
+    pub(super) fn stars(&mut self) {
+        for at in 1..self.items.len() {
+            let star = matches!(
+                self.items[at].text.to_lowercase().as_str(),
+                "star" | "stars"
+            );
+            if let (true, Some(column), Kind::Number(n)) =
+                (star, self.name(at), self.items[at - 1].kind.clone())
+            {
+                self.used[at - 1] = true;
+                self.keep(at, column, Test::Number(Comparison::Equal, n), false);
+            }
+        }
+    }
+
+    /// "orders that contain the product 'Blue Mug'": what follows is rows, not a part of a text.
+    pub(super) fn holding(&mut self) {
+        for at in 0..self.items.len() {
+            let rows = self
+                .name(self.skip(at + 1))
+                .is_some_and(|n| self.is_table(n));
+            let value = self.get(self.skip(at + 1) + 1).is_some_and(Item::is_value);
+            if matches!(self.op(at), Some(Op::Like(_))) && rows && value {
+                self.used[at] = true;
+            }
+        }
+    }
+
+    /// "how many products were sold": the pieces of them.
+    pub(super) fn sold(&mut self) {
+        let sold = |i: &Item| {
+            matches!(
+                i.text.to_lowercase().as_str(),
+                "sold" | "bought" | "purchased"
+            )
+        };
+        let Some(at) = self
+            .items
+            .iter()
+            .position(sold)
+            .filter(|at| !self.used[*at])
+        else {
+            return;
+        };
+        let counted = self
+            .items
+            .iter()
+            .position(|i| i.is(Op::HowMany))
+            .filter(|c| !self.used[*c]);
+        let name = counted
+            .and_then(|c| self.name(self.skip(c + 1)))
+            .filter(|n| self.is_table(*n));
+        if let (Some(counted), Some(name)) = (counted, name)
+            && self.sells
+            && self.items.iter().all(|i| !i.is(Op::Distinct))
+        {
+            self.used[counted] = true;
+            self.used[at] = true;
+            self.used[name] = true;
+            self.frame
+                .select
+                .push(Figure::Measure(Measure::Units, name));
+        }
+    }
+}
+
+/// A period with a comparison before it: "after March 2024".
+pub(super) fn bounded(period: Period, comparison: Comparison) -> Period {
+    Period {
+        from: match comparison {
+            Comparison::Above => period.to,
+            Comparison::AtLeast | Comparison::Equal => period.from,
+            _ => None,
+        },
+        to: match comparison {
+            Comparison::Below => period.from,
+            Comparison::AtMost | Comparison::Equal => period.to,
+            _ => None,
+        },
+    }
+}

@@ -1,0 +1,230 @@
+//! Measures, and the dates that periods and months are about.
+
+use super::*;
+use crate::dialect::Unit;
+use crate::measures::{self, Candidate, Measure};
+use crate::pick::{concept_column, date_column};
+use crate::reach::Reach;
+
+impl Resolver<'_> {
+    /// Chooses the table whose rows give the measure of the question: the cheapest that leads to all that the question
+    /// names.
+    pub(super) fn measure_base(&mut self) -> Answer<()> {
+        let figures = self
+            .frame
+            .select
+            .iter()
+            .chain(self.frame.rank.iter().map(|r| &r.by));
+        let figures = figures
+            .chain(self.frame.having.iter().map(|h| &h.0))
+            .chain(self.frame.order.iter().map(|o| &o.0));
+        let mut measures = figures.filter_map(|f| match f {
+            Figure::Measure(measure, at) => Some((*measure, *at)),
+            _ => None,
+        });
+        let Some((measure, at)) = measures.next() else {
+            return Ok(());
+        };
+        if measures.any(|other| other.0 != measure) {
+            return Err(Trouble::Shape("two figures at once"));
+        }
+        let mut wanted: Vec<Vec<usize>> = self.mentioned.iter().map(|t| vec![*t]).collect();
+        wanted.extend(self.subject.map(|t| vec![t]));
+        wanted.extend(self.item_table(at).map(|t| vec![t]));
+        for place in self
+            .frame
+            .groups
+            .iter()
+            .chain(self.frame.filters.iter().map(|f| &f.at))
+        {
+            let tables: Vec<usize> = self.items[*place]
+                .hits
+                .iter()
+                .filter_map(|h| match &h.target {
+                    Target::Column(c) | Target::Value(c, _) => Some(c.table),
+                    Target::Table(_) => None,
+                })
+                .collect();
+            if self.item_table(*place).is_none() && !tables.is_empty() {
+                wanted.push(tables);
+            }
+        }
+        let cost = |candidate: &Candidate| {
+            let reach = Reach::from(self.catalog, candidate.base);
+            let far = wanted
+                .iter()
+                .map(|tables| tables.iter().filter_map(|t| reach.distance(*t)).min());
+            far.sum::<Option<usize>>()
+                .map(|steps| candidate.cost + steps)
+        };
+        let mut found: Vec<(usize, Candidate)> = measures::candidates(self.catalog, measure)
+            .into_iter()
+            .filter_map(|c| Some((cost(&c)?, c)))
+            .collect();
+        found.sort_by_key(|(cost, _)| *cost);
+        match found.as_slice() {
+            [] => Err(Trouble::Shape("a figure that its tables do not have")),
+            [(a, one), (b, other), ..] if a == b => {
+                let names = [one, other].map(|c| self.catalog.table(c.base).name.clone());
+                Err(Trouble::Ambiguous(
+                    measure.names().1.to_owned(),
+                    names.to_vec(),
+                ))
+            }
+            [(_, best), ..] => {
+                self.notes.extend(best.note.clone());
+                self.measure = Some((measure, best.clone()));
+                Ok(())
+            }
+        }
+    }
+
+    /// Of several columns that a word may mean, those nearest to the rows of the measure.
+    pub(super) fn nearest_to_measure(&self, columns: &mut Vec<(ColumnRef, f32)>) {
+        let Some((_, candidate)) = &self.measure else {
+            return;
+        };
+        let reach = Reach::from(self.catalog, candidate.base);
+        let top = columns.iter().map(|c| c.1).fold(0.0, f32::max);
+        let far = |c: ColumnRef| {
+            let steps = reach.distance(c.table)?;
+            Some(3 * steps + reach.gaps(self.catalog, c.table))
+        };
+        let least = columns
+            .iter()
+            .filter(|c| c.1 > top - 0.1)
+            .filter_map(|c| far(c.0))
+            .min();
+        if least.is_some() {
+            columns.retain(|c| c.1 > top - 0.1 && far(c.0) == least);
+        }
+    }
+
+    /// The chosen expression of the measure.
+    pub(super) fn measured(&self) -> Answer<Expr> {
+        let expr = self.measure.as_ref().map(|(_, c)| c.expr.clone());
+        expr.ok_or(Trouble::Shape("a figure without a column"))
+    }
+
+    /// The date of a table, or of the nearest table that each of its rows leads to.
+    pub(super) fn date_of(&self, base: usize) -> Option<ColumnRef> {
+        let reach = Reach::from(self.catalog, base);
+        let mut tables: Vec<(usize, usize)> = (0..self.catalog.tables.len())
+            .filter_map(|t| Some((reach.distance(t)?, t)))
+            .collect();
+        tables.sort_unstable();
+        let dates: Vec<(usize, ColumnRef)> = tables
+            .into_iter()
+            .filter_map(|(distance, table)| {
+                let column = date_column(self.catalog.table(table))?;
+                Some((distance, ColumnRef { table, column }))
+            })
+            .collect();
+        let owned = |c: &ColumnRef| {
+            let source = self.catalog.table(base);
+            source.foreign_keys.iter().any(|k| {
+                k.target == c.table && k.columns.iter().all(|c| source.primary_key.contains(c))
+            })
+        };
+        let nearest = dates.first()?.0;
+        if nearest == 0 {
+            let own = self
+                .catalog
+                .table(base)
+                .columns
+                .iter()
+                .filter(|c| c.kind == Type::Date)
+                .count();
+            return dates.first().map(|d| d.1).filter(|_| own > 0);
+        }
+        let near: Vec<ColumnRef> = dates
+            .iter()
+            .filter(|d| d.0 == nearest)
+            .map(|d| d.1)
+            .collect();
+        match near.as_slice() {
+            [one] => Some(*one),
+            several => several.iter().find(|c| owned(c)).copied(),
+        }
+    }
+
+    /// The date that a time in the question is about, where the catalog has a date for it: that of the measure, else of
+    /// the table that stands before it.
+    pub(super) fn time(&self, at: At) -> Option<ColumnRef> {
+        let base = self.measure.as_ref().map(|(_, c)| c.base);
+        let lacking = self.frame.without.is_some_and(|(w, _)| w < at);
+        let near = self
+            .nearest_before(at)
+            .or(self.subject)
+            .or(self.mentioned.first().copied());
+        let base = base.or(near).filter(|_| !lacking)?;
+        self.date_of(base)
+    }
+
+    /// "shipped in 2024": the date column that the word names, nearest to what the question is about.
+    pub(super) fn dated_column(&mut self, at: At) -> Option<ColumnRef> {
+        let dates = self
+            .column_hits(at)
+            .into_iter()
+            .filter(|(c, s)| *s >= 0.85 && self.catalog.column(*c).kind == Type::Date);
+        let from = self
+            .subject
+            .into_iter()
+            .chain(self.mentioned.iter().copied())
+            .collect::<Vec<_>>();
+        let far = |c: ColumnRef| {
+            from.iter()
+                .filter_map(|f| self.graph.distance(*f, c.table))
+                .min()
+                .unwrap_or(9)
+        };
+        let mut found: Vec<(usize, ColumnRef)> = dates.map(|(c, _)| (far(c), c)).collect();
+        found.sort_unstable();
+        match found.as_slice() {
+            [(_, one)] => Some(*one),
+            [(a, one), (b, _), ..] if a < b => Some(*one),
+            _ => None,
+        }
+    }
+
+    /// Groups by months and the like.
+    pub(super) fn buckets(&mut self, base: usize) -> Answer<Vec<Expr>> {
+        let units: Vec<(At, Unit)> = self.frame.units.clone();
+        let mut found = Vec::new();
+        for (_, unit) in units {
+            let date = self
+                .date_of(base)
+                .ok_or(Trouble::Shape("a single date to group by"))?;
+            self.notes.push(format!(
+                "the {} is that of `{}`",
+                unit.name(),
+                self.catalog.label(date)
+            ));
+            found.push(Expr::Bucket(unit, date));
+        }
+        Ok(found)
+    }
+
+    /// The column of money of a table that is worked with: "orders over 100", "the average order value".
+    pub(super) fn amount(&mut self, table: usize, words: &str) -> Answer<ColumnRef> {
+        let source = self.catalog.table(table);
+        let found = ["amount", "price"]
+            .iter()
+            .find_map(|c| concept_column(source, c));
+        let column =
+            found.ok_or_else(|| Trouble::Weak(words.to_owned(), "an amount".to_owned()))?;
+        let column = ColumnRef { table, column };
+        self.notes.push(format!(
+            "\"{words}\" is read as `{}`",
+            self.catalog.label(column)
+        ));
+        Ok(column)
+    }
+}
+
+impl Resolver<'_> {
+    /// What the measure is called in the result, and in words.
+    pub(super) fn measure_names(&self) -> Option<(Expr, Measure)> {
+        self.measure.as_ref().map(|(m, c)| (c.expr.clone(), *m))
+    }
+}
