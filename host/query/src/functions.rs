@@ -1,4 +1,4 @@
-//! The functions of a session: those that the guard allows, and no others.
+//! The functions of a session: those that the guard allows, and the mark of [`distinct_names`], which no statement can call.
 
 use std::{
     collections::HashSet,

@@ -387,16 +387,7 @@ pub(crate) async fn read_within(
     max_rows: u32,
     bounds: &Bounds,
 ) -> Result<Answer> {
-    let mut answer = Answer {
-        columns: connection.query(statement, &bounds.call()).await?,
-        rows: Vec::new(),
-        batches: Vec::new(),
-    };
-    while let Some(batch) = connection.next(max_rows, &bounds.call()).await? {
-        answer.batches.push((batch.rows(), batch.bytes()));
-        answer.rows.extend(batch.into_values(&answer.columns));
-    }
-    connection.close(&bounds.call()).await?;
+    let (answer, _) = read_until(connection, statement, max_rows, bounds, None).await?;
     Ok(answer)
 }
 
@@ -407,15 +398,26 @@ pub(crate) async fn read_for(
     max_rows: u32,
     time: Duration,
 ) -> Result<(Answer, bool)> {
-    let start = Instant::now();
+    let until = Instant::now() + time;
     let bounds = Bounds::of(PATIENCE);
+    read_until(connection, &statement(sql), max_rows, &bounds, Some(until)).await
+}
+
+/// Reads an answer to its end or until a moment; the second value says whether these are all rows.
+async fn read_until(
+    connection: &mut dyn Connection,
+    statement: &Statement,
+    max_rows: u32,
+    bounds: &Bounds,
+    until: Option<Instant>,
+) -> Result<(Answer, bool)> {
     let mut answer = Answer {
-        columns: connection.query(&statement(sql), &bounds.call()).await?,
+        columns: connection.query(statement, &bounds.call()).await?,
         rows: Vec::new(),
         batches: Vec::new(),
     };
     let mut has_ended = false;
-    while !has_ended && start.elapsed() < time {
+    while !has_ended && until.is_none_or(|until| Instant::now() < until) {
         match connection.next(max_rows, &bounds.call()).await? {
             Some(batch) => {
                 answer.batches.push((batch.rows(), batch.bytes()));

@@ -40,7 +40,7 @@
 //!
 //! use mindhost_sdk::{Error, ErrorKind, Result, net};
 //!
-//! /// The longest reply in clear: nobody has proved who they are yet.
+//! /// The longest reply in clear text: the server has not proved its identity yet.
 //! const LONGEST: usize = 8 << 10;
 //!
 //! /// The lines of a reply: `250-SIZE` and more follow, `250 STARTTLS` is the last one.
