@@ -1,4 +1,5 @@
-//! The functions of a session: those that the guard allows, and the mark of [`distinct_names`], which no statement can call.
+//! The functions of a session: those that the guard allows, and the mark of [`distinct_names`], which no statement can
+//! call.
 
 use std::{
     collections::HashSet,
