@@ -15,7 +15,7 @@ use datafusion::{
 };
 
 use aggregates::{aggregated, in_bytes, is_groupable};
-use clauses::{Condition, Entry};
+use clauses::{Condition, Entry, EqualValues};
 pub use scalars::Scalars;
 
 use super::{
@@ -46,7 +46,7 @@ pub struct Select {
     label: String,
     from: Vec<Entry>,
     /// Values that inner joins made equal.
-    equal: Vec<(Value, Value)>,
+    equal: EqualValues,
     /// Whether its only entry in FROM is an outer join.
     has_join: bool,
     tables: usize,
@@ -129,7 +129,7 @@ impl Select {
             true => format!("1 AS {}", self.alias(0)),
             false => columns.join(", "),
         };
-        let mut text = format!("SELECT {columns} FROM {}", self.from_text(", "));
+        let mut text = format!("SELECT {columns} FROM {}", self.entries(", "));
         if !self.conditions.is_empty() {
             text += &format!(" WHERE {}", clauses::all_of(&self.conditions));
         }
@@ -145,7 +145,8 @@ impl Select {
         text
     }
 
-    fn from_text(&self, separator: &str) -> String {
+    /// The entries of FROM.
+    fn entries(&self, separator: &str) -> String {
         let entries: Vec<String> = self.from.iter().map(Entry::text).collect();
         entries.join(separator)
     }
@@ -409,7 +410,7 @@ impl Select {
             .any(|value| value.kind.is_text())
     }
 
-    fn merged(mut self, other: Self, equal: Vec<(Value, Value)>, matches: Vec<String>) -> Self {
+    fn merged(mut self, other: Self, equal: EqualValues, matches: Vec<String>) -> Self {
         self.from.extend(other.from);
         self.equal.extend(other.equal.into_iter().chain(equal));
         self.conditions.extend(other.conditions);
@@ -424,7 +425,7 @@ impl Select {
     fn existing(
         mut self,
         other: Self,
-        equal: Vec<(Value, Value)>,
+        equal: EqualValues,
         matches: Vec<String>,
         is_negated: bool,
     ) -> Self {
@@ -439,7 +440,7 @@ impl Select {
     }
 
     fn outer(mut self, other: Self, matches: &[String], side: &str) -> Self {
-        let (left, right) = (self.from_text(""), other.from_text(""));
+        let (left, right) = (self.entries(""), other.entries(""));
         // A join on the right of a join needs brackets.
         let right = match other.has_join {
             true => format!("({right})"),
@@ -486,7 +487,7 @@ fn matching(
     (left, right): (&DFSchema, &DFSchema),
     on: &[(Expr, Expr)],
     filter: Option<&Expr>,
-) -> Option<(Vec<(Value, Value)>, Vec<String>)> {
+) -> Option<(EqualValues, Vec<String>)> {
     let dialect = a.dialect;
     let one = [(left, a.columns.as_slice())];
     let two = [(right, b.columns.as_slice())];

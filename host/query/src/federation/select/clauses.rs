@@ -2,6 +2,9 @@
 
 use super::{super::expressions::Value, Select};
 
+/// Pairs of values that are equal in every row.
+pub type EqualValues = Vec<(Value, Value)>;
+
 /// An entry in FROM.
 #[derive(Clone, Debug)]
 pub enum Entry {
@@ -33,7 +36,7 @@ pub enum Condition {
         /// The tables with their own conditions.
         select: Box<Select>,
         /// Values that are equal for such rows, of the outer statement and of this one.
-        equal: Vec<(Value, Value)>,
+        equal: EqualValues,
         /// What such rows fulfil.
         matches: Vec<String>,
     },
@@ -52,7 +55,7 @@ impl Condition {
                 let not = if *is_negated { "NOT " } else { "" };
                 let own = select.conditions.iter().map(Self::text);
                 let all: Vec<String> = own.chain(matches.iter().cloned()).collect();
-                let (from, all) = (select.from_text(", "), all.join(" AND "));
+                let (from, all) = (select.entries(", "), all.join(" AND "));
                 format!("{not}EXISTS (SELECT 1 FROM {from} WHERE {all})")
             }
         }
