@@ -1,4 +1,4 @@
-//! The host's side of the tools, over the shop of `fixture/shop.sql`.
+//! The host's side of the tools, over a database made by the statements of a file of `fixture/`.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
@@ -10,8 +10,6 @@ use crate::turn::{Action, Step, Turn};
 /// The shop, and how it is described.
 pub struct Host {
     db: Connection,
-    dialect: &'static str,
-    comments: Value,
     /// Whether results come without their rows.
     pub withhold_rows: bool,
 }
@@ -31,18 +29,15 @@ pub struct Answer {
 
 impl Host {
     pub fn shop() -> Self {
-        let comments = json!({"order_items.discount": "Taken off the line, in euros", "orders.total": "Sum of the lines, in euros"});
-        Self::over(include_str!("../../fixture/shop.sql"), comments)
+        Self::over(include_str!("../../fixture/shop.sql"))
     }
 
     /// A database made by these statements.
-    pub fn over(sql: &str, comments: Value) -> Self {
+    pub fn over(sql: &str) -> Self {
         let db = Connection::open_in_memory().unwrap();
         db.execute_batch(sql).unwrap();
         Self {
             db,
-            dialect: "sqlite",
-            comments,
             withhold_rows: false,
         }
     }
@@ -65,21 +60,15 @@ impl Host {
         };
         let (mut sql, mut assumptions) = (Vec::new(), Value::Null);
         for _ in 0..10 {
-            match decide(&turn) {
-                Action::Say(text) => {
+            let action = decide(&turn);
+            let is_declined = matches!(action, Action::Decline(_));
+            match action {
+                Action::Say(text) | Action::Decline(text) => {
                     return Answer {
                         text,
                         sql,
                         assumptions,
-                        is_declined: false,
-                    };
-                }
-                Action::Decline(text) => {
-                    return Answer {
-                        text,
-                        sql,
-                        assumptions,
-                        is_declined: true,
+                        is_declined,
                     };
                 }
                 Action::Call { tool, arguments } => {
@@ -199,7 +188,7 @@ impl Host {
             "SELECT type FROM sqlite_master WHERE name = '{table}'"
         )) == "view";
         json!({
-            "datasource": "shop", "dialect": self.dialect, "table": format!("main.{table}"),
+            "datasource": "shop", "dialect": "sqlite", "table": format!("main.{table}"),
             "type": if view { "VIEW" } else { "TABLE" }, "description": "", "columns": columns, "primary_key": key,
             "row_count": self.one(&format!("SELECT count(*) FROM {table}")).parse::<u64>().unwrap(),
             "foreign_keys": self.foreign_keys(table),
@@ -218,7 +207,7 @@ impl Host {
             .unwrap();
         json!({
             "name": name, "type": column["type"], "nullable": column["notnull"] == json!(0) && column["pk"] == json!(0),
-            "description": self.comments.get(format!("{table}.{name}")),
+            "description": if name == "discount" { "Taken off the line, in euros" } else { "" },
             "common_values": self.column(&common), "min": end("min"), "max": end("max"), "distinct_count": distinct,
         })
     }
