@@ -17,10 +17,8 @@ mod markdown;
 mod measures;
 mod meta;
 mod pick;
-mod pieces;
 mod query;
 mod ranked;
-mod reach;
 mod request;
 mod run;
 mod taught;
@@ -63,7 +61,9 @@ impl Model for Offline {
             Action::Say(text) => (text, None),
             Action::Decline(text) => (text, turn.offers(tools::CANNOT_ANSWER).then(tools::decline)),
         };
-        events.extend(pieces::pieces(&text).into_iter().map(Event::Text));
+        // Streamed in words with the blanks behind them.
+        let pieces = text.split_inclusive([' ', '\n']);
+        events.extend(pieces.map(|piece| Event::Text(piece.to_owned())));
         let (reason, word) = match call {
             Some((tool, arguments)) => {
                 events.push_back(Event::ToolCall(ToolCall {

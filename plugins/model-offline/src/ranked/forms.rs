@@ -32,26 +32,6 @@ pub fn figure_of(words: &[String]) -> Option<Vec<String>> {
     }
 }
 
-/// The words of an identifier in lower case.
-pub fn split(name: &str) -> Vec<String> {
-    let chars: Vec<char> = name.chars().collect();
-    let mut words = vec![String::new()];
-    for (i, c) in chars.iter().enumerate() {
-        let previous = i.checked_sub(1).map_or(' ', |p| chars[p]);
-        let next = chars.get(i + 1).copied().unwrap_or(' ');
-        let camel = c.is_uppercase()
-            && (previous.is_lowercase() || (previous.is_uppercase() && next.is_lowercase()));
-        if (!c.is_alphanumeric() || camel) && words.last().is_some_and(|w| !w.is_empty()) {
-            words.push(String::new());
-        }
-        if let (true, Some(last)) = (c.is_alphanumeric(), words.last_mut()) {
-            last.extend(c.to_lowercase());
-        }
-    }
-    words.retain(|w| !w.is_empty());
-    words
-}
-
 /// The words of a name with abbreviations written out.
 pub fn written_out(words: &[String]) -> Vec<String> {
     let mut out = Vec::new();

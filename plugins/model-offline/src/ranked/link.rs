@@ -1,7 +1,5 @@
 //! Links the words of a question to tables, columns and values of the catalog.
 
-pub use super::forms::split;
-
 use std::collections::HashMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
@@ -11,7 +9,7 @@ use super::lexis;
 use crate::catalog::{Catalog, ColumnRef, Kind};
 use crate::countries;
 use crate::measures::{self, Measure};
-use crate::words::{Token, TokenKind};
+use crate::words::{Token, TokenKind, split};
 
 /// Tokens that one name covers at most.
 const LONGEST: usize = 7;
