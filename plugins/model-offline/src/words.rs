@@ -44,6 +44,13 @@ impl Token {
     }
 }
 
+/// The number of words of a phrase that the tokens start with.
+pub fn starts_with(tokens: &[Token], phrase: &str) -> Option<usize> {
+    let words = phrase.split(' ').count();
+    let given = tokens.iter().map(|t| t.norm.as_str()).take(words);
+    given.eq(phrase.split(' ')).then_some(words)
+}
+
 /// Doubled marks, as TeX and some keyboards write quotes, are plain ones.
 fn plain_quotes(text: &str) -> String {
     let plain = text.replace("\"\"", "\"");

@@ -48,7 +48,7 @@ pub fn written_out(words: &[String]) -> Vec<String> {
             continue;
         }
         match lexis::long_form(word) {
-            Some(long) => out.extend(long.iter().map(|w| (*w).to_owned())),
+            Some(long) => out.extend(long),
             None => match word.strip_suffix("id").filter(|w| w.len() > 2) {
                 Some(base) => out.extend([base.to_owned(), "id".to_owned()]),
                 None => out.push(word.clone()),

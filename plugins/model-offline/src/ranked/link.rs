@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::forms::{everyday, figure_of, parts, stored, value_words, without_table, written_out};
-use super::lexis;
 use crate::catalog::{Catalog, ColumnRef, Kind};
 use crate::countries;
 use crate::measures::{self, Measure};
+use crate::vocabulary::synonyms;
 use crate::words::{Token, TokenKind, split};
 
 /// Tokens that one name covers at most.
@@ -225,9 +225,10 @@ impl Index {
         for (form, score) in &forms {
             self.put(form, target, *score);
             for (at, word) in form.iter().enumerate() {
-                for other in lexis::synonym(&crate::words::stem(word)).unwrap_or_default() {
+                let stem = crate::words::stem(word);
+                for other in synonyms(&stem).into_iter().flatten().filter(|o| *o != stem) {
                     let mut changed = form.clone();
-                    changed.splice(at..=at, other.split(' ').map(str::to_owned));
+                    changed[at] = other.to_owned();
                     self.put(&changed, target, score - 0.15);
                 }
             }
