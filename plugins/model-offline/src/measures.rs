@@ -3,7 +3,7 @@
 use crate::catalog::{Catalog, Column, ColumnRef};
 use crate::pick::concept_column;
 use crate::query::{Amount, Discount, Expr};
-use crate::vocabulary::{Aggregate, canonical};
+use crate::vocabulary::{Aggregate, concept};
 use crate::words::{Token, name_stems, starts_with};
 
 /// A figure that people name without a column.
@@ -135,7 +135,7 @@ fn revenue(catalog: &Catalog) -> Vec<Candidate> {
         let head = name_stems(&catalog.table(c.table).name)
             .pop()
             .unwrap_or_default();
-        matches!(canonical(&head), "order" | "invoice")
+        matches!(concept(&head), "order" | "invoice")
     };
     let orders = columns(catalog, "amount").filter(sells);
     let orders = orders.map(|c| over(catalog, Aggregate::Sum, c, 0, "revenue is"));

@@ -1,7 +1,6 @@
 //! Columns that a table is known by: what names its rows, when they came to be, what they amount to.
 
 use crate::catalog::{Kind, Table};
-use crate::vocabulary::canonical;
 use crate::words::name_stems;
 
 /// The columns that name a row of a table to a person.
@@ -80,7 +79,11 @@ pub fn concept_column(table: &Table, concept: &str) -> Option<usize> {
             return 0;
         }
         let stems = name_stems(&table.columns[at].name);
-        let is = |w: &str| stems.iter().any(|s| s == w || canonical(s) == w);
+        let is = |w: &str| {
+            stems
+                .iter()
+                .any(|s| s == w || crate::vocabulary::concept(s) == w)
+        };
         let other = [
             "tax", "discount", "shipping", "cost", "refund", "sub", "subtotal", "net", "compare",
             "old", "min", "max",

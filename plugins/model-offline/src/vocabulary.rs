@@ -52,21 +52,27 @@ pub fn is_filler(norm: &str) -> bool {
     FILLERS.split(' ').any(|w| w == norm)
 }
 
-/// Words that mean the same in most schemas, the usual one first.
-const SYNONYMS: &str = "customer client buyer shopper; order purchase sale; product article good; \
-    supplier vendor manufacturer; shipment delivery parcel; quantity qty piece unit; rating star score; \
-    email mail; phone telephone; country nation; city town; amount value total; postal zip postcode; name title; \
-    stock inventory; movie film; sex gender; salary pay wage salaries; student pupil; car vehicle; \
-    teacher instructor professor; location place; employee worker staff; enrollment enrolment; \
-    company firm";
+/// Names that mean the same in most schemas.
+const SYNONYMS: &str = "customer client buyer shopper; rating star; email mail; phone telephone; country nation; \
+    city town; name title; movie film; sex gender; salary pay wage salaries; student pupil; car vehicle; \
+    teacher instructor professor; location place; employee worker staff; enrollment enrolment; company firm";
 
-/// The words that mean the same as a stem, itself among them; the usual one first.
-pub fn synonyms(stem: &str) -> Option<std::str::Split<'static, char>> {
+/// The words that mean the same as a stem, itself among them.
+pub fn synonyms(stem: &str) -> impl Iterator<Item = &'static str> {
     let mut groups = SYNONYMS.split("; ").map(|group| group.split(' '));
-    groups.find(|words| words.clone().any(|w| w == stem))
+    groups
+        .find(|words| words.clone().any(|w| w == stem))
+        .into_iter()
+        .flatten()
 }
 
-/// A word that stands for all words that mean the same in a schema.
-pub fn canonical(stem: &str) -> &str {
-    synonyms(stem).and_then(|mut s| s.next()).unwrap_or(stem)
+/// What a word stands for where a figure is worked out.
+pub fn concept(stem: &str) -> &str {
+    match stem {
+        "purchase" | "sale" => "order",
+        "qty" | "piece" | "unit" => "quantity",
+        "star" | "score" => "rating",
+        "value" | "total" => "amount",
+        other => other,
+    }
 }

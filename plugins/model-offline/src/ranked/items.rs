@@ -140,12 +140,36 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
             if item.kind == Kind::Unknown && is_filler(&tokens, at, items.last(), index) {
                 item.kind = Kind::Soft;
             }
+            if used == 1 {
+                elliptic(&tokens, at, &mut item, &items, index);
+            }
             items.push(item);
             at += used;
         }
     }
     ends_as_figures(&mut items);
     items
+}
+
+/// "the colour code and description" asks for the description of the colour.
+fn elliptic(tokens: &[Token], at: usize, item: &mut Item, before: &[Item], index: &Index) {
+    let [.., first, and] = before else {
+        return;
+    };
+    let words = first.text.split(' ').count();
+    if and.is(Op::And) && first.kind == Kind::Names && words > 1 && at > words {
+        let mut whole = tokens[at - 1 - words..at - 2].to_vec();
+        whole.push(tokens[at].clone());
+        let whole = index.hits(&whole);
+        let meant = |h: &Hit| {
+            let column = h.score >= 0.95 && matches!(h.target, Target::Column(_));
+            column && item.hits.iter().any(|o| o.target == h.target)
+        };
+        let meant: Vec<Hit> = whole.iter().filter(|h| meant(h)).cloned().collect();
+        if !meant.is_empty() {
+            item.hits = meant;
+        }
+    }
 }
 
 /// "the highest, lowest and average price" asks for three figures, and not for the first row of an order.
@@ -363,6 +387,18 @@ fn read_at(tokens: &[Token], at: usize, index: &Index, today: Option<Date>) -> (
     }
     match token.kind {
         TokenKind::Number => (1, plain(Kind::Number(token.norm.clone()), &token.text)),
+        // "received an A", "who report to her", "who made an order": words that carry something here.
+        _ if at > 0
+            && (token.text == "A"
+                || REQUESTS.contains(&token.norm.as_str())
+                    && matches!(
+                        tokens[at - 1].norm.as_str(),
+                        "who" | "that" | "which" | "to"
+                    )
+                || token.norm == "order" && matches!(tokens[at - 1].norm.as_str(), "an" | "a")) =>
+        {
+            (1, plain(Kind::Unknown, &token.text))
+        }
         // "country and state": a listed word that is part of a name may not be passed over.
         _ if lexis::is_soft(&token.norm)
             && at > 0
@@ -437,6 +473,19 @@ fn named(tokens: &[Token], at: usize, index: &Index) -> Option<(usize, Vec<Hit>)
                 Target::Value(c, _) => holds(c.table),
                 _ => true,
             });
+        }
+    }
+    // "Kent County": the value of one column, or `Kent` in the column `county`.
+    if let ([first @ .., last], true) = (&tokens[at..at + used], used > 1) {
+        let columns = index.hits(std::slice::from_ref(last));
+        let rest = index.hits(first);
+        let both = rest.into_iter().filter(|h| {
+            matches!(&h.target, Target::Value(c, _)
+            if columns.iter().any(|k| k.target == Target::Column(*c) && k.score >= 0.9))
+        });
+        let both: Vec<Hit> = both.collect();
+        if hits.iter().any(|h| matches!(h.target, Target::Value(..))) {
+            hits.extend(both);
         }
     }
     // "phone numbers" are the column `phone`.

@@ -287,7 +287,7 @@ const SOFT: &str = "a an the what which who whom there we our us me my i you you
     currently now here hi hello ok entire whole available possible corresponding associated respective belong \
     belongs belonging together using use used uses given come comes came then result results answer order year years \
     old own owns also someone anyone people person one ones type kind has just various individual specific certain \
-    particular stored appear appears letter word substring exact indicate said say either entry entries place part \
+    particular stored appear appears letter word substring exact indicate said say either place part \
     correspond corresponds table tables collection across every sorted about";
 
 const RELATIONS: &str = "ordered taken posted located enrolled placed created recorded received live lives living lived based registered \
@@ -297,7 +297,7 @@ const RELATIONS: &str = "ordered taken posted located enrolled placed created re
     took attended attend attends attending taught teach teaches teaching studying study studies offered offer offers \
     provided provides bought buy purchased purchase sold sell sells served serve serves stay stayed staying stays \
     situated found founded established opened started belonged wrote write writes directed direct sing sang sung \
-    acted act starred won win wins receive receives got earned earn earns contained consist consists consisting \
+    acted act starred receive receives got earned earn earns contained consist consists consisting \
     grouped driven drive drives drove managed manage manages led lead leads supported support supports supplied \
     supply supplies used visited visit visits born come employed employs employ hired hire runs run ran operated \
     operate operates flown fly flies flying arrive arriving arrives depart departing departs shown built build \

@@ -66,6 +66,13 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     if let Some((_, item)) = starts {
         return Err(Stuck::Unclear(item.text.clone()));
     }
+    let people = |w: &[Item]| {
+        let person = matches!(w[1].text.as_str(), "people" | "persons" | "person");
+        matches!(w[0].kind, Kind::Number(_)) && person && w[1].kind == Kind::Soft
+    };
+    if let Some(w) = items.windows(2).find(|w| people(w)) {
+        return Err(Stuck::Unclear(w[1].text.clone()));
+    }
     let counts: Vec<&Item> = items.iter().filter(|i| i.is(Op::HowMany)).collect();
     if let [_, second, ..] = counts.as_slice() {
         return Err(Stuck::Unclear(second.text.clone()));
@@ -216,6 +223,14 @@ impl Parser<'_> {
             self.catalog.column(c).is_numeric() && !self.catalog.table(c.table).is_key(c.column)
         };
         top > 0.0 && columns.all(numeric)
+    }
+
+    /// Whether a name best means a key, which has no name of its own.
+    pub(super) fn is_key(&self, at: At) -> bool {
+        let item = &self.items[at];
+        let key = |c: ColumnRef| self.catalog.table(c.table).is_key(c.column);
+        let mut hits = item.hits.iter().filter(|h| h.score >= item.column());
+        hits.any(|h| matches!(h.target, Target::Column(c) if key(c)))
     }
 
     /// Whether a name may be rows to count, or a column that says how many there are.

@@ -240,6 +240,17 @@ impl Resolver<'_> {
                 select.push(expr);
             }
         }
+        let told = filters.iter().filter(|f| {
+            let one = matches!(&f.condition.check, Check::Texts(t, _) if t.len() == 1);
+            one && !f.or
+                && !f.condition.negated
+                && select.contains(&Expr::Column(f.condition.column))
+        });
+        let told = told.count();
+        if told > 1 || told > 0 && told == select.len() {
+            // "the first and last name of Ann Poe's advisor": not those that the question says.
+            return Err(Trouble::Shape("columns whose values the question gives"));
+        }
         let column = |f: &Figure| match f {
             Figure::Plain(at) if self.item_table(*at).is_none() => Some(*at),
             _ => None,

@@ -115,7 +115,12 @@ impl Parser<'_> {
         let top = self.items[at].column();
         self.items[at].hits.iter().any(|h| match h.target {
             Target::Column(c) => {
-                h.score >= top && self.catalog.column(c).nullable && !self.says_yes_or_no(c)
+                let source = self.catalog.column(c);
+                let says_no = |v: &String| matches!(v.to_lowercase().as_str(), "no" | "none" | "n");
+                h.score >= top
+                    && source.nullable
+                    && !self.says_yes_or_no(c)
+                    && !source.common_values.iter().any(says_no)
             }
             _ => false,
         })

@@ -138,7 +138,7 @@ impl Parser<'_> {
             }
             let mut next = self.skip_ops(at + 1, &[Op::Of, Op::Distinct]);
             self.used[at] = true;
-            if self.name(next).is_none() && next > at + 1 {
+            if self.name(next).is_none() && (next > at + 1 || self.op(next) == Some(Op::Each)) {
                 // "in each state", where nothing is called so.
                 return Err(self.stuck(next - 1));
             }

@@ -235,6 +235,9 @@ impl Parser<'_> {
                 .is_some_and(|n| self.items[n].table() == 0.0 && !self.is_numeric(n))
         {
             // "the names of the directors", where a column holds the directors.
+            if self.is_key(next_table) {
+                return Err(self.stuck(at));
+            }
             self.used[at] = true;
             return Ok(());
         }
@@ -267,6 +270,14 @@ impl Parser<'_> {
         if as_column && goes_on && item.optional && lexis::is_relation(&item.text.to_lowercase()) {
             // "campuses are located in Chico" does not ask for a location.
             return Ok(());
+        }
+        // "the number of rooms" is one figure for each row, or their sum.
+        if as_column
+            && head
+            && self.items[at].text.to_lowercase().starts_with("number of ")
+            && aggregates.is_empty()
+        {
+            self.frame.held_counts += 1;
         }
         if as_column {
             if !head {

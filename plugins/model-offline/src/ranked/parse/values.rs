@@ -61,6 +61,15 @@ impl Parser<'_> {
             values.push(next);
             end = next + 1;
         }
+        let twice = |(i, v): (usize, &usize)| {
+            values[..i]
+                .iter()
+                .any(|w| self.items[*w].text == self.items[*v].text)
+        };
+        if values.iter().enumerate().any(twice) {
+            // "in Rome, Rome or in Bonn, Bonn": places in places.
+            return Err(self.stuck(at));
+        }
         let or = (at..end).any(|i| self.op(i) == Some(Op::Or));
         if or && self.op(end) == Some(Op::Relative) {
             // "houses or flats with two rooms": whether the condition is for both is not said.

@@ -149,6 +149,14 @@ impl Resolver<'_> {
         if let Some((expr @ Expr::Agg(..), _)) = order.first() {
             base = expr.column().map_or(base, |c| c.table);
         }
+        if order
+            .iter()
+            .any(|(e, _)| matches!(e, Expr::Column(c) if !keys.contains(c)))
+        {
+            return Err(Trouble::Shape(
+                "an order of groups by a column of their rows",
+            ));
+        }
         let having = match &self.frame.having {
             Some((figure, comparison, number)) => {
                 Some((self.figure(figure, 0)?, *comparison, number.clone()))

@@ -305,9 +305,11 @@ impl Resolver<'_> {
             return Err(Trouble::Ambiguous(self.items[at].text.clone(), names));
         }
         let elsewhere = self.owner(at).filter(|o| *o != best.table);
-        if elsewhere
-            .is_some_and(|o| !in_play(best.table, self) || self.not_of(at, o, best.table, score))
-        {
+        if elsewhere.is_some_and(|o| {
+            !in_play(best.table, self)
+                || self.is_of_other_rows(at, o)
+                || self.not_of(at, o, best.table, score)
+        }) {
             return Err(Trouble::Weak(
                 self.items[at].text.clone(),
                 self.catalog.label(best),
@@ -346,6 +348,12 @@ impl Resolver<'_> {
         };
         self.weigh(at, score, &self.catalog.label(best))?;
         Ok(best)
+    }
+
+    /// "the location 'Old Town'": a quoted text right behind the name of a table is a value of that table.
+    fn is_of_other_rows(&self, at: At, owner: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|b| self.item_table(b));
+        matches!(self.items[at].kind, Kind::Quote(_)) && before == Some(owner)
     }
 
     /// Whether what is said of the rows of one table cannot be a column of the other, though the two are joined: an

@@ -53,6 +53,9 @@ impl Resolver<'_> {
             if self.subject.is_none() {
                 return Err(Trouble::Shape("nothing to show"));
             }
+            if self.frame.distinct {
+                return Err(Trouble::Shape("a column whose values differ"));
+            }
             select = self.everything_of(subject)?;
         }
         // "the game ids and the number of hours": of each row, or their sum.
@@ -312,6 +315,10 @@ impl Resolver<'_> {
             }),
             _ => false,
         });
+        let which = matches!(query.outputs.as_slice(), [one] if matches!(one.expr, Expr::Column(c) if c.table == base && self.is_shared(c)));
+        if which && query.members.iter().any(|m| m.negated) {
+            return Err(Trouble::Shape("a column that several rows share"));
+        }
         if shared || self.subject.is_none() {
             return Err(Trouble::Shape("a column that several rows share"));
         }
