@@ -77,36 +77,19 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     if let [_, second, ..] = counts.as_slice() {
         return Err(Stuck::Unclear(second.text.clone()));
     }
-    let kinds = items.iter().enumerate().find(|(at, i)| {
-        let named = items.get(at + 2).map(|n| {
-            if n.kind == Kind::Soft {
-                items.get(at + 3)
-            } else {
-                Some(n)
-            }
-        });
-        let kind = matches!(
-            i.text.to_lowercase().as_str(),
-            "kind" | "kinds" | "type" | "types"
-        );
-        i.kind == Kind::Soft
-            && kind
-            && items.get(at + 1).is_some_and(|o| o.is(Op::Of))
-            && named.flatten().is_some_and(Item::is_name)
-    });
-    // "the kind of ship": what tells kinds apart is not said. "The year of each song": nothing is called so.
+    // "the year of each song", where nothing is called so.
     let soft_of = |w: &[Item]| {
         let noun = lexis::is_noun(&w[0].text.to_lowercase());
         w[0].kind == Kind::Soft && noun && matches!(w[1].op(), Some(Op::Of | Op::Each))
     };
     let nouns = items.windows(2).find(|w| soft_of(w)).map(|w| &w[0]);
-    if let Some(item) = kinds.map(|(_, item)| item).or(nouns) {
+    if let Some(item) = nouns {
         return Err(Stuck::Unclear(item.text.clone()));
     }
     if let Some(item) = items
         .iter()
         .enumerate()
-        .find(|(at, i)| i.is(Op::Beyond) && !compares(items, *at))
+        .find(|(_, i)| i.is(Op::Beyond))
         .map(|(_, i)| i)
     {
         return Err(Stuck::Unclear(item.text.clone()));
@@ -146,17 +129,6 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
         .any(|w| w[0].text.eq_ignore_ascii_case("shared") && w[1].is(Op::By));
     parser.frame.both |= shared && parser.frame.filters.len() == 2;
     Ok(parser.frame)
-}
-
-/// Whether a "than" ends a comparison with a column inside: "a greater weight than 10".
-fn compares(items: &[Item], than: usize) -> bool {
-    let comparison = than.checked_sub(2).map(|at| &items[at]);
-    items[than].text.eq_ignore_ascii_case("than")
-        && comparison.is_some_and(|i| matches!(i.op(), Some(Op::Compare(_, None))))
-        && items[than - 1].is_name()
-        && items
-            .get(than + 1)
-            .is_some_and(|i| matches!(i.kind, Kind::Number(_)))
 }
 
 /// Items before the first word that starts a condition, sentence by sentence.

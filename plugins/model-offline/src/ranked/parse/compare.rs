@@ -82,25 +82,6 @@ impl Parser<'_> {
         if self.negated_before(at) {
             return Err(self.stuck(at));
         }
-        if let Some(column) = self.name(at + 1).filter(|n| self.is_numeric(*n))
-            && self
-                .items
-                .get(at + 2)
-                .is_some_and(|i| i.text.eq_ignore_ascii_case("than"))
-            && let Some(Kind::Number(number)) = self.get(at + 3).map(|i| i.kind.clone())
-        {
-            // "a greater weight than 10"
-            self.take(at..at + 4);
-            self.frame.filters.push(Filter {
-                at,
-                column: Some(column),
-                quality: None,
-                test: Test::Number(comparison, number),
-                negated: false,
-                or: false,
-            });
-            return Ok(());
-        }
         let left = self.left(at).or_else(|| self.shared_left(at));
         let (left, right) = match self.column_behind(right) {
             // "after the year 2008"

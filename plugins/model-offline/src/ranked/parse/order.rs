@@ -34,7 +34,6 @@ impl Parser<'_> {
         let mut at = start;
         let mut direction = None;
         let mut keys = Vec::new();
-        let mut counted = false;
         while at < self.items.len() {
             match self.op(at) {
                 Some(Op::Direction(down)) => direction = Some(down),
@@ -54,11 +53,6 @@ impl Parser<'_> {
                 Some(Op::OrderBy | Op::By | Op::And | Op::Comma | Op::Of | Op::In | Op::Both) => {}
                 Some(Op::NumberOf | Op::HowMany | Op::Agg(_)) => {
                     let Some((figure, next)) = self.figure(at) else {
-                        if self.items[at].text.eq_ignore_ascii_case("count") {
-                            counted = true;
-                            at += 1;
-                            continue;
-                        }
                         break;
                     };
                     keys.push(match figure {
@@ -98,17 +92,6 @@ impl Parser<'_> {
                 _ => break,
             }
             at += 1;
-        }
-        if counted {
-            let named = (0..start).find_map(|i| {
-                self.op(i)
-                    .filter(|o| matches!(o, Op::HowMany | Op::NumberOf))
-                    .and_then(|_| self.figure(i))
-            });
-            keys.extend(named.map(|(f, _)| f));
-        }
-        if keys.is_empty() && direction.is_some() && self.frame.alphabetical.is_none() {
-            return Err(self.stuck(start));
         }
         if keys.is_empty() && self.frame.alphabetical.is_none() {
             return Err(self.stuck(start));
