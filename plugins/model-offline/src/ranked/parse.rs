@@ -3,6 +3,8 @@
 mod compare;
 mod facts;
 mod order;
+mod rank;
+mod rest;
 mod select;
 mod values;
 

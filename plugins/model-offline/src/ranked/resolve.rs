@@ -1,9 +1,12 @@
 //! Chooses the table and column that each name of a frame means, and builds the query.
 
 mod conditions;
+mod context;
 mod facts;
 mod groups;
 mod names;
+mod place;
+mod quality;
 mod rows;
 
 use super::frame::{At, Figure, Filter, Frame, Test};
