@@ -66,6 +66,38 @@ pub struct Filter {
     pub or: bool,
 }
 
+impl Filter {
+    /// A condition that stands for itself.
+    pub fn new(at: At, column: Option<At>, test: Test) -> Self {
+        Self {
+            at,
+            column,
+            quality: None,
+            test,
+            negated: false,
+            or: false,
+        }
+    }
+
+    /// A condition on a quality of the rows.
+    pub fn of_quality(at: At, quality: Quality, test: Test) -> Self {
+        let quality = Some(quality);
+        Self {
+            quality,
+            ..Self::new(at, None, test)
+        }
+    }
+
+    /// A condition on a time: of the column, if there is one, or of the rows.
+    pub fn timed(at: At, column: Option<At>, test: Test) -> Self {
+        let quality = column.is_none().then_some(Quality::Time);
+        Self {
+            quality,
+            ..Self::new(at, column, test)
+        }
+    }
+}
+
 /// The first so many of an order: "the three oldest".
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rank {

@@ -16,7 +16,7 @@ use crate::catalog::{Catalog, ColumnRef};
 use crate::dates::{DateTrouble, Period};
 use crate::measures::{self, Measure};
 use crate::pick::concept_column;
-use crate::vocabulary::{Aggregate, Comparison};
+use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
 /// Words of a question at most: longer ones are mostly several questions in one.
 const MOST_WORDS: usize = 26;
@@ -277,6 +277,15 @@ impl Parser<'_> {
         for at in range {
             self.used[at] = true;
         }
+    }
+
+    /// Keeps a condition that some places say.
+    pub(super) fn keep(&mut self, places: std::ops::Range<usize>, filter: Filter) {
+        self.take(places);
+        if let Some(column) = filter.column {
+            self.used[column] = true;
+        }
+        self.frame.filters.push(filter);
     }
 
     pub(super) fn stuck(&self, at: usize) -> Stuck {

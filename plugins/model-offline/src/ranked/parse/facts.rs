@@ -12,18 +12,6 @@ impl Parser<'_> {
         })
     }
 
-    fn keep(&mut self, at: At, column: At, test: Test, negated: bool) {
-        self.used[column] = true;
-        self.frame.filters.push(Filter {
-            at,
-            column: Some(column),
-            quality: None,
-            test,
-            negated,
-            or: false,
-        });
-    }
-
     /// "shipped in 2024" is about the day of shipping, though "shipped" is a status too; "registered before 2023".
     pub(super) fn dated(&mut self) {
         for at in 0..self.items.len() {
@@ -46,8 +34,13 @@ impl Parser<'_> {
                 _ => continue,
             };
             let negated = self.negated_before(at);
-            self.take(at + 1..place + 1);
-            self.keep(at, at, test, negated);
+            self.keep(
+                at..place + 1,
+                Filter {
+                    negated,
+                    ..Filter::new(at, Some(at), test)
+                },
+            );
         }
     }
 
@@ -63,7 +56,13 @@ impl Parser<'_> {
                 continue;
             }
             let negated = self.negated_before(at);
-            self.keep(at, at, Test::Truth, negated);
+            self.keep(
+                at..at,
+                Filter {
+                    negated,
+                    ..Filter::new(at, Some(at), Test::Truth)
+                },
+            );
         }
     }
 
@@ -88,8 +87,14 @@ impl Parser<'_> {
                 matches!(i.kind, Kind::Soft) || matches!(i.op(), Some(Op::Break | Op::And))
             });
             if (plain && ends && self.may_be_empty(column)) || never {
-                self.used[at] = true;
-                self.keep(at, column, Test::Missing, has);
+                let filter = Filter::new(at, Some(column), Test::Missing);
+                self.keep(
+                    at..at + 1,
+                    Filter {
+                        negated: has,
+                        ..filter
+                    },
+                );
             }
         }
     }
@@ -254,8 +259,8 @@ impl Parser<'_> {
             if let (true, Some(column), Kind::Number(n)) =
                 (star, self.name(at), self.items[at - 1].kind.clone())
             {
-                self.used[at - 1] = true;
-                self.keep(at, column, Test::Number(Comparison::Equal, n), false);
+                let test = Test::Number(Comparison::Equal, n);
+                self.keep(at - 1..at, Filter::new(at, Some(column), test));
             }
         }
     }
