@@ -119,6 +119,11 @@ impl Catalog {
         &self.tables[at.table].columns[at.column]
     }
 
+    /// Whether a column holds numbers to calculate with.
+    pub fn is_figure(&self, at: ColumnRef) -> bool {
+        self.column(at).is_numeric() && !self.table(at.table).is_key(at.column)
+    }
+
     /// `table.column`, for people.
     pub fn label(&self, at: ColumnRef) -> String {
         format!("{}.{}", self.table(at.table).name, self.column(at).name)

@@ -1,7 +1,8 @@
 //! A question as a row of items: operators, names, literals, and words without a role.
 
 use super::lexis::Op;
-use super::link::{Hit, Target};
+use super::link::Hit;
+use crate::catalog::ColumnRef;
 use crate::dates::{DateTrouble, Period};
 use crate::dialect::Unit;
 use crate::measures::Measure;
@@ -75,43 +76,50 @@ impl Item {
         }
     }
 
-    /// The best score among meanings that `fits` accepts.
-    fn best(&self, fits: fn(&Target) -> bool) -> f32 {
-        let scores = self
+    fn best<T>(&self, part: impl Fn(&Hit) -> Option<T>) -> Option<(T, f32)> {
+        let parts = self.hits.iter().filter_map(|h| Some((part(h)?, h.score)));
+        parts.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// How well it names a table.
+    pub fn table(&self) -> f32 {
+        self.best(Hit::table).map_or(0.0, |b| b.1)
+    }
+
+    /// How well it names a column.
+    pub fn column(&self) -> f32 {
+        self.best(Hit::column).map_or(0.0, |b| b.1)
+    }
+
+    /// How well it names a value.
+    pub fn value(&self) -> f32 {
+        self.best(Hit::value).map_or(0.0, |b| b.1)
+    }
+
+    /// Whether some column that it means, as well as `least`, is like that.
+    pub fn has_column(&self, least: f32, is: impl Fn(ColumnRef) -> bool) -> bool {
+        let columns = self
             .hits
             .iter()
-            .filter(|h| fits(&h.target))
-            .map(|h| h.score);
-        scores.fold(0.0, f32::max)
+            .filter(|h| h.score >= least)
+            .filter_map(Hit::column);
+        columns.into_iter().any(is)
+    }
+
+    /// Whether it is a value of a column like that.
+    pub fn has_value(&self, is: impl Fn(ColumnRef) -> bool) -> bool {
+        self.hits.iter().filter_map(Hit::value).any(is)
+    }
+
+    /// Whether it names a table, rather than a column.
+    pub fn is_table(&self) -> bool {
+        self.table() > 0.0 && self.table() >= self.column()
     }
 
     /// The table that it names best of all.
     pub fn best_table(&self) -> Option<usize> {
         let names = self.is_name() && self.table() >= self.column();
-        let tables = self
-            .hits
-            .iter()
-            .filter(|_| names)
-            .filter_map(|h| match h.target {
-                Target::Table(t) => Some((t, h.score)),
-                _ => None,
-            });
-        tables.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(t, _)| t)
-    }
-
-    /// How well it names a table.
-    pub fn table(&self) -> f32 {
-        self.best(|t| matches!(t, Target::Table(_)))
-    }
-
-    /// How well it names a column.
-    pub fn column(&self) -> f32 {
-        self.best(|t| matches!(t, Target::Column(_)))
-    }
-
-    /// How well it names a value.
-    pub fn value(&self) -> f32 {
-        self.best(|t| matches!(t, Target::Value(..)))
+        self.best(Hit::table).filter(|_| names).map(|b| b.0)
     }
 
     /// Whether it is first of all a value.

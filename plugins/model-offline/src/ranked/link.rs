@@ -36,6 +36,32 @@ pub struct Hit {
     pub score: f32,
 }
 
+impl Hit {
+    /// The column that is meant itself.
+    pub fn column(&self) -> Option<ColumnRef> {
+        match self.target {
+            Target::Column(column) => Some(column),
+            _ => None,
+        }
+    }
+
+    /// The table that is meant.
+    pub fn table(&self) -> Option<usize> {
+        match self.target {
+            Target::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The column whose value is meant.
+    pub fn value(&self) -> Option<ColumnRef> {
+        match self.target {
+            Target::Value(column, _) => Some(column),
+            _ => None,
+        }
+    }
+}
+
 /// All names of a catalog, by their stemmed letters.
 pub struct Index {
     names: HashMap<String, Vec<Hit>>,

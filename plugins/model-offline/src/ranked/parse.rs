@@ -11,7 +11,7 @@ mod values;
 use super::frame::{At, Figure, Filter, Frame, Rank, Test};
 use super::items::{Item, Kind};
 use super::lexis::{self, Op, Quality};
-use super::link::Target;
+use super::link::Hit;
 use crate::catalog::{Catalog, ColumnRef};
 use crate::dates::{DateTrouble, Period};
 use crate::measures::{self, Measure};
@@ -180,8 +180,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn is_table(&self, at: At) -> bool {
-        let item = &self.items[at];
-        item.table() > 0.0 && item.table() >= item.column()
+        self.items[at].is_table()
     }
 
     /// Whether every column that the item best means holds numbers.
@@ -189,34 +188,25 @@ impl Parser<'_> {
         let item = &self.items[at];
         let top = item.column();
         let best = item.hits.iter().filter(|h| h.score > top - 0.1);
-        let mut columns = best.filter_map(|h| match h.target {
-            Target::Column(c) => Some(c),
-            _ => None,
-        });
-        let numeric = |c: ColumnRef| {
-            self.catalog.column(c).is_numeric() && !self.catalog.table(c.table).is_key(c.column)
-        };
-        top > 0.0 && columns.all(numeric)
+        top > 0.0
+            && best
+                .filter_map(Hit::column)
+                .all(|c| self.catalog.is_figure(c))
     }
 
     /// Whether a name best means a key, which has no name of its own.
     pub(super) fn is_key(&self, at: At) -> bool {
         let item = &self.items[at];
-        let key = |c: ColumnRef| self.catalog.table(c.table).is_key(c.column);
-        let mut hits = item.hits.iter().filter(|h| h.score >= item.column());
-        hits.any(|h| matches!(h.target, Target::Column(c) if key(c)))
+        item.has_column(item.column(), |c| {
+            self.catalog.table(c.table).is_key(c.column)
+        })
     }
 
     /// Whether a name may be rows to count, or a column that says how many there are.
     pub(super) fn holds_count(&self, at: At) -> bool {
         let item = &self.items[at];
-        let figure = |c: ColumnRef| {
-            self.catalog.column(c).is_numeric() && !self.catalog.table(c.table).is_key(c.column)
-        };
-        let mut hits = item.hits.iter();
-        item.table() > 0.8
-            && item.column() > 0.85
-            && hits.any(|h| matches!(h.target, Target::Column(c) if figure(c)))
+        let figure = |c| self.catalog.is_figure(c);
+        item.table() > 0.8 && item.column() > 0.85 && item.has_column(0.0, figure)
     }
 
     /// Whether the question names nothing but this table, by the table's own name.
@@ -230,14 +220,10 @@ impl Parser<'_> {
 
     /// Whether a name may be a column of texts that are all numbers: what is compared or counted then is not clear.
     pub(super) fn holds_figures(&self, at: At) -> bool {
-        self.items[at].hits.iter().any(|h| match h.target {
-            Target::Column(c) => {
-                let values = &self.catalog.column(c).common_values;
-                h.score > 0.8
-                    && !values.is_empty()
-                    && values.iter().all(|v| v.parse::<f64>().is_ok())
-            }
-            _ => false,
+        let values = |c| &self.catalog.column(c).common_values;
+        let number = |v: &String| v.parse::<f64>().is_ok();
+        self.items[at].has_column(0.8, |c| {
+            !values(c).is_empty() && values(c).iter().all(number)
         })
     }
 

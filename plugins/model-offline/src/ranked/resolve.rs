@@ -13,7 +13,7 @@ use super::frame::{At, Figure, Filter, Frame, Test};
 use super::items::{Item, Kind};
 use super::join::{Graph, NoWay};
 use super::lexis::{self, Op, Quality};
-use super::link::Target;
+use super::link::{Hit, Target};
 use super::outputs;
 use crate::catalog::{Catalog, ColumnRef, Kind as Type};
 use crate::dates::Period;
@@ -130,11 +130,7 @@ impl Resolver<'_> {
             }
             Figure::Agg(aggregate, at) => {
                 let numeric = self.column_hits(*at).into_iter().any(|(c, s)| {
-                    let table = self.catalog.table(c.table);
-                    s >= 0.85
-                        && self.catalog.column(c).is_numeric()
-                        && !table.is_view()
-                        && !table.is_key(c.column)
+                    s >= 0.85 && self.catalog.is_figure(c) && !self.catalog.table(c.table).is_view()
                 });
                 let of_rows = self.items[*at].best_table().filter(|_| !numeric);
                 let column = match of_rows {
@@ -162,29 +158,26 @@ impl Resolver<'_> {
             Figure::Quality(quality) => Expr::Column(self.quality(at, *quality)?),
             Figure::Count(at, distinct) => {
                 let item = &self.items[*at];
-                let rows = item.table() > 0.0 && item.table() >= item.column();
-                if rows && !(*distinct && item.column() > 0.9) {
+                if item.is_table() && !(*distinct && item.column() > 0.9) {
                     Expr::Count(None)
                 } else if !*distinct && (self.frame.rank.is_some() || self.frame.having.is_some()) {
                     self.column(*at)?;
                     Expr::Count(None)
                 } else {
                     let column = self.column(*at)?;
-                    let source = self.catalog.column(column);
-                    if source.is_numeric()
-                        && !self.catalog.table(column.table).is_key(column.column)
-                    {
-                        // "number of rooms": rows, values, or the sum of a column that counts them.
-                        return Err(Trouble::Weak(item.text.clone(), self.catalog.label(column)));
-                    }
-                    if !*distinct {
-                        // "number of cities": rows, or different values.
-                        return Err(Trouble::Weak(item.text.clone(), self.catalog.label(column)));
+                    if !*distinct || self.catalog.is_figure(column) {
+                        // "number of rooms", "number of cities": rows, different values, or a sum of them.
+                        return Err(self.weak(*at, column));
                     }
                     Expr::Count(Some(column))
                 }
             }
         })
+    }
+
+    /// Words that are too far from the name of a column.
+    pub(super) fn weak(&self, at: At, column: ColumnRef) -> Trouble {
+        Trouble::Weak(self.items[at].text.clone(), self.catalog.label(column))
     }
 
     /// The table whose rows a count counts.
@@ -193,7 +186,7 @@ impl Resolver<'_> {
             return Ok(None);
         };
         let item = &self.items[*at];
-        if item.table() > 0.0 && item.table() >= item.column() {
+        if item.is_table() {
             return self.table(*at).map(Some);
         }
         Ok(Some(self.column(*at)?.table))

@@ -6,10 +6,7 @@ use crate::catalog::Kind as Type;
 impl Parser<'_> {
     /// Whether a name may be a column of this kind.
     pub(super) fn is_of_kind(&self, at: At, kind: Type) -> bool {
-        self.items[at].hits.iter().any(|h| match h.target {
-            Target::Column(c) => h.score >= 0.85 && self.catalog.column(c).kind == kind,
-            _ => false,
-        })
+        self.items[at].has_column(0.85, |c| self.catalog.column(c).kind == kind)
     }
 
     /// "shipped in 2024" is about the day of shipping, though "shipped" is a status too; "registered before 2023".
@@ -105,29 +102,18 @@ impl Parser<'_> {
             .iter()
             .filter_map(Item::best_table)
             .collect();
-        self.items[at].hits.iter().any(|h| match h.target {
-            Target::Column(c) => {
-                h.score >= 0.85
-                    && self.catalog.column(c).kind == Type::Date
-                    && tables.contains(&c.table)
-            }
-            _ => false,
+        self.items[at].has_column(0.85, |c| {
+            self.catalog.column(c).kind == Type::Date && tables.contains(&c.table)
         })
     }
 
     /// Whether the columns that a name means may have no value, as far as the catalog tells.
     fn may_be_empty(&self, at: At) -> bool {
-        let top = self.items[at].column();
-        self.items[at].hits.iter().any(|h| match h.target {
-            Target::Column(c) => {
-                let source = self.catalog.column(c);
-                let says_no = |v: &String| matches!(v.to_lowercase().as_str(), "no" | "none" | "n");
-                h.score >= top
-                    && source.nullable
-                    && !self.says_yes_or_no(c)
-                    && !source.common_values.iter().any(says_no)
-            }
-            _ => false,
+        let says_no = |v: &String| matches!(v.to_lowercase().as_str(), "no" | "none" | "n");
+        let item = &self.items[at];
+        item.has_column(item.column(), |c| {
+            let source = self.catalog.column(c);
+            source.nullable && !self.says_yes_or_no(c) && !source.common_values.iter().any(says_no)
         })
     }
 

@@ -1,7 +1,6 @@
 //! What decides about a name that is shown, and what may be left over.
 
 use super::*;
-use crate::ranked::link::Hit;
 
 /// Values of columns that say yes or no.
 const FLAGS: &[&str] = &["t", "f", "y", "n", "true", "false", "yes", "no", "0", "1"];
@@ -16,9 +15,8 @@ impl Parser<'_> {
 
     /// Whether a name best means a column that says yes or no.
     pub(super) fn is_flag(&self, at: At) -> bool {
-        let top = self.items[at].column();
-        let best = |h: &Hit| matches!(h.target, Target::Column(c) if h.score >= top && self.says_yes_or_no(c));
-        self.items[at].hits.iter().any(best)
+        let item = &self.items[at];
+        item.has_column(item.column(), |c| self.says_yes_or_no(c))
     }
 
     /// Whether the texts of a column say yes or no.
@@ -54,13 +52,9 @@ impl Parser<'_> {
         let item = &self.items[at];
         let behind = self.name(at + 1).is_some_and(|n| self.is_column(n));
         let amount = |t: usize| concept_column(self.catalog.table(t), "amount").is_some();
-        let figure = |c: ColumnRef| {
-            let table = self.catalog.table(c.table);
-            self.catalog.column(c).is_numeric() && !table.is_view() && !table.is_key(c.column)
-        };
-        let numeric =
-            |h: &Hit| matches!(h.target, Target::Column(c) if h.score >= 0.85 && figure(c));
-        !item.hits.iter().any(numeric) && !behind && item.best_table().is_some_and(amount)
+        let figure =
+            |c: ColumnRef| self.catalog.is_figure(c) && !self.catalog.table(c.table).is_view();
+        !item.has_column(0.85, figure) && !behind && item.best_table().is_some_and(amount)
     }
 
     /// A measure, or a function over the amounts of a table: "the average order value".

@@ -109,12 +109,7 @@ impl Parser<'_> {
     pub(super) fn share_column(&self, a: At, b: At) -> bool {
         let (a, b) = (&self.items[a], &self.items[b]);
         let unknown = a.hits.is_empty() || b.hits.is_empty();
-        unknown
-            || a.hits.iter().any(|x| {
-                b.hits
-                    .iter()
-                    .any(|y| same_value_column(&x.target, &y.target))
-            })
+        unknown || a.has_value(|x| b.has_value(|y| x == y))
     }
 
     /// Whether a name may be the column of the value.
@@ -128,30 +123,15 @@ impl Parser<'_> {
     }
 
     pub(super) fn same_column(&self, name: At, value: At) -> bool {
-        let value = &self.items[value];
-        self.items[name].hits.iter().any(|h| match h.target {
-            Target::Column(c) => value
-                .hits
-                .iter()
-                .any(|v| matches!(&v.target, Target::Value(w, _) if *w == c)),
-            _ => false,
-        })
+        self.items[name].has_column(0.0, |c| self.items[value].has_value(|v| v == c))
     }
 
     /// "cat toys": the name is that of the table which holds the value, rather than of its column.
     fn holds_value(&self, name: At, value: At) -> bool {
         let item = &self.items[name];
-        let value = &self.items[value];
-        item.hits.iter().any(|h| match h.target {
-            Target::Table(t) => {
-                h.score >= item.column()
-                    && value
-                        .hits
-                        .iter()
-                        .any(|v| matches!(&v.target, Target::Value(c, _) if c.table == t))
-            }
-            _ => false,
-        })
+        let held = |t| self.items[value].has_value(|c| c.table == t);
+        let best = item.hits.iter().filter(|h| h.score >= item.column());
+        best.filter_map(Hit::table).any(held)
     }
 
     /// Plain numbers and times: "classroom 109", "in 2014", "in March 2024"
@@ -315,8 +295,4 @@ impl Parser<'_> {
         }
         Ok(())
     }
-}
-
-pub(super) fn same_value_column(a: &Target, b: &Target) -> bool {
-    matches!((a, b), (Target::Value(x, _), Target::Value(y, _)) if x == y)
 }

@@ -60,10 +60,7 @@ impl Resolver<'_> {
                 Check::Number(*c, year.clone())
             }
             _ => {
-                return Err(Trouble::Weak(
-                    self.items[filter.at].text.clone(),
-                    self.catalog.label(column),
-                ));
+                return Err(self.weak(filter.at, column));
             }
         };
         Ok(Condition {
@@ -154,12 +151,7 @@ impl Resolver<'_> {
             let number = texts
                 .first()
                 .filter(|t| texts.len() == 1 && t.parse::<f64>().is_ok());
-            let number = number.ok_or_else(|| {
-                Trouble::Weak(
-                    self.items[filter.at].text.clone(),
-                    self.catalog.label(column),
-                )
-            })?;
+            let number = number.ok_or_else(|| self.weak(filter.at, column))?;
             return Ok(Condition {
                 column,
                 check: Check::Number(Comparison::Equal, number.clone()),

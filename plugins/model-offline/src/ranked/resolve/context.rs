@@ -8,15 +8,7 @@ impl Resolver<'_> {
         if !item.is_name() || item.table() < item.column() || item.optional {
             return None;
         }
-        let best = item
-            .hits
-            .iter()
-            .filter(|h| matches!(h.target, Target::Table(_)))
-            .max_by(|a, b| a.score.total_cmp(&b.score))?;
-        match best.target {
-            Target::Table(t) => Some(t),
-            _ => None,
-        }
+        item.best_table()
     }
 
     /// The table that stands right beside a name: "singer name", "names and ages of singers".
@@ -123,11 +115,7 @@ impl Resolver<'_> {
             None => {}
         }
         // The key of a table before the columns that refer to it.
-        if self.items[at]
-            .hits
-            .iter()
-            .any(|h| matches!(h.target, Target::Column(c) if self.key(table) == [c]))
-        {
+        if self.items[at].has_column(0.0, |c| self.key(table) == [c]) {
             score += 0.05;
         }
         if self.catalog.table(table).is_view() {

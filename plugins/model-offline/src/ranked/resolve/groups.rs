@@ -64,7 +64,7 @@ impl Resolver<'_> {
                 shown.push(column);
                 continue;
             }
-            if item.table() > 0.0 && item.table() >= item.column() {
+            if item.is_table() {
                 let table = self.table(at)?;
                 if table == base
                     && self.frame.rank.is_none()

@@ -20,17 +20,13 @@ impl Resolver<'_> {
         places.extend(self.frame.without.iter().filter_map(|w| w.1));
         // "the algebra course" names the table and its column.
         let valued = self.frame.filters.iter().filter(|f| {
-            f.column.and_then(|c| self.item_table(c)).is_some_and(|t| {
-                self.items[f.at]
-                    .hits
-                    .iter()
-                    .any(|h| matches!(&h.target, Target::Value(c, _) if c.table == t))
-            })
+            let table = f.column.and_then(|c| self.item_table(c));
+            table.is_some_and(|t| self.items[f.at].has_value(|c| c.table == t))
         });
         places.extend(valued.filter_map(|f| f.column));
         for at in places {
             let item = &self.items[at];
-            if item.table() > 0.0 && item.table() >= item.column() {
+            if item.is_table() {
                 let table = self.table(at)?;
                 if !self.mentioned.contains(&table) {
                     self.mentioned.push(table);
@@ -50,14 +46,8 @@ impl Resolver<'_> {
 
     pub(super) fn table(&mut self, at: At) -> Answer<usize> {
         let item = &self.items[at];
-        let mut hits: Vec<(usize, f32)> = item
-            .hits
-            .iter()
-            .filter_map(|h| match h.target {
-                Target::Table(t) => Some((t, h.score)),
-                _ => None,
-            })
-            .collect();
+        let tables = item.hits.iter().filter_map(|h| Some((h.table()?, h.score)));
+        let mut hits: Vec<(usize, f32)> = tables.collect();
         hits.sort_by(|a, b| b.1.total_cmp(&a.1));
         let Some((table, score)) = hits.first().copied() else {
             return Err(Trouble::Weak(item.text.clone(), "a table".to_owned()));
@@ -177,10 +167,7 @@ impl Resolver<'_> {
                 || self.is_of_other_rows(at, o)
                 || self.not_of(at, o, best.table, score)
         }) {
-            return Err(Trouble::Weak(
-                self.items[at].text.clone(),
-                self.catalog.label(best),
-            ));
+            return Err(self.weak(at, best));
         }
         // A sentence behind that of the subject goes on about it: "Show the name and id."
         let goes_on = self.subject == Some(best.table)
@@ -236,11 +223,8 @@ impl Resolver<'_> {
     }
 
     pub(super) fn column_hits(&self, at: At) -> Vec<(ColumnRef, f32)> {
-        let hits = self.items[at].hits.iter().filter_map(|h| match h.target {
-            Target::Column(c) => Some((c, h.score)),
-            _ => None,
-        });
-        hits.collect()
+        let hits = self.items[at].hits.iter();
+        hits.filter_map(|h| Some((h.column()?, h.score))).collect()
     }
 
     pub(super) fn column(&mut self, at: At) -> Answer<ColumnRef> {
