@@ -130,6 +130,11 @@ fn calendar(format: &str, text: &str) -> Option<Result<Period, DateTrouble>> {
     Some(days(first.ok(), length))
 }
 
+/// The days of a year.
+pub fn year(text: &str) -> Option<Period> {
+    days(Date::new(text.parse().ok()?, 1, 1).ok(), 1.year()).ok()
+}
+
 fn days(from: Option<Date>, length: Span) -> Result<Period, DateTrouble> {
     let to = from.and_then(|d| d.checked_add(length).ok());
     to.map(|_| Period { from, to })

@@ -8,6 +8,8 @@ mod rest;
 mod select;
 mod values;
 
+pub use facts::bounded;
+
 use super::frame::{At, Figure, Filter, Frame, Rank, Test};
 use super::items::{Item, Kind};
 use super::lexis::{self, Op, Quality};

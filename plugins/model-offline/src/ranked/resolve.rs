@@ -16,7 +16,7 @@ use super::lexis::{self, Op, Quality};
 use super::link::{Hit, Target};
 use super::outputs;
 use crate::catalog::{Catalog, ColumnRef, Kind as Type};
-use crate::dates::Period;
+use crate::dates;
 use crate::measures::{Candidate, Measure};
 use crate::pick::{concept_column, label_columns};
 use crate::query::{Amount, Check, Condition, Edge, Expr, Membership, Query, Source};

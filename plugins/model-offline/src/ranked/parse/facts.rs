@@ -303,7 +303,7 @@ impl Parser<'_> {
 }
 
 /// A period with a comparison before it: "after March 2024".
-pub(super) fn bounded(period: Period, comparison: Comparison) -> Period {
+pub fn bounded(period: Period, comparison: Comparison) -> Period {
     Period {
         from: match comparison {
             Comparison::Above => period.to,
