@@ -270,7 +270,7 @@ pub fn is_soft(norm: &str) -> bool {
 /// Whether a word that may stay without a role names a property before "of".
 pub fn is_noun(norm: &str) -> bool {
     holds(
-        "year years value values place name letter state word result",
+        "year years value values place name letter state word result kind type",
         norm,
     )
 }
@@ -280,7 +280,7 @@ pub fn is_relation(norm: &str) -> bool {
     holds(RELATIONS, norm)
 }
 
-const SOFT: &str = "a an the what which who whom there we our us me my i you your it its they their them his her he she please can \
+const SOFT: &str = "anything a an the what which who whom there we our us me my i you your it its they their them his her he she please can \
     could would will tell give get find see want need know let all any do does did done show list display return \
     report select retrieve state provide present output fetch compute calculate determine identify describe name \
     this these those some so database record records information info data details value values out exist exists \
@@ -290,7 +290,7 @@ const SOFT: &str = "a an the what which who whom there we our us me my i you you
     particular stored appear appears letter word substring exact indicate said say either place part \
     correspond corresponds table tables collection across every sorted about";
 
-const RELATIONS: &str = "ordered taken posted located enrolled placed created recorded received live lives living lived based registered \
+const RELATIONS: &str = "brought ordered taken posted located enrolled placed created recorded received live lives living lived based registered \
     signed joined written happened occurred made make makes produced produce produces published publish released \
     release owned owning held hold holds hosted host hosts played play plays playing participated participate \
     participates participating participants involved assigned affiliated works work working worked take takes taking \

@@ -5,7 +5,9 @@ use jiff::civil::Date;
 use super::items::{Item, Kind};
 use super::lexis::{self, Op, holds};
 use super::link::{Hit, Index, Target};
-use super::sentences::{elliptic, ends_as_figures, names_in_full, plain_rows, sentences};
+use super::sentences::{
+    elliptic, ends_as_figures, names_in_full, plain_rows, sentences, without_tail,
+};
 use super::times;
 use crate::measures;
 use crate::words::{Token, TokenKind, tokenize};
@@ -17,7 +19,7 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
         if !items.is_empty() {
             items.push(Item::plain(Kind::Op(Op::Break), "."));
         }
-        let tokens = plain_rows(names_in_full(tokenize(&sentence), index));
+        let tokens = plain_rows(without_tail(names_in_full(tokenize(&sentence), index)));
         let mut at = 0;
         while at < tokens.len() {
             let place = Place {

@@ -13,7 +13,7 @@ use super::frame::{At, Figure, Filter, Frame, Test};
 use super::items::{Item, Kind};
 use super::join::{Graph, NoWay};
 use super::lexis::{self, Op, Quality};
-use super::link::{Hit, Target};
+use super::link::Target;
 use super::outputs;
 use crate::catalog::{Catalog, ColumnRef, Kind as Type};
 use crate::dates;

@@ -103,6 +103,17 @@ pub fn elliptic(tokens: &[Token], at: usize, item: &mut Item, before: &[Item], i
     }
 }
 
+/// ", and how much?" behind a ranking asks for the figure that is shown anyway.
+pub fn without_tail(mut tokens: Vec<Token>) -> Vec<Token> {
+    let ranks = |t: &Token| matches!(t.norm.as_str(), "most" | "least" | "highest" | "lowest");
+    let tail = |w: &[Token]| w[0].norm == "and" && w[1].norm == "how" && w[2].norm == "much";
+    if tokens.iter().any(ranks) && tokens.windows(3).last().is_some_and(tail) {
+        tokens.truncate(tokens.len() - 3);
+        tokens.pop_if(|last| last.norm == ",");
+    }
+    tokens
+}
+
 /// "how many rows are in reviews" is "how many reviews".
 pub fn plain_rows(mut tokens: Vec<Token>) -> Vec<Token> {
     let counted =

@@ -98,7 +98,7 @@ impl Parser<'_> {
             return self.average(at, right, left, comparison);
         }
         if let Some(Kind::Period(period)) = self.get(right).map(|i| i.kind.clone()) {
-            let days = Test::Days(facts::bounded(period, comparison));
+            let days = Test::Days(bounded(period, comparison));
             self.keep(at..right + 1, Filter::timed(at, left, days));
             return Ok(());
         }
