@@ -140,19 +140,19 @@ impl Parser<'_> {
         let counted = self.skip_ops(right + 1, &[Op::Distinct, Op::Of]);
         let has = left.is_some_and(|l| (l..at).any(|i| self.op(i) == Some(Op::Have)));
         let left = left.filter(|_| !has || self.name(counted).is_none());
-        if let Some(l) = left {
-            if self.is_numeric(l) || temporal || self.is_column(l) && !counts {
-                let test = if in_years {
-                    Test::Year(comparison, number)
-                } else {
-                    Test::Number(comparison, number)
-                };
-                if let Some(number_of) = number_of {
-                    self.used[number_of] = true;
-                }
-                self.keep(at..right + 1, Filter::new(at, Some(l), test));
-                return Ok(());
+        if let Some(l) =
+            left.filter(|l| self.is_numeric(*l) || temporal || self.is_column(*l) && !counts)
+        {
+            let test = if in_years {
+                Test::Year(comparison, number)
+            } else {
+                Test::Number(comparison, number)
+            };
+            if let Some(number_of) = number_of {
+                self.used[number_of] = true;
             }
+            self.keep(at..right + 1, Filter::new(at, Some(l), test));
+            return Ok(());
         }
         if in_years {
             self.keep(
