@@ -26,6 +26,13 @@ pub enum Figure {
     Measure(Measure, At),
 }
 
+impl Figure {
+    /// Whether it is worked out over the rows of groups.
+    pub fn is_over_groups(&self) -> bool {
+        matches!(self, Self::Count(..) | Self::Agg(..) | Self::Measure(..))
+    }
+}
+
 /// What a column is compared with.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Test {
@@ -146,4 +153,14 @@ pub struct Frame {
     pub held_counts: usize,
     /// Whether two values must both be found.
     pub both: bool,
+}
+
+impl Frame {
+    /// All figures: those shown first, then the one that groups are chosen by, and those that decide the order.
+    pub fn figures(&self) -> impl Iterator<Item = &Figure> {
+        let chosen = self.having.iter().map(|h| &h.0);
+        let ranked = self.rank.iter().map(|r| &r.by);
+        let order = self.order.iter().map(|o| &o.0);
+        self.select.iter().chain(chosen).chain(ranked).chain(order)
+    }
 }

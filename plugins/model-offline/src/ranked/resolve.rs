@@ -266,18 +266,9 @@ impl Resolver<'_> {
             .ok_or(Trouble::Shape("no table"))?;
         let figures = select.iter().any(|e| !matches!(e, Expr::Column(_)));
         let plain = select.iter().any(|e| matches!(e, Expr::Column(_)));
-        let count_rank = self.frame.rank.as_ref().is_some_and(|r| {
-            matches!(
-                r.by,
-                Figure::Count(..) | Figure::Agg(..) | Figure::Measure(..)
-            )
-        });
-        let count_order =
-            self.frame.order.iter().any(|(f, _)| {
-                matches!(f, Figure::Count(..) | Figure::Agg(..) | Figure::Measure(..))
-            });
-        let grouped = count_rank
-            || count_order
+        let ranked = self.frame.rank.iter().map(|r| &r.by);
+        let mut deciding = ranked.chain(self.frame.order.iter().map(|o| &o.0));
+        let grouped = deciding.any(Figure::is_over_groups)
             || self.frame.having.is_some()
             || (figures
                 && (plain || !self.frame.groups.is_empty() || !self.frame.units.is_empty()));

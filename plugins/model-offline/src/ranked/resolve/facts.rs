@@ -9,15 +9,7 @@ impl Resolver<'_> {
     /// Chooses the table whose rows give the measure of the question: the cheapest that leads to all that the question
     /// names.
     pub(super) fn measure_base(&mut self) -> Answer<()> {
-        let figures = self
-            .frame
-            .select
-            .iter()
-            .chain(self.frame.rank.iter().map(|r| &r.by));
-        let figures = figures
-            .chain(self.frame.having.iter().map(|h| &h.0))
-            .chain(self.frame.order.iter().map(|o| &o.0));
-        let mut measures = figures.filter_map(|f| match f {
+        let mut measures = self.frame.figures().filter_map(|f| match f {
             Figure::Measure(measure, at) => Some((*measure, *at)),
             _ => None,
         });

@@ -13,26 +13,24 @@ impl Resolver<'_> {
         if self.frame.without.is_some() || self.frame.both {
             return Err(Trouble::Shape("groups with another condition"));
         }
-        if self.frame.rank.as_ref().is_some_and(|r| {
-            !matches!(
-                r.by,
-                Figure::Count(..) | Figure::Agg(..) | Figure::Measure(..)
-            )
-        }) {
+        if self
+            .frame
+            .rank
+            .as_ref()
+            .is_some_and(|r| !r.by.is_over_groups())
+        {
             return Err(Trouble::Shape("a ranking of single rows among groups"));
         }
         let (mut base, counts) = self.fact(subject)?;
         let buckets = self.buckets(base)?;
-        let plain: Vec<ColumnRef> = select
-            .iter()
-            .filter_map(|e| match e {
-                Expr::Column(c) => Some(*c),
-                _ => None,
-            })
-            .collect();
+        let column = |e: &Expr| match e {
+            Expr::Column(c) => Some(*c),
+            _ => None,
+        };
+        let plain: Vec<ColumnRef> = select.iter().filter_map(column).collect();
         let figures: Vec<Expr> = select
             .iter()
-            .filter(|e| !matches!(e, Expr::Column(_)))
+            .filter(|e| column(e).is_none())
             .cloned()
             .collect();
         let mut keys: Vec<ColumnRef> = Vec::new();
@@ -217,16 +215,9 @@ impl Resolver<'_> {
         {
             return Err(Trouble::Shape("a count of what each row has one of"));
         }
-        let different = self
-            .frame
-            .select
-            .iter()
-            .chain(self.frame.rank.iter().map(|r| &r.by));
-        if !query.source.joins.is_empty()
-            && different
-                .clone()
-                .any(|f| matches!(f, Figure::Count(at, true) if self.item_table(*at).is_some()))
-        {
+        let different =
+            |f: &Figure| matches!(f, Figure::Count(at, true) if self.item_table(*at).is_some());
+        if !query.source.joins.is_empty() && self.frame.figures().any(different) {
             return Err(Trouble::Shape("different rows of a joined table"));
         }
         query.groups = buckets
@@ -265,15 +256,7 @@ impl Resolver<'_> {
     pub(super) fn fact(&mut self, subject: usize) -> Answer<(usize, bool)> {
         let mut tables = Vec::new();
         let mut counts = false;
-        let figures: Vec<Figure> = self
-            .frame
-            .select
-            .iter()
-            .cloned()
-            .chain(self.frame.having.iter().map(|h| h.0.clone()))
-            .chain(self.frame.rank.iter().map(|r| r.by.clone()))
-            .chain(self.frame.order.iter().map(|o| o.0.clone()))
-            .collect();
+        let figures: Vec<Figure> = self.frame.figures().cloned().collect();
         let having = self.frame.having.is_some();
         for (place, figure) in figures.iter().enumerate() {
             match figure {
