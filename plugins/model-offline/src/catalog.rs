@@ -94,6 +94,13 @@ pub struct ColumnRef {
     pub column: usize,
 }
 
+impl ColumnRef {
+    /// A column of a table, both by their index.
+    pub fn new(table: usize, column: usize) -> Self {
+        Self { table, column }
+    }
+}
+
 impl Catalog {
     /// Reads the answer of `describe_tables`. `None` when it is not that.
     pub fn parse(json: &str) -> Option<Self> {

@@ -83,7 +83,7 @@ fn columns<'a>(catalog: &'a Catalog, concept: &'a str) -> impl Iterator<Item = C
         .filter(|(_, t)| !t.is_view());
     tables.filter_map(move |(table, t)| {
         let column = concept_column(t, concept)?;
-        Some(ColumnRef { table, column })
+        Some(ColumnRef::new(table, column))
     })
 }
 
@@ -146,10 +146,7 @@ fn revenue(catalog: &Catalog) -> Vec<Candidate> {
 
 fn line_revenue(catalog: &Catalog, line: &Lines) -> Candidate {
     if let Some(column) = concept_column(catalog.table(line.table), "amount") {
-        let column = ColumnRef {
-            table: line.table,
-            column,
-        };
+        let column = ColumnRef::new(line.table, column);
         return over(catalog, Aggregate::Sum, column, 30, "revenue is");
     }
     let (discount, words) = discount(catalog, line.table);
@@ -195,14 +192,5 @@ fn discount(catalog: &Catalog, at: usize) -> (Option<(ColumnRef, Discount)>, Str
     } else {
         return (None, format!(", before `{name}`"));
     };
-    (
-        Some((
-            ColumnRef {
-                table: at,
-                column: place,
-            },
-            kind,
-        )),
-        words,
-    )
+    (Some((ColumnRef::new(at, place), kind)), words)
 }

@@ -104,7 +104,7 @@ impl Index {
             index.add_name(&words, &Target::Table(at), &[]);
             index.add_key(at, table, &words);
             for column in 0..table.columns.len() {
-                index.add_column(ColumnRef { table: at, column }, table, &words);
+                index.add_column(ColumnRef::new(at, column), table, &words);
             }
         }
         index.aliases(catalog);
@@ -116,7 +116,7 @@ impl Index {
         let [column] = table.primary_key[..] else {
             return;
         };
-        let key = ColumnRef { table: at, column };
+        let key = ColumnRef::new(at, column);
         self.keys.push(key);
         let name = split(&table.columns[column].name);
         if !name.iter().any(|w| w == "name" || w == "title") {

@@ -19,7 +19,7 @@ use crate::catalog::{Catalog, ColumnRef, Kind as Type};
 use crate::dates;
 use crate::measures::{Candidate, Measure};
 use crate::pick::{concept_column, label_columns};
-use crate::query::{Amount, Check, Condition, Edge, Expr, Membership, Query, Source};
+use crate::query::{Amount, Check, Condition, Edge, Expr, Query, Source};
 use crate::vocabulary::{Aggregate, Comparison};
 use crate::words::split;
 use conditions::{contradictory, grouped_conditions};

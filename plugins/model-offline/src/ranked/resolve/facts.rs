@@ -100,13 +100,7 @@ impl Resolver<'_> {
         let parents = self.graph.parents(self.catalog, base);
         let dates = parents.iter().filter_map(|(table, (steps, _))| {
             let column = date_column(self.catalog.table(*table))?;
-            Some((
-                *steps,
-                ColumnRef {
-                    table: *table,
-                    column,
-                },
-            ))
+            Some((*steps, ColumnRef::new(*table, column)))
         });
         let mut dates: Vec<(usize, ColumnRef)> = dates.collect();
         dates.sort_unstable();
@@ -192,7 +186,7 @@ impl Resolver<'_> {
             .find_map(|c| concept_column(source, c));
         let column =
             found.ok_or_else(|| Trouble::Weak(words.to_owned(), "an amount".to_owned()))?;
-        let column = ColumnRef { table, column };
+        let column = ColumnRef::new(table, column);
         self.notes.push(format!(
             "\"{words}\" is read as `{}`",
             self.catalog.label(column)

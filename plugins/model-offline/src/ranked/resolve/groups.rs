@@ -244,10 +244,7 @@ impl Resolver<'_> {
             .iter()
             .filter(|k| k.target == table && k.target_columns == [*key] && k.columns.len() == 1);
         match (found.next(), found.next()) {
-            (Some(k), None) => Some(ColumnRef {
-                table: base,
-                column: k.columns[0],
-            }),
+            (Some(k), None) => Some(ColumnRef::new(base, k.columns[0])),
             _ => None,
         }
     }

@@ -293,7 +293,7 @@ impl Resolver<'_> {
         };
         let named = source.columns.iter().position(names_rows);
         let columns = named.map_or_else(|| label_columns(source), |at| vec![at]);
-        let reference = |column| ColumnRef { table, column };
+        let reference = |column| ColumnRef::new(table, column);
         columns.into_iter().map(reference).collect()
     }
 
@@ -302,10 +302,7 @@ impl Resolver<'_> {
             .table(table)
             .primary_key
             .iter()
-            .map(|column| ColumnRef {
-                table,
-                column: *column,
-            })
+            .map(|column| ColumnRef::new(table, *column))
             .collect()
     }
 }

@@ -41,11 +41,7 @@ impl Resolver<'_> {
             .any(|f| matches!(f, Figure::Agg(..) | Figure::Count(..)))
             && self.frame.rank.is_none();
         if !repeats || (lists && without.is_none() && !negated_far) {
-            query.source = Source {
-                base,
-                joins: whole,
-                conditions: groups,
-            };
+            query.source = Source::new(base, whole, groups);
         } else {
             if self.key(base).is_empty() {
                 return Err(Trouble::Shape("a table without a key"));
@@ -53,11 +49,7 @@ impl Resolver<'_> {
             let (near, far): (Vec<_>, Vec<_>) = groups
                 .into_iter()
                 .partition(|g| g.iter().all(|c| in_main.contains(&c.column.table)));
-            query.source = Source {
-                base,
-                joins: edges,
-                conditions: near,
-            };
+            query.source = Source::new(base, edges, near);
             if negated_far {
                 let [group] = far.as_slice() else {
                     return Err(Trouble::Shape("several conditions with not"));
@@ -74,24 +66,13 @@ impl Resolver<'_> {
                     negated: false,
                     ..condition.clone()
                 };
-                let source = Source {
-                    base,
-                    joins: whole,
-                    conditions: vec![vec![positive]],
-                };
-                query.members.push(Membership {
-                    source,
-                    negated: true,
-                });
+                query
+                    .members
+                    .push(Source::new(base, whole, vec![vec![positive]]).member(true));
             } else {
-                query.members.push(Membership {
-                    source: Source {
-                        base,
-                        joins: whole,
-                        conditions: far,
-                    },
-                    negated: false,
-                });
+                query
+                    .members
+                    .push(Source::new(base, whole, far).member(false));
             }
         }
         if let Some((_, at)) = without {
@@ -202,25 +183,18 @@ impl Resolver<'_> {
         let joins = self.graph.connect(base, &tables).map_err(Trouble::NoWay)?;
         if let (true, Some(key)) = (negative.is_empty(), self.own_key(base, table)) {
             // "orders without a delivery address"
-            query.source.conditions.push(vec![Condition {
-                column: key,
-                check: Check::Missing,
-                negated: false,
-            }]);
+            query
+                .source
+                .conditions
+                .push(vec![Condition::new(key, Check::Missing)]);
             return Ok(());
         }
         if !joins.iter().any(|e| e.many) {
             return Err(Trouble::Shape("a reference that is missing"));
         }
-        let source = Source {
-            base,
-            joins,
-            conditions: grouped_conditions(negative),
-        };
-        query.members.push(Membership {
-            source,
-            negated: true,
-        });
+        query
+            .members
+            .push(Source::new(base, joins, grouped_conditions(negative)).member(true));
         Ok(())
     }
 
@@ -258,29 +232,15 @@ impl Resolver<'_> {
             return Err(Trouble::Shape("a count of rows that meet both"));
         }
         if told_apart {
-            query.source = Source {
-                base,
-                joins: edges,
-                conditions: Vec::new(),
-            };
+            query.source = Source::new(base, edges, Vec::new());
             for group in groups {
-                let source = Source {
-                    base,
-                    joins: whole.clone(),
-                    conditions: vec![group],
-                };
-                query.members.push(Membership {
-                    source,
-                    negated: false,
-                });
+                query
+                    .members
+                    .push(Source::new(base, whole.clone(), vec![group]).member(false));
             }
             return Ok(());
         }
-        query.source = Source {
-            base,
-            joins: whole,
-            conditions: vec![first.clone()],
-        };
+        query.source = Source::new(base, whole, vec![first.clone()]);
         query.intersect = Some(vec![second.clone()]);
         Ok(())
     }

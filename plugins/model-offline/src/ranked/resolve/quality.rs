@@ -29,7 +29,7 @@ impl Resolver<'_> {
                 };
                 if fits {
                     let score = if name.len() == 1 { 1.0 } else { 0.92 };
-                    found.push((ColumnRef { table, column }, score));
+                    found.push((ColumnRef::new(table, column), score));
                 }
             }
         }

@@ -90,11 +90,10 @@ impl Resolver<'_> {
         if let (Some(rank), Some((Expr::Column(column), false))) = (&self.frame.rank, order.first())
             && rank.limit > 0
         {
-            query.source.conditions.push(vec![Condition {
-                column: *column,
-                check: Check::Missing,
-                negated: true,
-            }]);
+            query
+                .source
+                .conditions
+                .push(vec![Condition::new(*column, Check::Missing).not()]);
         }
         if let (true, Some((expr, _))) = (self.frame.rank.is_some(), order.first())
             && !select.contains(expr)
@@ -166,7 +165,7 @@ impl Resolver<'_> {
     /// All columns of a table.
     fn whole(&self, table: usize) -> Vec<Expr> {
         let all = 0..self.catalog.table(table).columns.len();
-        all.map(|column| Expr::Column(ColumnRef { table, column }))
+        all.map(|column| Expr::Column(ColumnRef::new(table, column)))
             .collect()
     }
 }
