@@ -61,7 +61,7 @@ pub fn written_out(words: &[String]) -> Vec<String> {
 /// `singer_name` in the table `singer` is also its `name`.
 pub fn without_table(words: &[String], table: &[String]) -> Option<Vec<String>> {
     let table = match table {
-        [first, rest @ ..] if !rest.is_empty() && PREFIXES.contains(&first.as_str()) => rest,
+        [first, rest @ ..] if !rest.is_empty() && lexis::holds(PREFIXES, first) => rest,
         _ => table,
     };
     let head = table.last()?;
@@ -76,7 +76,7 @@ pub fn without_table(words: &[String], table: &[String]) -> Option<Vec<String>> 
 
 /// Parts of a name that people use for it: its end, its start before a unit, its ends without the middle.
 pub fn parts(words: &[String], score: f32) -> Vec<(Vec<String>, f32)> {
-    const LINKS: &[&str] = &["in", "of", "per", "by", "for", "to", "at", "from"];
+    const LINKS: &str = "in of per by for to at from";
     let n = words.len();
     let mut out = Vec::new();
     if n < 2 {
@@ -84,13 +84,13 @@ pub fn parts(words: &[String], score: f32) -> Vec<(Vec<String>, f32)> {
     }
     if let Some(link) = words
         .iter()
-        .position(|w| LINKS.contains(&w.as_str()))
+        .position(|w| lexis::holds(LINKS, w))
         .filter(|p| *p > 0)
     {
         out.push((words[..link].to_vec(), score - 0.12));
         let bare: Vec<String> = words
             .iter()
-            .filter(|w| !LINKS.contains(&w.as_str()))
+            .filter(|w| !lexis::holds(LINKS, w))
             .cloned()
             .collect();
         let turned: Vec<String> = words[link + 1..]
@@ -104,22 +104,11 @@ pub fn parts(words: &[String], score: f32) -> Vec<(Vec<String>, f32)> {
     let turned: Vec<String> = words[1..].iter().chain(&words[..1]).cloned().collect();
     out.push((turned, score - 0.2));
     let last = words[n - 1].as_str();
-    const LOOSE: &[&str] = &[
-        "code",
-        "type",
-        "number",
-        "date",
-        "details",
-        "description",
-        "text",
-        "yn",
-        "value",
-        "year",
-    ];
-    if LOOSE.contains(&last) {
+    const LOOSE: &str = "code type number date details description text yn value year";
+    if lexis::holds(LOOSE, last) {
         out.push((words[..n - 1].to_vec(), score - 0.15));
     }
-    if PREFIXES.contains(&words[0].as_str()) {
+    if lexis::holds(PREFIXES, &words[0]) {
         out.push((words[1..].to_vec(), score - 0.1));
     }
     for from in 1..n {
@@ -129,7 +118,7 @@ pub fn parts(words: &[String], score: f32) -> Vec<(Vec<String>, f32)> {
         out.push((vec![words[0].clone(), words[n - 1].clone()], score - 0.45));
         out.push((words[..n - 1].to_vec(), score - 0.3));
     }
-    if !LOOSE.contains(&words[0].as_str()) {
+    if !lexis::holds(LOOSE, &words[0]) {
         out.push((words[..1].to_vec(), score - 0.42));
     }
     out.retain(|(w, _)| {
@@ -139,26 +128,15 @@ pub fn parts(words: &[String], score: f32) -> Vec<(Vec<String>, f32)> {
 }
 
 /// First words of the names of tables that say nothing of what the rows are.
-const PREFIXES: &[&str] = &["ref", "reference", "tbl", "dim", "fact", "all", "lookup"];
+const PREFIXES: &str = "ref reference tbl dim fact all lookup";
 
 /// Last words of the names of tables that say nothing of what the rows are: `cars_data` holds cars.
-const STORES: &[&str] = &[
-    "data",
-    "info",
-    "information",
-    "details",
-    "records",
-    "table",
-    "list",
-    "master",
-];
+const STORES: &str = "data info information details records table list master";
 
 /// What the rows of a table are, where the end of its name only says that they are stored.
 pub fn stored(words: &[String]) -> Option<Vec<String>> {
     match words {
-        [rest @ .., last] if !rest.is_empty() && STORES.contains(&last.as_str()) => {
-            Some(rest.to_vec())
-        }
+        [rest @ .., last] if !rest.is_empty() && lexis::holds(STORES, last) => Some(rest.to_vec()),
         _ => None,
     }
 }
@@ -166,35 +144,21 @@ pub fn stored(words: &[String]) -> Option<Vec<String>> {
 /// Everyday names of a column whose own name is a technical one.
 pub fn everyday(words: &[String]) -> Vec<Vec<String>> {
     let has = |w: &str| words.iter().any(|x| x == w);
-    let own = |texts: &[&str]| -> Vec<Vec<String>> {
-        let words = texts
-            .iter()
-            .map(|t| t.split(' ').map(str::to_owned).collect());
-        words.collect()
+    let any = |all: &str| all.split(' ').any(has);
+    let few = words.len() <= 2;
+    let names = if few && any("zip zipcode postcode postal") {
+        "zip; zip code; postcode; postal code"
+    } else if few && any("email mail") && (words.len() == 1 || has("address")) {
+        "email; mail; email address"
+    } else if has("number") && any("cell mobile") {
+        "cell phone; cell phone number; mobile phone; mobile number; phone number"
+    } else {
+        ""
     };
-    let mut out = Vec::new();
-    if words.len() <= 2
-        && ["zip", "zipcode", "postcode", "postal"]
-            .iter()
-            .any(|w| has(w))
-    {
-        out.extend(own(&["zip", "zip code", "postcode", "postal code"]));
-    }
-    if words.len() <= 2
-        && ["email", "mail"].iter().any(|w| has(w))
-        && (words.len() == 1 || has("address"))
-    {
-        out.extend(own(&["email", "mail", "email address"]));
-    }
-    if has("number") && (has("cell") || has("mobile")) {
-        out.extend(own(&[
-            "cell phone",
-            "cell phone number",
-            "mobile phone",
-            "mobile number",
-            "phone number",
-        ]));
-    }
+    let names = names.split("; ").filter(|n| !n.is_empty());
+    let mut out: Vec<Vec<String>> = names
+        .map(|n| n.split(' ').map(str::to_owned).collect())
+        .collect();
     if let [verb, by] = words
         && by == "by"
     {
