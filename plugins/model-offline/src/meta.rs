@@ -3,7 +3,7 @@
 use crate::catalog::{Catalog, Table};
 use crate::ranked;
 use crate::tools::FoundTables;
-use crate::vocabulary::is_filler;
+use crate::vocabulary::{holds, is_filler};
 use crate::words::{Token, tokenize};
 
 /// A question that needs no statement.
@@ -23,9 +23,9 @@ pub fn about_tables(question: &str) -> Option<Meta> {
     let says = |words: &[&str]| tokens.iter().any(|t| words.contains(&t.norm.as_str()));
     let content: Vec<&Token> = tokens
         .iter()
-        .filter(|t| !is_filler(&t.norm) && !REQUESTS.contains(&t.norm.as_str()))
+        .filter(|t| !is_filler(&t.norm) && !holds(REQUESTS, &t.norm))
         .collect();
-    let all_tables = content.iter().all(|t| THINGS.contains(&t.stem.as_str()));
+    let all_tables = content.iter().all(|t| holds(THINGS, &t.stem));
     let says_tables = says(&["tables", "views", "datasets", "datasources", "catalog"]);
     let asks_data = content.is_empty() && says(&["data", "database"]) && !says(&["many", "much"]);
     if all_tables && says_tables || asks_data {
@@ -38,30 +38,10 @@ pub fn about_tables(question: &str) -> Option<Meta> {
 }
 
 /// What a question about the catalog is about.
-const THINGS: &[&str] = &[
-    "table",
-    "view",
-    "dataset",
-    "datasource",
-    "and",
-    "data",
-    "catalog",
-];
+const THINGS: &str = "table view dataset datasource and data catalog";
 
 /// Words that only ask for it.
-const REQUESTS: &[&str] = &[
-    "show",
-    "list",
-    "available",
-    "display",
-    "describe",
-    "exist",
-    "every",
-    "names",
-    "name",
-    "contain",
-    "number",
-];
+const REQUESTS: &str = "show list available display describe exist every names name contain number";
 
 const ABILITIES: &[&str] = &[
     "what can you do",
@@ -74,23 +54,13 @@ const ABILITIES: &[&str] = &[
 /// "describe orders", "which columns does orders have?"
 pub fn about_columns(question: &str, catalog: &Catalog) -> Option<Meta> {
     let tokens = tokenize(question);
-    let asks = tokens
-        .iter()
-        .any(|t| ASKS_COLUMNS.contains(&t.norm.as_str()));
+    let asks = tokens.iter().any(|t| holds(ASKS_COLUMNS, &t.norm));
     let table = ranked::only_table(catalog, question, ASKS_COLUMNS).filter(|_| asks);
     table.map(Meta::Describe)
 }
 
 /// Words that ask for the columns of a table.
-const ASKS_COLUMNS: &[&str] = &[
-    "describe",
-    "columns",
-    "fields",
-    "structure",
-    "schema",
-    "explain",
-    "attributes",
-];
+const ASKS_COLUMNS: &str = "describe columns fields structure schema explain attributes";
 
 /// Lists tables for the reader.
 pub fn tables_text(found: &FoundTables) -> String {

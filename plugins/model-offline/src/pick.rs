@@ -15,21 +15,9 @@ pub fn label_columns(table: &Table) -> Vec<usize> {
     if let (Some(first), Some(last)) = (position("first_name"), position("last_name")) {
         return vec![first, last];
     }
-    let wanted = [
-        "company_name",
-        "company",
-        "username",
-        "code",
-        "sku",
-        "email",
-        "order_number",
-        "number",
-    ];
-    wanted
-        .iter()
-        .find_map(|n| position(n))
-        .map(|at| vec![at])
-        .unwrap_or_else(|| table.primary_key.clone())
+    let wanted = "company_name company username code sku email order_number number";
+    let found = wanted.split(' ').find_map(position);
+    found.map_or_else(|| table.primary_key.clone(), |at| vec![at])
 }
 
 /// The date that says when a row came to be. Several with the same claim: none.

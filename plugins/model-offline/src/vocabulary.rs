@@ -39,6 +39,11 @@ pub enum MatchPosition {
     End,
 }
 
+/// Whether a list of words, parted by blanks, holds one.
+pub fn holds(words: &str, word: &str) -> bool {
+    words.split(' ').any(|w| w == word)
+}
+
 /// Words that carry no meaning of their own in a question about data.
 const FILLERS: &str = "a an the of in for from to at on into among within out have has had having do does did done is \
     are was were be been being there we our us me my i you your it its they their them please can could would will \
@@ -49,7 +54,7 @@ const FILLERS: &str = "a an the of in for from to at on into among within out ha
 
 /// Whether a word carries no meaning of its own in a question about data.
 pub fn is_filler(norm: &str) -> bool {
-    FILLERS.split(' ').any(|w| w == norm)
+    holds(FILLERS, norm)
 }
 
 /// Names that mean the same in most schemas.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+pub use crate::vocabulary::holds;
 use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 use crate::words::Token;
 
@@ -255,11 +256,6 @@ pub fn op(tokens: &[Token], at: usize) -> Option<(usize, Op)> {
             .collect();
         Some((used, *OPS.get(words.join(" ").as_str())?))
     })
-}
-
-/// Whether a list of words, parted by blanks, holds one.
-pub fn holds(words: &str, word: &str) -> bool {
-    words.split(' ').any(|w| w == word)
 }
 
 /// Whether a word may stay without a role: it asks, points, or only says that a relation holds.

@@ -47,10 +47,10 @@ pub fn understand(
 }
 
 /// The one table that a question names, if it names nothing else of the catalog. `asking` are words that only ask.
-pub fn only_table(catalog: &Catalog, question: &str, asking: &[&str]) -> Option<usize> {
+pub fn only_table(catalog: &Catalog, question: &str, asking: &str) -> Option<usize> {
     let index = link::Index::of(catalog);
     let items = read::read(question, &index, None);
-    let asks = |i: &&items::Item| asking.contains(&i.text.to_lowercase().as_str());
+    let asks = |i: &&items::Item| lexis::holds(asking, &i.text.to_lowercase());
     let others = items
         .iter()
         .filter(|i| !asks(i) && !i.optional && i.op().is_none());
