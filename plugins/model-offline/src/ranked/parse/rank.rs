@@ -50,60 +50,30 @@ impl Parser<'_> {
         let mut open_top = false;
         let mut first_of = self.leading_number();
         for at in 0..self.items.len() {
-            if self.used[at] {
-                continue;
-            }
-            let (descending, by, end, mut limit) = match self.op(at) {
-                Some(Op::Most(down, quality)) => {
-                    let mut next = self.skip(at + 1);
-                    let limit = self.limit(at, &mut next);
-                    let (by, end) = self.ranked_by(at, next, quality)?;
-                    (down, by, end, limit)
-                }
-                Some(Op::Common(down)) => {
-                    let mut next = self.skip(at + 1);
-                    let limit = self.limit(at, &mut next);
-                    // "the most common payment method", where payments have a method
-                    let inner = self.name(next).filter(|n| self.is_table(*n));
-                    if let Some(rows) =
-                        inner.filter(|n| self.name(n + 1).is_some_and(|c| self.is_column(c)))
-                    {
-                        self.frame.tables.push(rows);
-                        self.used[rows] = true;
-                        next = rows + 1;
-                    }
-                    let name = self.name(next).filter(|n| self.items[*n].column() > 0.6);
-                    // "the colour that is most common"
-                    let said = self.back(at, &[Op::Is, Op::Relative, Op::Have]);
-                    let behind = said.and_then(|b| self.name(b)).filter(|n| {
-                        self.is_column(*n) && self.items[*n].column() >= 0.8 && !self.is_numeric(*n)
-                    });
-                    let end = name.map_or(at + 1, |_| next + 1);
-                    let name = name.or(behind).ok_or_else(|| self.stuck(at))?;
-                    self.used[name] = true;
-                    self.frame.groups.push(name);
-                    self.frame.select.push(Figure::Plain(name));
-                    (down, Figure::Count(name, false), end, limit)
-                }
-                Some(Op::Top) => {
-                    let mut next = self.skip(at + 1);
-                    let limit = self.limit(at, &mut next);
-                    let column = self
-                        .name(next)
-                        .filter(|n| self.is_numeric(*n) && self.is_column(*n));
-                    match column {
-                        Some(name) => (true, Figure::Plain(name), next + 1, limit),
-                        None => {
-                            // "top customers" says neither one nor how many.
-                            let open = limit == 1 && self.items.get(next).is_some_and(several);
-                            open_top |= open;
-                            first_of = Some(if open { SEVERAL } else { limit });
-                            self.used[at] = true;
-                            continue;
-                        }
-                    }
-                }
+            let op = match self.op(at).filter(|_| !self.used[at]) {
+                Some(op @ (Op::Most(..) | Op::Common(_) | Op::Top)) => op,
                 _ => continue,
+            };
+            let mut next = self.skip(at + 1);
+            let mut limit = self.limit(at, &mut next);
+            let (descending, by, end) = match (op, self.figures(next)) {
+                (Op::Most(down, quality), _) => {
+                    let (by, end) = self.ranked_by(at, next, quality)?;
+                    (down, by, end)
+                }
+                (Op::Common(down), _) => {
+                    let (name, end) = self.common(at, next)?;
+                    (down, Figure::Count(name, false), end)
+                }
+                (_, Some(name)) => (true, Figure::Plain(name), next + 1),
+                _ => {
+                    // "top customers" says neither one nor how many.
+                    let open = limit == 1 && self.items.get(next).is_some_and(several);
+                    open_top |= open;
+                    first_of = Some(if open { SEVERAL } else { limit });
+                    self.used[at] = true;
+                    continue;
+                }
             };
             let mut is_open = false;
             let listed = matches!(self.op(at), Some(Op::Most(_, Some(_)))) && self.skip(0) == at;
@@ -140,16 +110,40 @@ impl Parser<'_> {
                 at,
             });
         }
-        match first_of {
-            Some(limit) => {
-                self.rank_by_order(limit)?;
-                if let Some(rank) = &mut self.frame.rank {
-                    rank.is_open |= open_top;
-                }
-                Ok(())
-            }
-            None => Ok(()),
+        if let Some(limit) = first_of {
+            self.rank_by_order(limit)?;
+            self.frame
+                .rank
+                .iter_mut()
+                .for_each(|r| r.is_open |= open_top);
         }
+        Ok(())
+    }
+
+    /// What is most common, and the place behind it.
+    fn common(&mut self, at: usize, mut next: usize) -> Result<(At, usize), Stuck> {
+        // "the most common payment method", where payments have a method
+        let rows = self.name(next).filter(|n| self.is_table(*n));
+        let inner = rows
+            .and_then(|n| self.name(n + 1))
+            .filter(|c| self.is_column(*c));
+        if let (Some(rows), Some(column)) = (rows, inner) {
+            self.frame.tables.push(rows);
+            self.used[rows] = true;
+            next = column;
+        }
+        let name = self.name(next).filter(|n| self.items[*n].column() > 0.6);
+        // "the colour that is most common"
+        let said = self.back(at, &[Op::Is, Op::Relative, Op::Have]);
+        let behind = said.and_then(|b| self.name(b)).filter(|n| {
+            self.is_column(*n) && self.items[*n].column() >= 0.8 && !self.is_numeric(*n)
+        });
+        let end = name.map_or(at + 1, |_| next + 1);
+        let name = name.or(behind).ok_or_else(|| self.stuck(at))?;
+        self.used[name] = true;
+        self.frame.groups.push(name);
+        self.frame.select.push(Figure::Plain(name));
+        Ok((name, end))
     }
 
     /// "top 3 products sorted by price", "top 3 products by price"
@@ -257,21 +251,13 @@ impl Parser<'_> {
             return Ok((Figure::Plain(name), next + 1));
         }
         let said = self.items[at].text.to_lowercase();
-        let counts = said.contains("number")
-            || said.contains("most")
-            || said.contains("fewest")
-            || said.contains("least")
-            || said.contains("amount");
+        let says = |words: &[&str]| words.iter().any(|w| said.contains(w));
         let behind = self.back(at, &[Op::In]);
-        let related = behind
-            .and_then(|b| self.op(b))
-            .is_some_and(|o| matches!(o, Op::Have | Op::Relative | Op::By))
-            || behind
-                .is_some_and(|b| self.items[b].is_name() && b + 1 < at || self.items[b].is_name());
-        if counts
-            && (related || said.contains("number"))
-            && (self.is_table(name) || self.items[name].column() > 0.0)
-        {
+        let related = behind.is_some_and(|b| {
+            matches!(self.op(b), Some(Op::Have | Op::Relative | Op::By)) || self.items[b].is_name()
+        });
+        let counts = says(&["number"]) || related && says(&["most", "fewest", "least", "amount"]);
+        if counts && (self.is_table(name) || self.items[name].column() > 0.0) {
             return Ok((Figure::Count(name, false), next + 1));
         }
         Err(self.stuck(at))
