@@ -20,9 +20,6 @@ use crate::measures::{self, Measure};
 use crate::pick::concept_column;
 use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
-/// Words of a question at most: longer ones are mostly several questions in one.
-const MOST_WORDS: usize = 26;
-
 /// Why a question cannot be taken apart; the words in question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stuck {
@@ -47,15 +44,6 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
         .collect();
     if !unknown.is_empty() {
         return Err(Stuck::Unknown(unknown));
-    }
-    if items
-        .iter()
-        .filter(|i| i.op() != Some(Op::Break))
-        .map(|i| i.text.split(' ').count())
-        .sum::<usize>()
-        > MOST_WORDS
-    {
-        return Err(Stuck::Unclear("so many words at once".to_owned()));
     }
     if let Some((text, trouble)) = items.iter().find_map(|i| match i.kind {
         Kind::BadPeriod(trouble) => Some((i.text.clone(), trouble)),
@@ -109,7 +97,6 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     parser.first_rows();
     parser.units();
     parser.ends()?;
-    parser.stars();
     parser.holding();
     parser.dated();
     parser.flags();
@@ -220,15 +207,6 @@ impl Parser<'_> {
         self.items[at].table() >= 0.99 && names.count() == 1
     }
 
-    /// Whether a name may be a column of texts that are all numbers: what is compared or counted then is not clear.
-    pub(super) fn holds_figures(&self, at: At) -> bool {
-        let values = |c| &self.catalog.column(c).common_values;
-        let number = |v: &String| v.parse::<f64>().is_ok();
-        self.items[at].has_column(0.8, |c| {
-            !values(c).is_empty() && values(c).iter().all(number)
-        })
-    }
-
     pub(super) fn soft(&self, at: usize) -> bool {
         self.items.get(at).is_some_and(|i| i.kind == Kind::Soft)
     }
@@ -320,18 +298,6 @@ impl Parser<'_> {
                 let next = self.skip_ops(at + 1, &[Op::Of]);
                 if let Some((figure @ Figure::Measure(..), end)) = self.figure(next) {
                     return (aggregate == Aggregate::Sum).then_some((figure, end));
-                }
-                if self.op(next) == Some(Op::NumberOf) {
-                    let inner = self.name(self.skip(next + 1))?;
-                    let numeric = self.is_numeric(inner);
-                    return (numeric || aggregate == Aggregate::Sum).then(|| {
-                        let figure = if numeric {
-                            Figure::Agg(aggregate, inner)
-                        } else {
-                            Figure::Count(inner, false)
-                        };
-                        (figure, inner + 1)
-                    });
                 }
                 let name = self.name(next)?;
                 let inner = self

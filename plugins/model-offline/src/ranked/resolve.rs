@@ -34,9 +34,6 @@ const WEAK: f32 = 0.8;
 /// Two meanings closer than this are equally good.
 const MARGIN: f32 = 0.15;
 
-/// Joins of a statement at most: a longer way is seldom the one that was meant.
-const MOST_JOINS: usize = 3;
-
 /// Why there is no query.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Trouble {
@@ -247,14 +244,6 @@ impl Resolver<'_> {
             // "the first and last name of Ann Poe's advisor": not those that the question says.
             return Err(Trouble::Shape("columns whose values the question gives"));
         }
-        let column = |f: &Figure| match f {
-            Figure::Plain(at) if self.item_table(*at).is_none() => Some(*at),
-            _ => None,
-        };
-        let shown: Vec<At> = self.frame.select.iter().filter_map(column).collect();
-        if shown.windows(2).any(|w| w[1] == w[0] + 1) {
-            return Err(Trouble::Shape("two columns side by side, or one"));
-        }
         let first_column = select.iter().find_map(|e| e.column().map(|c| c.table));
         let subject = self
             .subject
@@ -301,13 +290,6 @@ impl Resolver<'_> {
             self.listed(subject, select, filters)?
         };
         self.all_used(&query)?;
-        let inner = query.members.iter().map(|m| m.source.joins.len());
-        if inner
-            .chain([query.source.joins.len()])
-            .any(|n| n > MOST_JOINS)
-        {
-            return Err(Trouble::Shape("tables far apart"));
-        }
         Ok(query)
     }
 

@@ -161,12 +161,6 @@ impl Parser<'_> {
             );
             return Ok(());
         }
-        if let Some(l) = left.filter(|_| counts) {
-            return self.have_count(at, right + 1, l, comparison, number);
-        }
-        if self.op(right + 1) == Some(Op::Compare(Comparison::AtLeast, None)) {
-            return Err(self.stuck(at));
-        }
         // "more than 30000 in salary"
         let inside = (self.op(right + 1) == Some(Op::In)).then(|| self.skip(right + 2));
         let counted = inside
@@ -236,17 +230,11 @@ impl Parser<'_> {
         by: Comparison,
         number: String,
     ) -> Result<(), Stuck> {
-        if self.frame.having.is_some() || (self.is_column(what) && self.holds_figures(what)) {
+        if self.frame.having.is_some() {
             return Err(self.stuck(at));
         }
         self.take(at..end);
         self.used[what] = true;
-        if let Some(before) = self
-            .back(what, &[])
-            .filter(|b| self.op(*b) == Some(Op::NumberOf))
-        {
-            self.used[before] = true;
-        }
         self.frame.having = Some((Figure::Count(what, false), by, number));
         Ok(())
     }

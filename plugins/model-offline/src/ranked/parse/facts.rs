@@ -235,22 +235,6 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// "5 star reviews"
-    pub(super) fn stars(&mut self) {
-        for at in 1..self.items.len() {
-            let star = matches!(
-                self.items[at].text.to_lowercase().as_str(),
-                "star" | "stars"
-            );
-            if let (true, Some(column), Kind::Number(n)) =
-                (star, self.name(at), self.items[at - 1].kind.clone())
-            {
-                let test = Test::Number(Comparison::Equal, n);
-                self.keep(at - 1..at, Filter::new(at, Some(column), test));
-            }
-        }
-    }
-
     /// "orders that contain the product 'Blue Mug'": what follows is rows, not a part of a text.
     pub(super) fn holding(&mut self) {
         for at in 0..self.items.len() {

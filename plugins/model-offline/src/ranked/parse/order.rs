@@ -59,14 +59,6 @@ impl Parser<'_> {
                 }
                 None if self.soft(at) => {}
                 None if self.name(at).is_some() && keys.len() < 3 => {
-                    let listed = |o: Option<Op>| matches!(o, Some(Op::And | Op::Comma));
-                    if !keys.is_empty()
-                        && (!self.items[at].optional || self.is_column(at))
-                        && !(start..at).any(|i| listed(self.op(i)))
-                    {
-                        // Two names in a row: which one orders the rows is not said.
-                        return Err(self.stuck(at));
-                    }
                     if self.is_table(at) && !keys.is_empty() {
                         break;
                     }

@@ -13,12 +13,6 @@ impl Parser<'_> {
         before == Some(Op::Is) && self.frame.select.iter().any(counts)
     }
 
-    /// Whether a name best means a column that says yes or no.
-    pub(super) fn is_flag(&self, at: At) -> bool {
-        let item = &self.items[at];
-        item.has_column(item.column(), |c| self.says_yes_or_no(c))
-    }
-
     /// Whether the texts of a column say yes or no.
     pub(super) fn says_yes_or_no(&self, column: ColumnRef) -> bool {
         let values = &self.catalog.column(column).common_values;

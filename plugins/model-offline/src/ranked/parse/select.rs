@@ -23,17 +23,6 @@ impl Parser<'_> {
                 Some(Op::HowMany | Op::NumberOf)
                     if (head || self.frame.rank.is_some()) && aggregates.is_empty() =>
                 {
-                    let next = self.skip(at + 1);
-                    let bare = self
-                        .name(if self.op(next) == Some(Op::Distinct) {
-                            self.skip(next + 1)
-                        } else {
-                            next
-                        })
-                        .is_none();
-                    if bare && self.op(at) == Some(Op::HowMany) && self.op(next) == Some(Op::Is) {
-                        return Err(self.stuck(at));
-                    }
                     let (figure, end) = self.figure(at).ok_or_else(|| self.stuck(at))?;
                     let other = self.skip(end + 1);
                     if matches!(figure, Figure::Count(_, true))
@@ -252,9 +241,6 @@ impl Parser<'_> {
                 }
             } else if let Some(aggregate) = running.filter(|_| self.is_numeric(at)) {
                 self.frame.select.push(Figure::Agg(aggregate, at));
-            } else if self.is_flag(at) && self.name(at + 1).is_some() {
-                // "official languages": a flag beside a name is a condition on it.
-                return Err(self.stuck(at));
             } else if self.says_what_counted_are(at) {
                 // "how many users are logged in": a condition, not a column to show.
                 return Err(self.stuck(at));
@@ -296,15 +282,6 @@ impl Parser<'_> {
             {
                 // "the checking and savings balances": the column of both.
                 return Err(self.stuck(at));
-            }
-            if head
-                && self.frame.select.is_empty()
-                && aggregates.is_empty()
-                && matches!(self.op(at + 1), Some(Op::And | Op::Comma))
-                && self.name(next).is_some_and(|n| self.is_column(n))
-            {
-                // "the games and their types" shows the names of the games.
-                self.frame.select.push(Figure::Plain(at));
             }
             if head {
                 self.frame.subject = self.frame.subject.or(Some(at));

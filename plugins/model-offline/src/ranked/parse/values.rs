@@ -187,18 +187,8 @@ impl Parser<'_> {
                 ..filter
             });
         }
-        let before = self.back(at, &[Op::Is]).unwrap_or(0);
         let equal = Test::Number(Comparison::Equal, number.clone());
         let year = Test::Year(Comparison::Equal, number.clone());
-        if self.op(before) == Some(Op::Not) {
-            let column = self.left(before).ok_or_else(|| self.stuck(at))?;
-            self.used[before] = true;
-            let filter = Filter::new(at, Some(column), equal);
-            return Ok(Filter {
-                negated: true,
-                ..filter
-            });
-        }
         if let Some(column) = self.column_of_number(at) {
             let in_years = is_year(&number) && !self.is_numeric(column);
             return Ok(Filter::new(

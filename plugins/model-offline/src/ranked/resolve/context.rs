@@ -69,19 +69,6 @@ impl Resolver<'_> {
                 _ => break,
             }
         }
-        for before in (0..at).rev() {
-            let item = &self.items[before];
-            if matches!(item.text.to_lowercase().as_str(), "its" | "their") {
-                let group = self.frame.groups.iter().find(|g| **g < before);
-                return group.and_then(|g| self.item_table(*g)).or(self.subject);
-            }
-            let listed = item.kind == Kind::Soft
-                || matches!(item.op(), Some(Op::And | Op::Comma))
-                || (item.is_name() && self.item_table(before).is_none());
-            if !listed {
-                break;
-            }
-        }
         None
     }
 

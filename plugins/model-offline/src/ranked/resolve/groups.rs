@@ -21,7 +21,7 @@ impl Resolver<'_> {
         {
             return Err(Trouble::Shape("a ranking of single rows among groups"));
         }
-        let (mut base, counts) = self.fact(subject)?;
+        let (base, counts) = self.fact(subject)?;
         let buckets = self.buckets(base)?;
         let column = |e: &Expr| match e {
             Expr::Column(c) => Some(*c),
@@ -64,12 +64,6 @@ impl Resolver<'_> {
             }
             if item.is_table() {
                 let table = self.table(at)?;
-                if table == base
-                    && self.frame.rank.is_none()
-                    && figures.contains(&Expr::Count(None))
-                {
-                    return Err(Trouble::Shape("a count for each of its own rows"));
-                }
                 let in_table = plain.iter().any(|c| c.table == table);
                 let label = self.label(table);
                 let own = self
@@ -132,20 +126,9 @@ impl Resolver<'_> {
         if keys.is_empty() && buckets.is_empty() {
             return Err(Trouble::Shape("a group without a key"));
         }
-        if self.frame.groups.is_empty()
-            && buckets.is_empty()
-            && self.frame.rank.is_none()
-            && self.frame.having.is_none()
-            && !counts
-        {
-            return Err(Trouble::Shape("a figure beside a column"));
-        }
         let mut order = self.order(&select)?;
         if order.is_empty() {
             order.extend(buckets.iter().map(|b| (b.clone(), false)));
-        }
-        if let Some((expr @ Expr::Agg(..), _)) = order.first() {
-            base = expr.column().map_or(base, |c| c.table);
         }
         if order
             .iter()
@@ -214,11 +197,6 @@ impl Resolver<'_> {
             && self.key(last.to).iter().all(|k| keys.contains(k))
         {
             return Err(Trouble::Shape("a count of what each row has one of"));
-        }
-        let different =
-            |f: &Figure| matches!(f, Figure::Count(at, true) if self.item_table(*at).is_some());
-        if !query.source.joins.is_empty() && self.frame.figures().any(different) {
-            return Err(Trouble::Shape("different rows of a joined table"));
         }
         query.groups = buckets
             .into_iter()

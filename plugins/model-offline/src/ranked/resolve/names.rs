@@ -78,13 +78,6 @@ impl Resolver<'_> {
             }
             None => (table, score),
         };
-        if self.graph.is_paired(table) && item.text.ends_with("ed") {
-            // "students who are liked": the other end of the pair.
-            return Err(Trouble::Weak(
-                item.text.clone(),
-                self.catalog.table(table).name.clone(),
-            ));
-        }
         self.weigh(
             at,
             if rare(table) {

@@ -77,7 +77,9 @@ impl Resolver<'_> {
         }
         if let Some((_, at)) = without {
             self.lacking(query, base, at, negative)?;
-            self.same_rows(query)?;
+            if self.subject.is_none() {
+                return Err(Trouble::Shape("rows that lack others, and a name for them"));
+            }
         } else if !negative.is_empty() {
             return Err(Trouble::Shape("a condition with not"));
         }
@@ -114,29 +116,6 @@ impl Resolver<'_> {
         listed
             .filter(|t| *t != base && !self.valued.contains(t))
             .collect()
-    }
-
-    /// Rows that lack others are told by their key or name; a code that several rows share is not theirs alone.
-    pub(super) fn same_rows(&self, query: &Query) -> Answer<()> {
-        let base = query.source.base;
-        let shared = self.frame.select.iter().any(|f| match f {
-            Figure::Plain(at) => self.column_hits(*at).iter().any(|(c, s)| {
-                let table = self.catalog.table(c.table);
-                c.table == base
-                    && *s > 0.9
-                    && table.is_key(c.column)
-                    && !table.primary_key.contains(&c.column)
-            }),
-            _ => false,
-        });
-        let which = matches!(query.outputs.as_slice(), [one] if matches!(one.expr, Expr::Column(c) if c.table == base && self.is_shared(c)));
-        if which && query.members.iter().any(|m| m.negated) {
-            return Err(Trouble::Shape("a column that several rows share"));
-        }
-        if shared || self.subject.is_none() {
-            return Err(Trouble::Shape("a column that several rows share"));
-        }
-        Ok(())
     }
 
     pub(super) fn lacking(
