@@ -26,7 +26,7 @@ impl Parser<'_> {
         let column = |i: usize| {
             self.items
                 .get(i)
-                .is_some_and(|x| x.is_name() && x.column() > x.table())
+                .is_some_and(|x| x.is_name() && x.column() > 0.0)
         };
         let next = self
             .op(at + 1)

@@ -190,9 +190,6 @@ impl Parser<'_> {
             return Ok(());
         }
         let item = &self.items[at];
-        let followed = self.op(at + 1) == Some(Op::Of)
-            && item.column() >= 0.95
-            && item.column() >= item.table();
         let after_of = at
             .checked_sub(1)
             .and_then(|_| self.back(at, &[]))
@@ -209,7 +206,6 @@ impl Parser<'_> {
             && (self.is_column(at)
                 || !aggregates.is_empty()
                 || self.beside_column(at)
-                || (followed && head && self.frame.tables.is_empty())
                 || (item.column() >= 0.8 && of_table && !after_of && self.frame.tables.is_empty()));
         let goes_on = matches!(
             self.op(at + 1),

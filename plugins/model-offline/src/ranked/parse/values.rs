@@ -238,10 +238,7 @@ impl Parser<'_> {
                 // "have not registered in", where a column is `date_registered`.
                 next = self.skip_ops(next + 1, &small);
             }
-            let related = (at + 1..next).any(|i| {
-                (self.soft(i) || self.items[i].optional)
-                    && lexis::is_relation(&self.items[i].text.to_lowercase())
-            });
+            let related = (at + 1..next).any(|i| self.soft(i) || self.items[i].optional);
             if self.op(at) == Some(Op::Not) && !related {
                 continue;
             }

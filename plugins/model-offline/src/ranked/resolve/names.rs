@@ -183,8 +183,7 @@ impl Resolver<'_> {
         }
         // The name of a row is the column that names it, whatever that is called.
         let text = self.items[at].text.to_lowercase();
-        let names_rows =
-            matches!(text.as_str(), "name" | "names") && self.label(best.table) == [best];
+        let names_rows = matches!(text.as_str(), "name" | "names");
         let alone = !self.sure.is_empty() && self.sure.iter().all(|t| *t == best.table);
         let own =
             owner == Some(best.table) || self.subject == Some(best.table) || (!anchored && alone);
