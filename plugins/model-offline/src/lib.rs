@@ -1,9 +1,9 @@
 //! The offline model of Mindhost: answers plain questions by rules, without a network.
 //!
 //! It speaks the same protocol as a language model, tool calls included, and keeps nothing between two requests: each
-//! one is read as a whole ([`request`]) and leads to one step ([`decide`]): a tool call or the answer. [`ranked`] reads a
-//! question by weighing what its words may mean, and builds a [`query`]: [`mod@write`] makes it a statement, [`run`] has
-//! it run, and [`mod@answer`] says its rows. Where no reading is good enough, or two are alike, the answer says so.
+//! one is read as a whole ([`request`]) and leads to one step ([`decide`]): a tool call or the answer. [`ranked`] reads
+//! a question by weighing what its words may mean, and builds a [`query`]: [`mod@write`] makes it a statement, [`run`]
+//! has it run, and [`mod@answer`] says its rows. Where no reading is good enough, or two are alike, the answer says so.
 
 mod answer;
 mod catalog;

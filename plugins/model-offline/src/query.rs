@@ -35,8 +35,8 @@ impl Expr {
         matches!(self, Self::Count(_) | Self::Agg(..))
     }
 
-    /// Decimals that are shown of it: a sum is rounded by the statement, because binary fractions make noise, an average
-    /// by the text of the answer.
+    /// Decimals that are shown of it: a sum is rounded by the statement, because binary fractions make noise, an
+    /// average by the text of the answer.
     pub fn decimals(&self, catalog: &Catalog) -> Option<u32> {
         let scale = |c: &ColumnRef| {
             let (_, scale) = catalog.column(*c).native_type.split_once(',')?;

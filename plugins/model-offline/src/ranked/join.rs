@@ -193,7 +193,7 @@ impl Graph {
         distance
     }
 
-    /// The tables that each row of `base` leads to one row of, with the number of steps and how many of them may be empty.
+    /// The tables that each row of `base` leads to one row of, with the steps and how many of them may be empty.
     /// Those with several ways of the same length are left out.
     pub fn parents(&self, catalog: &Catalog, base: usize) -> BTreeMap<usize, (usize, usize)> {
         let mut found = BTreeMap::from([(base, (0, 0))]);

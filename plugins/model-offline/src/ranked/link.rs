@@ -1,5 +1,7 @@
 //! Links the words of a question to tables, columns and values of the catalog.
 
+pub use super::hit::{Hit, Target};
+
 use std::collections::HashMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
@@ -15,52 +17,6 @@ use crate::words::{Token, TokenKind, split, tokenize};
 const LONGEST: usize = 7;
 /// Matches below this score are noise.
 const WEAKEST: f32 = 0.45;
-
-/// What a phrase may mean.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Target {
-    /// A table, by its index into [`Catalog::tables`].
-    Table(usize),
-    /// The column itself, not one of its values.
-    Column(ColumnRef),
-    /// A value of a column, as stored.
-    Value(ColumnRef, String),
-}
-
-/// A meaning with its score: 1 is the exact name.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Hit {
-    /// The meaning.
-    pub target: Target,
-    /// From 0 to 1.
-    pub score: f32,
-}
-
-impl Hit {
-    /// The column that is meant itself.
-    pub fn column(&self) -> Option<ColumnRef> {
-        match self.target {
-            Target::Column(column) => Some(column),
-            _ => None,
-        }
-    }
-
-    /// The table that is meant.
-    pub fn table(&self) -> Option<usize> {
-        match self.target {
-            Target::Table(table) => Some(table),
-            _ => None,
-        }
-    }
-
-    /// The column whose value is meant.
-    pub fn value(&self) -> Option<ColumnRef> {
-        match self.target {
-            Target::Value(column, _) => Some(column),
-            _ => None,
-        }
-    }
-}
 
 /// All names of a catalog, by their stemmed letters.
 pub struct Index {

@@ -4,6 +4,7 @@
 mod follow;
 mod forms;
 mod frame;
+mod hit;
 mod items;
 mod join;
 mod lexis;

@@ -196,8 +196,8 @@ impl Place<'_> {
                 .any(own)
     }
 
-    /// Whether a small word says something here: "received an A", "who report to her", "who made an order", "the country
-    /// and state".
+    /// Whether a small word says something here: "received an A", "who report to her", "who made an order", "the
+    /// country and state".
     fn carries(&self, soft: bool) -> bool {
         let before = self.before();
         let word = self.word(self.at);

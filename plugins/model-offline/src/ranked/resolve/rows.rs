@@ -170,8 +170,8 @@ impl Resolver<'_> {
     }
 }
 
-/// Groups come with the largest figure first, and the first few of equals by their key, so that the same question has the
-/// same answer.
+/// Groups come with the largest figure first, and the first few of equals by their key, so that the same question has
+/// the same answer.
 pub(super) fn settle_order(query: &mut Query, key: &[Expr]) {
     let figure = query.outputs.iter().find(|o| o.expr.is_figure());
     let is_open =
