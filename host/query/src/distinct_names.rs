@@ -11,6 +11,7 @@ use std::{
     sync::Arc,
 };
 
+use super::column_names::without_brackets;
 use datafusion::{
     arrow::datatypes::{DataType, FieldRef},
     common::{Result, internal_err},
@@ -118,12 +119,12 @@ fn is_column(expr: &Expr) -> bool {
 
 /// The name that the result shows for an expression without a name.
 fn column_name(expr: &Expr) -> String {
-    let last = match expr {
+    let column = match without_brackets(expr) {
         Expr::Identifier(ident) => Some(ident),
         Expr::CompoundIdentifier(parts) => parts.last(),
         _ => None,
     };
-    last.map_or_else(|| expr.to_string(), |ident| ident.value.clone())
+    column.map_or_else(|| expr.to_string(), |ident| ident.value.clone())
 }
 
 /// Puts a mark around each cast. One of a constant needs none.

@@ -11,8 +11,8 @@ use datafusion::arrow::{
 };
 
 use super::{
+    column_names::ColumnNames,
     decode::{NATIVE, TYPE},
-    distinct_names::Shown,
 };
 use mindhost_base::error::{Blame, Code, Error, Result};
 use mindhost_plugin_api::{Column, DataType};
@@ -33,17 +33,17 @@ pub struct ResultEncoder {
 }
 
 impl ResultEncoder {
-    /// An encoder for a schema, with the names that the result shows in place of some of it.
-    pub fn of(schema: &Schema, shown: &Shown) -> Self {
-        let shown = |field: &Field| {
+    /// An encoder for a schema, whose columns are shown by these names.
+    pub fn of(schema: &Schema, names: &ColumnNames) -> Self {
+        let count = schema.fields().len();
+        let shown = |(place, field): (usize, &Arc<Field>)| {
             let column = column(field);
-            let name = shown.get(&column.name).cloned();
             Column {
-                name: name.unwrap_or(column.name),
+                name: names.shown(&column.name, place, count).to_owned(),
                 ..column
             }
         };
-        let columns: Arc<[Column]> = schema.fields().iter().map(|field| shown(field)).collect();
+        let columns: Arc<[Column]> = schema.fields().iter().enumerate().map(shown).collect();
         let fields = columns
             .iter()
             .map(|column| Field::new(&column.name, physical(column.data_type), true));

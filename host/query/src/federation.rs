@@ -15,6 +15,7 @@ mod cut;
 mod dialects;
 mod dynamic_filters;
 mod estimates;
+mod existence;
 mod expressions;
 mod group_keys;
 mod key_filters;

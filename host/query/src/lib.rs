@@ -8,6 +8,7 @@
 
 mod catalog;
 mod checked_arithmetic;
+mod column_names;
 mod connection;
 mod decode;
 mod distinct_names;

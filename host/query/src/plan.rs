@@ -26,7 +26,8 @@ use super::{
     QueryEngine,
     catalog::{Catalog, NoStores},
     checked_arithmetic::CheckedOperators,
-    distinct_names::{self, Shown},
+    column_names::ColumnNames,
+    distinct_names,
     encode::ResultEncoder,
     errors,
     federation::{self, Sources},
@@ -101,13 +102,13 @@ pub struct StatementPlan {
 
 /// Plans a statement. Reads only the columns of its tables.
 pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<StatementPlan> {
-    let mut planned = plan(text, &tables, bounds, Names::Usual).await;
+    let mut planned = plan(text, &tables, bounds, PlanNames::Usual).await;
     if matches!(&planned, Err(error) if distinct_names::are_missing(error)) {
-        planned = plan(text, &tables, bounds, Names::Distinct).await;
+        planned = plan(text, &tables, bounds, PlanNames::Distinct).await;
     }
     let convert = |error| errors::convert(&error, &bounds.memory, bounds.disk.as_deref());
-    let (plan, state, shown) = planned.map_err(convert)?;
-    let form = ResultEncoder::of(&plan.schema(), &shown);
+    let (plan, state, names) = planned.map_err(convert)?;
+    let form = ResultEncoder::of(&plan.schema(), &names);
     if form.columns.is_empty() {
         return Err(Error::new(
             Code::SqlInvalid,
@@ -126,8 +127,8 @@ pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<Sta
 }
 
 /// How the columns of a statement are named while it is planned.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Names {
+#[derive(Clone, Copy)]
+enum PlanNames {
     /// As DataFusion does it.
     Usual,
     /// Each once, also where DataFusion would have one for two.
@@ -138,21 +139,22 @@ async fn plan(
     text: &str,
     tables: &Tables,
     bounds: &Bounds,
-    names: Names,
-) -> Result<(Arc<dyn ExecutionPlan>, SessionState, Shown)> {
+    names: PlanNames,
+) -> Result<(Arc<dyn ExecutionPlan>, SessionState, ColumnNames)> {
     let mut state = session(text, tables, bounds)?;
     // The result of now().
     state.mark_start_execution();
     let mut statement = state.sql_to_statement(text, &Dialect::Generic)?;
-    let mut shown = Shown::new();
-    match &mut statement {
+    let column_names = match &mut statement {
         Statement::Statement(query) if matches!(**query, ast::Statement::Query(_)) => {
+            let column_names = ColumnNames::of(query);
             plan_size::check(query).map_err(errors::external)?;
             refused::check(query).map_err(errors::external)?;
             merged_columns::named_by_table(query).map_err(errors::external)?;
             timestamps::to_microseconds(query);
-            if names == Names::Distinct {
-                shown = distinct_names::make(query);
+            match names {
+                PlanNames::Usual => column_names,
+                PlanNames::Distinct => column_names.with_own(distinct_names::make(query)),
             }
         }
         // The guard allows only queries. The options below refuse other statements too, except EXPLAIN.
@@ -161,7 +163,7 @@ async fn plan(
                 "only a query can be run",
             )));
         }
-    }
+    };
     let logical = state.statement_to_plan(statement).await?;
     SQLOptions::new()
         .with_allow_ddl(false)
@@ -175,7 +177,7 @@ async fn plan(
     };
     let planner = Arc::clone(state.query_planner());
     let plan = planner.create_physical_plan(&plan, &state).await?;
-    Ok((plan, state, shown))
+    Ok((plan, state, column_names))
 }
 
 fn session(text: &str, tables: &Tables, bounds: &Bounds) -> Result<SessionState> {

@@ -20,6 +20,8 @@ pub struct FileGrant {
     pub names: Option<Vec<String>>,
     /// The identity of the file at the time of the grant.
     pub identity: Option<Identity>,
+    /// Whether the directory is on a disk of this machine.
+    pub is_local: bool,
 }
 
 impl FileGrant {
@@ -27,6 +29,12 @@ impl FileGrant {
     pub fn is_current(&self) -> bool {
         let name = self.names.as_ref().and_then(|names| names.first());
         name.is_none_or(|name| roots::identity(&self.dir.dir, name) == self.identity)
+    }
+
+    /// Whether no access can hang: the granted files are regular ones, which are opened without waiting, and no file
+    /// server is behind them.
+    pub fn is_prompt(&self) -> bool {
+        self.is_local && self.names.is_some()
     }
 
     /// Whether a path in the directory is granted.

@@ -160,6 +160,11 @@ impl Grants {
         !self.files.is_empty()
     }
 
+    /// Whether files are granted, none of which can hang. The first slice of a call may then run on any thread.
+    pub fn has_prompt_files(&self) -> bool {
+        self.uses_files() && self.files.iter().all(FileGrant::is_prompt)
+    }
+
     /// Whether the granted files and the operator's rules are unchanged. If a file was replaced, the old connection
     /// would read the old one; if the rules changed, it may reach what is no longer allowed. Both need a new
     /// connection.
@@ -292,12 +297,14 @@ fn open_file(
         let siblings = rule.siblings.iter().map(|suffix| format!("{name}{suffix}"));
         std::iter::once(name.clone()).chain(siblings).collect()
     });
+    let is_local = roots::is_local(&located.dir);
     let dir = Dir::new(located.dir, FsPerms::ReadOnly, OpenMode::READ, true);
     let grant = FileGrant {
         mount,
         dir,
         names,
         identity: located.identity,
+        is_local,
     };
     Ok((grant, inside))
 }

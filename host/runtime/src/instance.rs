@@ -3,7 +3,7 @@
 //! The future of a call owns the instance and continues in the background if its caller drops it. So every call ends in
 //! the same order: the guest is asked to stop, then the engine, and after a grace period the instance is dropped.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
@@ -154,7 +154,8 @@ impl<G: Send + Sync + 'static> Instance<G> {
         F: for<'a> FnOnce(&'a mut Store<State>, &'a G) -> GuestFuture<'a, R> + Send + 'static,
     {
         let tasks = self.runtime.tasks.clone();
-        let blocking = self.store.data().grants.uses_files();
+        let grants = &self.store.data().grants;
+        let (blocking, prompt) = (grants.uses_files(), grants.has_prompt_files());
         let stop = call.cancel.child_token();
         // If the client disconnects, this future is dropped, which cancels the call.
         let _stop_on_drop = stop.clone().drop_guard();
@@ -183,10 +184,17 @@ impl<G: Send + Sync + 'static> Instance<G> {
                 why = late(Blame::Upstream, REPLY_DELAY) => (Err(why), None),
             };
         }
+        let mut work = Box::pin(work);
+        // Most calls end in their first slice, which is shorter than the way to another thread and back.
+        if prompt
+            && let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await
+        {
+            return ended;
+        }
         let handle = Handle::current();
         let task = match handle.runtime_flavor() {
-            // Most calls end before another thread would be awake, so the call begins on this one. Its other tasks move
-            // to another thread.
+            // The call may end before another thread would be awake, so it runs on this one. Its other tasks move to
+            // another thread.
             RuntimeFlavor::MultiThread => tasks.spawn(async move {
                 tokio::task::block_in_place(|| Handle::current().block_on(work))
             }),

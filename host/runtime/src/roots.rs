@@ -34,6 +34,30 @@ pub fn identity(dir: &File, name: &str) -> Option<Identity> {
     Some((stat.st_dev, stat.st_ino))
 }
 
+/// Whether a directory is on a disk or in memory of this machine. A file server, which may hang, is none of these, nor
+/// is what a program serves (FUSE).
+#[cfg(target_os = "linux")]
+pub fn is_local(dir: &File) -> bool {
+    /// `linux/magic.h`: ext2 to ext4, XFS, Btrfs, F2FS, tmpfs, overlayfs, ZFS.
+    const LOCAL: [u32; 7] = [
+        0xEF53,
+        0x5846_5342,
+        0x9123_683E,
+        0xF2F5_2010,
+        0x0102_1994,
+        0x794C_7630,
+        0x2FC1_2FC1,
+    ];
+    let kind = rustix::fs::fstatfs(dir).map(|stat| stat.f_type as u32);
+    kind.is_ok_and(|kind| LOCAL.contains(&kind))
+}
+
+/// Whether a directory is on this machine; not known here.
+#[cfg(not(target_os = "linux"))]
+pub fn is_local(_: &File) -> bool {
+    false
+}
+
 /// Opens a regular file in a directory for reading. Follows no link, and does not block on a pipe or a device.
 pub fn open_regular(dir: &File, name: &str) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
@@ -180,5 +204,12 @@ mod tests {
         assert!(failure(&root, "/etc/passwd").contains("not below"));
         assert!(failure(&root, "deep").contains("is a directory"));
         assert!(failure(&root, "none.db").contains("no file"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn directory_in_memory_is_local_and_one_that_the_kernel_makes_up_is_not() {
+        assert!(is_local(&File::open("/dev/shm").unwrap()));
+        assert!(!is_local(&File::open("/proc").unwrap()));
     }
 }

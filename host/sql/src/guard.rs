@@ -274,7 +274,7 @@ fn without_policies(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -
 /// Reads a statement over several datasources. `None` if it reads only one.
 fn guard_several(source: &Source<'_>, scope: &Scope) -> Result<Option<GuardedStatement>> {
     let rules = Rules::of(Dialect::Datafusion);
-    let mut query = read(source, rules)?;
+    let (mut query, headings) = read_named(source, rules)?;
     let walk = Walk::over(&mut query, scope, rules, source, Mode::Host)?;
     let several = datasources(&walk);
     if several.len() < 2 {
@@ -294,7 +294,12 @@ fn guard_several(source: &Source<'_>, scope: &Scope) -> Result<Option<GuardedSta
     // The host cuts the page and counts the rest: a second execution would read every datasource again, in another
     // state.
     let reads = Reads::Several(several);
-    accepted(query, reads, rules, Paging::InMemory, &walk).map(Some)
+    let headings = headings.keep_in(&mut query);
+    let guarded = accepted(query, reads, rules, Paging::InMemory, &walk)?;
+    Ok(Some(GuardedStatement {
+        headings,
+        ..guarded
+    }))
 }
 
 /// Parses a statement.

@@ -1,5 +1,5 @@
-//! Names of columns. SQLite and MySQL call a column without an alias by the text of its expression, and the guard
-//! writes that text anew. An alias keeps the caller's own.
+//! Names of columns. SQLite, MySQL and the host itself call a column without an alias by the text of its expression,
+//! and the guard writes that text anew. An alias keeps the caller's own.
 
 use sqlparser::{
     ast::{Expr, Ident, Query, Select, SelectItem, SetExpr, Value},
@@ -24,7 +24,7 @@ impl<'a> Headings<'a> {
     /// Reads the texts of the items; none if the engine of this dialect does not take them for names.
     pub fn of(source: &Source<'a>, tokens: &[TokenWithSpan], dialect: Dialect) -> Self {
         let quote = match dialect {
-            Dialect::Sqlite => '"',
+            Dialect::Sqlite | Dialect::Datafusion => '"',
             Dialect::Mysql => '`',
             _ => return Self::default(),
         };
@@ -196,6 +196,10 @@ mod tests {
         check(
             "WITH x AS (SELECT 1+2 AS n) SELECT 1 IS DISTINCT FROM  2, n FROM x",
             r#"WITH x AS (SELECT 1 + 2 AS n) SELECT 1 IS DISTINCT FROM 2 AS "1 IS DISTINCT FROM  2", n FROM x"#,
+        );
+        assert_eq!(
+            text("SELECT 1+1", Dialect::Datafusion),
+            r#"SELECT 1 + 1 AS "1+1""#
         );
         assert_eq!(text("SELECT 1+1", Dialect::Mysql), "SELECT 1 + 1 AS `1+1`");
         assert_eq!(text("SELECT 1+1", Dialect::Postgresql), "SELECT 1 + 1");

@@ -236,6 +236,53 @@ async fn small_side_of_a_join_is_a_filter_for_the_large_one() {
 }
 
 #[tokio::test]
+async fn keys_of_a_small_side_reach_the_groups_that_a_datasource_joins() {
+    let shop = shop().await;
+    let query = "SELECT count(*) FROM sales.orders o JOIN crm.visits v ON v.customer_id = o.customer_id
+        WHERE v.seconds = (SELECT max(w.seconds) FROM crm.visits w WHERE w.customer_id = o.customer_id)";
+    let item = shop.explained(query).await;
+    assert_eq!(item["data"], json!([[12]]));
+    let crm = sent(&item, "crm");
+    // One statement reads the visits and the groups, both of the customers 1, 2 and 9 alone.
+    assert_eq!(crm.len(), 1, "{crm:?}");
+    assert_eq!(crm[0].0.matches(" IN (").count(), 2, "{crm:?}");
+    assert_eq!(crm[0].1, 9, "{crm:?}");
+}
+
+#[tokio::test]
+async fn columns_without_an_alias_are_named_by_the_text_of_the_caller() {
+    let shop = shop().await;
+    let names = async |query: &str| shop.mind.query(query).await["column_names"].clone();
+    let of_several = "SELECT c.name, upper( c.name ), COUNT(*), sum(o.total)+1, 'it''s', (c.name), sum(o.total) t
+        FROM crm.customers c JOIN sales.orders o ON o.customer_id = c.id GROUP BY c.name ORDER BY COUNT(*), c.name";
+    assert_eq!(
+        names(of_several).await,
+        json!([
+            "name",
+            "upper( c.name )",
+            "COUNT(*)",
+            "sum(o.total)+1",
+            "'it''s'",
+            "name",
+            "t"
+        ])
+    );
+    // The host also runs the statements over files.
+    let of_files = "SELECT DISTINCT length(city)+1, c.*, length( city ) FROM world.cities c ORDER BY length(city)+1, city";
+    assert_eq!(
+        names(of_files).await,
+        json!(["length(city)+1", "city", "country", "length( city )"])
+    );
+    // A text that could be read as something else is written anew, and two columns may have one name.
+    let doubled =
+        "SELECT city||\n'x', city||'\"', max(1), max(1) FROM world.cities GROUP BY city LIMIT 1";
+    assert_eq!(
+        names(doubled).await,
+        json!(["city || 'x'", "city || '\"'", "max(1)", "max(1)"])
+    );
+}
+
+#[tokio::test]
 async fn cancelled_statement_ends_in_every_datasource() {
     let shop = shop().await;
     let locker = shop.database.client().await;

@@ -44,6 +44,15 @@ pub struct Remote {
     id: usize,
 }
 
+/// The datasource that does all of a plan and can join it with others of its own.
+pub fn joinable_source(plan: &LogicalPlan) -> Option<usize> {
+    match Cutter::new(&mut Names::default()).part(plan) {
+        Ok(Part::One(select, _)) if select.takes_joins() => Some(select.source),
+        // A plan that cannot be cut fails when it is cut for good.
+        _ => None,
+    }
+}
+
 /// Cuts plans.
 pub struct Cutter<'a> {
     names: &'a mut Names,

@@ -7,7 +7,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use datafusion::{
     arrow::datatypes::{DataType as Physical, Schema},
-    common::{DFSchema, ScalarValue},
+    common::ScalarValue,
     logical_expr::Operator,
     physical_expr::{
         PhysicalExpr,
@@ -21,8 +21,8 @@ use super::{
     expressions::{Scope, Value},
     key_filters::key_filters,
     kinds::Kind,
-    select::Select,
 };
+use mindhost_plugin_api::Dialect;
 
 /// Digits of an integer of 64 bits.
 const INTEGER_DIGITS: i8 = 20;
@@ -36,8 +36,23 @@ pub enum DynamicFilters {
     Conditions(Vec<String>),
 }
 
+/// The values that stand for the columns of the filters in a statement; those without one are in no condition.
+#[derive(Clone, Copy)]
+pub struct Columns<'a> {
+    /// What the statement speaks.
+    pub dialect: Dialect,
+    /// By their places.
+    pub values: &'a [Option<Value>],
+}
+
+impl Columns<'_> {
+    fn at(&self, place: usize) -> Option<Value> {
+        self.values.get(place).cloned().flatten()
+    }
+}
+
 /// What filters have become known, for the columns of a statement.
-pub fn dynamic_filters(filters: &[Arc<dyn PhysicalExpr>], select: &Select) -> DynamicFilters {
+pub fn dynamic_filters(filters: &[Arc<dyn PhysicalExpr>], columns: Columns<'_>) -> DynamicFilters {
     let mut conditions = Vec::new();
     for filter in filters {
         let now = match filter.downcast_ref::<DynamicFilterPhysicalExpr>() {
@@ -45,7 +60,7 @@ pub fn dynamic_filters(filters: &[Arc<dyn PhysicalExpr>], select: &Select) -> Dy
             None => Some(Arc::clone(filter)),
         };
         if let Some(now) = now
-            && collect(&now, select, &mut conditions)
+            && collect(&now, columns, &mut conditions)
         {
             return DynamicFilters::Empty;
         }
@@ -53,50 +68,51 @@ pub fn dynamic_filters(filters: &[Arc<dyn PhysicalExpr>], select: &Select) -> Dy
     DynamicFilters::Conditions(conditions)
 }
 
-/// Those conditions, from the shortest on, that have room in a statement. The join tests every row anyway.
-pub fn that_fit(mut conditions: Vec<String>, room: usize) -> Vec<String> {
+/// Those conditions, from the shortest on, that have room in a statement, and takes their room. The join tests every
+/// row anyway.
+pub fn that_fit(mut conditions: Vec<String>, room: &mut usize) -> Vec<String> {
     const AND: usize = " AND ".len();
     conditions.sort_by_key(String::len);
-    let mut used = 0;
-    conditions.retain(|condition| {
-        used += condition.len() + AND;
-        used <= room
+    conditions.retain(|condition| match room.checked_sub(condition.len() + AND) {
+        Some(rest) => {
+            *room = rest;
+            true
+        }
+        None => false,
     });
     conditions
 }
 
 /// Collects the conditions of a conjunction. Those without a form are left out: the join tests every row anyway. True
 /// if nothing fulfils it.
-fn collect(expr: &Arc<dyn PhysicalExpr>, select: &Select, found: &mut Vec<String>) -> bool {
+fn collect(expr: &Arc<dyn PhysicalExpr>, columns: Columns<'_>, found: &mut Vec<String>) -> bool {
     if let Some(constant) = expr.downcast_ref::<Literal>() {
         return matches!(constant.value(), ScalarValue::Boolean(Some(false)));
     }
     if let Some(dynamic) = expr.downcast_ref::<DynamicFilterPhysicalExpr>() {
         return dynamic
             .current()
-            .is_ok_and(|now| collect(&now, select, found));
+            .is_ok_and(|now| collect(&now, columns, found));
     }
-    let schema = DFSchema::empty();
-    let inputs = [(&schema, select.columns.as_slice())];
-    let scope = Scope::widening(select.dialect, &inputs);
+    let scope = Scope::widening(columns.dialect, &[]);
     if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
         if *binary.op() == Operator::And {
-            let left = collect(binary.left(), select, found);
-            return collect(binary.right(), select, found) || left;
+            let left = collect(binary.left(), columns, found);
+            return collect(binary.right(), columns, found) || left;
         }
-        let (left, right) = (value(binary.left(), select), constant(binary.right()));
+        let (left, right) = (value(binary.left(), columns), constant(binary.right()));
         if let (Some(left), Some(right)) = (left, right) {
             found.extend(scope.compared_to(&left, *binary.op(), right));
         }
     } else if let Some(list) = expr.downcast_ref::<InListExpr>() {
-        found.extend(listed(list, select, &scope));
+        found.extend(listed(list, columns, &scope));
     }
     false
 }
 
 /// A list of keys, of one column or of several.
-fn listed(list: &InListExpr, select: &Select, scope: &Scope<'_>) -> Vec<String> {
-    if let Some(of) = value(list.expr(), select) {
+fn listed(list: &InListExpr, columns: Columns<'_>, scope: &Scope<'_>) -> Vec<String> {
+    if let Some(of) = value(list.expr(), columns) {
         let values = list.list().iter().map(constant);
         // No row is equal to NULL.
         let values = values.filter(|value| !value.is_some_and(ScalarValue::is_null));
@@ -114,21 +130,21 @@ fn listed(list: &InListExpr, select: &Select, scope: &Scope<'_>) -> Vec<String> 
     }
     let column = |expr: &dyn PhysicalExpr| {
         let column = expr.downcast_ref::<Column>()?;
-        select.columns.get(column.index()).cloned()
+        columns.at(column.index())
     };
     key_filters(list, column, scope).unwrap_or_default()
 }
 
 /// A column, or one whose integers are decimals for the join.
-fn value(expr: &Arc<dyn PhysicalExpr>, select: &Select) -> Option<Value> {
+fn value(expr: &Arc<dyn PhysicalExpr>, columns: Columns<'_>) -> Option<Value> {
     if let Some(column) = expr.downcast_ref::<Column>() {
-        return select.columns.get(column.index()).cloned();
+        return columns.at(column.index());
     }
     let cast = expr.downcast_ref::<CastExpr>()?;
     let Physical::Decimal128(digits, scale) = cast.cast_type() else {
         return None;
     };
-    let value = value(cast.expr(), select)?;
+    let value = value(cast.expr(), columns)?;
     let is_integer = matches!(value.kind, Kind::Integer | Kind::Unsigned);
     (is_integer && *digits as i8 - scale >= INTEGER_DIGITS).then_some(value)
 }
@@ -151,8 +167,8 @@ mod tests {
     #[test]
     fn longest_conditions_are_left_out_where_there_is_no_room() {
         let conditions = || vec!["x".repeat(30), "y".repeat(10), "z".repeat(20)];
-        let lengths = |room| {
-            let fitting = that_fit(conditions(), room).into_iter();
+        let lengths = |mut room| {
+            let fitting = that_fit(conditions(), &mut room).into_iter();
             fitting.map(|condition| condition.len()).collect::<Vec<_>>()
         };
         assert_eq!(lengths(100), [10, 20, 30]);

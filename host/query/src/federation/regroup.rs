@@ -9,7 +9,7 @@ use std::{
 use datafusion::{
     common::{
         Column, NullEquality, Result,
-        tree_node::{Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion},
+        tree_node::{Transformed, TransformedResult as _, TreeNode as _},
     },
     logical_expr::{
         Expr, Filter, Join, JoinConstraint, JoinType, LogicalPlan, Projection,
@@ -18,8 +18,9 @@ use datafusion::{
 };
 
 use super::{
+    cut::joinable_source,
     estimates::{self, Estimate},
-    sources::with_table,
+    existence::sunk,
 };
 
 /// Tables of one chain at most: the order is found by comparing them pairwise.
@@ -41,77 +42,15 @@ pub fn regroup(plan: LogicalPlan) -> Result<LogicalPlan> {
         .data()
 }
 
-fn is_plain(join: &Join) -> bool {
+/// Whether it is an inner join by equal values.
+pub fn is_plain(join: &Join) -> bool {
     join.join_type == JoinType::Inner
         && join.null_equality == NullEquality::NullEqualsNothing
         && !join.on.is_empty()
 }
 
-/// Whether it keeps rows of its left side by whether the right side has such rows.
-fn is_existence(join: &Join) -> bool {
-    matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti)
-        && join.null_equality == NullEquality::NullEqualsNothing
-        && !join.null_aware
-}
-
-/// A semi or anti join above a chain, moved down to the input that it asks about, if that is of its own datasource: an
-/// inner join keeps or drops such a row whatever else it is joined with.
-fn sunk(plan: LogicalPlan) -> Result<LogicalPlan> {
-    if let LogicalPlan::Join(join) = &plan
-        && is_existence(join)
-    {
-        let left = sunk((*join.left).clone())?;
-        let asked = join.on.iter().map(|(left, _)| left).chain(&join.filter);
-        let columns = asked.flat_map(Expr::column_refs);
-        let columns: Vec<&Column> = columns.filter(|column| has(&left, column)).collect();
-        if let Some(of) = source(&join.right)
-            && let Some(sunk) = sink(&left, join, &columns, of)?
-        {
-            return Ok(sunk);
-        }
-    }
-    Ok(plan)
-}
-
-fn has(plan: &LogicalPlan, column: &Column) -> bool {
-    plan.schema().maybe_index_of_column(column).is_some()
-}
-
-fn sink(
-    plan: &LogicalPlan,
-    existence: &Join,
-    columns: &[&Column],
-    of: usize,
-) -> Result<Option<LogicalPlan>> {
-    let has_all = |plan: &LogicalPlan| columns.iter().all(|column| has(plan, column));
-    let mut inputs: Vec<LogicalPlan> = match plan {
-        LogicalPlan::Join(join) if is_plain(join) => {
-            vec![(*join.left).clone(), (*join.right).clone()]
-        }
-        LogicalPlan::Projection(projection) if is_choice(projection) => {
-            vec![(*projection.input).clone()]
-        }
-        other if source(other) == Some(of) => {
-            let mut join = existence.clone();
-            join.schema = Arc::clone(other.schema());
-            join.left = Arc::new(other.clone());
-            return Ok(Some(LogicalPlan::Join(join)));
-        }
-        _ => return Ok(None),
-    };
-    let mut asked = inputs.iter_mut().filter(|input| has_all(input));
-    let (Some(input), None) = (asked.next(), asked.next()) else {
-        return Ok(None);
-    };
-    match sink(input, existence, columns, of)? {
-        Some(sunk) => *input = sunk,
-        None => return Ok(None),
-    }
-    plan.with_new_exprs(plan.expressions(), inputs).map(Some)
-}
-
-/// A choice of columns.
-fn is_choice(projection: &Projection) -> bool {
+/// Whether it is a choice of columns.
+pub fn is_choice(projection: &Projection) -> bool {
     let is_column = |expr: &Expr| matches!(expr, Expr::Column(_));
     projection.expr.iter().all(is_column)
 }
@@ -238,7 +177,7 @@ fn regrouped(node: &LogicalPlan) -> Result<Option<LogicalPlan>> {
             plan: input.clone(),
             inputs: BTreeSet::from([index]),
             estimate: estimates::plan(input),
-            source: source(input),
+            source: joinable_source(input),
         })
         .collect();
     // First what lies in one datasource, then the rest, each time the two that are smallest together.
@@ -340,29 +279,4 @@ fn join(a: JoinGroup, b: JoinGroup, chain: &mut Chain) -> Result<JoinGroup> {
         estimate,
         source: a.source.filter(|_| a.source == b.source),
     })
-}
-
-/// The datasource of all tables of a plan, if it is one that takes joins.
-fn source(plan: &LogicalPlan) -> Option<usize> {
-    let mut found = BTreeSet::new();
-    let mut is_known = true;
-    // Looking never fails.
-    let _ = plan.apply_with_subqueries(|node| {
-        match node {
-            LogicalPlan::TableScan(scan) => {
-                match with_table(scan, |table| table.takes_joins().then_some(table.index)) {
-                    Some(Some(index)) => drop(found.insert(index)),
-                    _ => is_known = false,
-                }
-            }
-            LogicalPlan::Projection(_) | LogicalPlan::Filter(_) | LogicalPlan::SubqueryAlias(_) => {
-            }
-            LogicalPlan::Join(join) if is_existence(join) => {}
-            // Of others it is not sure that the datasource can do them.
-            _ => is_known = false,
-        }
-        Ok(TreeNodeRecursion::Continue)
-    });
-    let only = found.first().copied();
-    only.filter(|_| is_known && found.len() == 1)
 }

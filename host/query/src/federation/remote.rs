@@ -25,8 +25,9 @@ use tokio::sync::mpsc;
 use super::{
     SqlSource,
     cut::MAX_BYTES,
-    dynamic_filters::{DynamicFilters, dynamic_filters, is_about, that_fit},
+    dynamic_filters::{Columns, DynamicFilters, dynamic_filters, is_about, that_fit},
     estimates::Estimate,
+    expressions::Value,
     receive,
     select::Select,
     sources::{Sources, statement_id},
@@ -273,13 +274,21 @@ impl Job {
             true => (*self.select).clone(),
             false => (*self.select).clone().open(&mut lock(&self.sources.names)),
         };
-        let conditions = match dynamic_filters(&self.filters, &select) {
-            // Nothing is sent, and the stream is at its end.
-            DynamicFilters::Empty => return open,
-            DynamicFilters::Conditions(conditions) => conditions,
+        let about = |values: &[Option<Value>]| {
+            let dialect = select.dialect;
+            dynamic_filters(&self.filters, Columns { dialect, values })
         };
-        let room = MAX_BYTES.saturating_sub(select.text().len());
-        let select = select.with_conditions(that_fit(conditions, room));
+        // Nothing is sent, and the stream is at its end.
+        if about(&[]) == DynamicFilters::Empty {
+            return open;
+        }
+        let mut room = MAX_BYTES.saturating_sub(select.text().len());
+        let select = select
+            .clone()
+            .with_conditions(|values| match about(values) {
+                DynamicFilters::Empty => Vec::new(),
+                DynamicFilters::Conditions(conditions) => that_fit(conditions, &mut room),
+            });
         let (tasks, main) = (self.sources.tasks.clone(), self.sources.main.clone());
         tasks.spawn_on(self.run(select.text(), sender), &main);
         open

@@ -5,6 +5,8 @@
 //! depth of those.
 
 mod aggregates;
+mod clauses;
+mod keys;
 mod scalars;
 
 use datafusion::{
@@ -13,6 +15,7 @@ use datafusion::{
 };
 
 use aggregates::{aggregated, in_bytes, is_groupable};
+use clauses::{Condition, Entry};
 pub use scalars::Scalars;
 
 use super::{
@@ -41,11 +44,13 @@ pub struct Select {
     is_single_row: bool,
     /// The name of its first table, which no other statement within the whole has.
     label: String,
-    from: Vec<String>,
+    from: Vec<Entry>,
+    /// Values that inner joins made equal.
+    equal: Vec<(Value, Value)>,
     /// Whether its only entry in FROM is an outer join.
     has_join: bool,
     tables: usize,
-    conditions: Vec<String>,
+    conditions: Vec<Condition>,
     groups: Option<Vec<String>>,
     order: Vec<String>,
     limit: Option<u64>,
@@ -84,7 +89,8 @@ impl Select {
             estimate: Estimate::table(rows),
             is_single_row: false,
             has_join: false,
-            from: vec![format!("{schema}.{bare} AS {name}")],
+            from: vec![Entry::Text(format!("{schema}.{bare} AS {name}"))],
+            equal: Vec::new(),
             label: name,
             tables: 1,
             conditions: Vec::new(),
@@ -123,9 +129,9 @@ impl Select {
             true => format!("1 AS {}", self.alias(0)),
             false => columns.join(", "),
         };
-        let mut text = format!("SELECT {columns} FROM {}", self.from.join(", "));
+        let mut text = format!("SELECT {columns} FROM {}", self.from_text(", "));
         if !self.conditions.is_empty() {
-            text += &format!(" WHERE {}", self.conditions.join(" AND "));
+            text += &format!(" WHERE {}", clauses::all_of(&self.conditions));
         }
         if let Some(groups) = self.groups.as_ref().filter(|groups| !groups.is_empty()) {
             text += &format!(" GROUP BY {}", groups.join(", "));
@@ -137,6 +143,11 @@ impl Select {
             text += &format!(" LIMIT {limit}");
         }
         text
+    }
+
+    fn from_text(&self, separator: &str) -> String {
+        let entries: Vec<String> = self.from.iter().map(Entry::text).collect();
+        entries.join(separator)
     }
 
     /// The name of a column.
@@ -154,9 +165,15 @@ impl Select {
             sql: format!("{name}.{}", self.alias(index)),
             kind: value.kind,
         });
+        let columns = columns.collect();
+        let inner = match self.limit {
+            None if self.groups.is_some() => Entry::Groups(Box::new(self.clone()), name.clone()),
+            _ => Entry::Text(format!("({}) AS {name}", self.text())),
+        };
         Self {
-            columns: columns.collect(),
-            from: vec![format!("({}) AS {name}", self.text())],
+            columns,
+            from: vec![inner],
+            equal: Vec::new(),
             label: name,
             has_join: false,
             conditions: Vec::new(),
@@ -184,12 +201,6 @@ impl Select {
             true => self,
             false => self.wrapped(names),
         }
-    }
-
-    /// With conditions that are texts already, about the columns of what is open for them.
-    pub fn with_conditions(mut self, conditions: Vec<String>) -> Self {
-        self.conditions.extend(conditions);
-        self
     }
 
     /// With a condition on its columns, whose fields are `schema`. The engine may keep more rows where the host tests them
@@ -231,7 +242,7 @@ impl Select {
             ..Scope::exact(open.dialect, &inputs)
         };
         let condition = scope.condition(condition)?;
-        open.conditions.push(condition);
+        open.conditions.push(Condition::Text(condition));
         Some(open)
     }
 
@@ -369,15 +380,15 @@ impl Select {
             }
             _ => return None,
         };
-        let matches = matching(&a, &b, (left, right), on, filter)?;
+        let (equal, matches) = matching(&a, &b, (left, right), on, filter)?;
         let is_exists = matches!(join_type, JoinType::LeftSemi | JoinType::LeftAnti);
         if is_exists && !a.rules().exists_with_texts && a.compares_texts(left, on, filter) {
             return None;
         }
         Some(match join_type {
-            JoinType::Inner => a.merged(b, matches),
-            JoinType::LeftSemi => a.existing(&b, matches, ""),
-            JoinType::LeftAnti => a.existing(&b, matches, "NOT "),
+            JoinType::Inner => a.merged(b, equal, matches),
+            JoinType::LeftSemi => a.existing(b, equal, matches, false),
+            JoinType::LeftAnti => a.existing(b, equal, matches, true),
             JoinType::Left => a.outer(b, &matches, "LEFT"),
             JoinType::Right => a.outer(b, &matches, "RIGHT"),
             _ => a.outer(b, &matches, "FULL"),
@@ -398,9 +409,11 @@ impl Select {
             .any(|value| value.kind.is_text())
     }
 
-    fn merged(mut self, other: Self, matches: Vec<String>) -> Self {
+    fn merged(mut self, other: Self, equal: Vec<(Value, Value)>, matches: Vec<String>) -> Self {
         self.from.extend(other.from);
+        self.equal.extend(other.equal.into_iter().chain(equal));
         self.conditions.extend(other.conditions);
+        let matches = matches.into_iter().map(Condition::Text);
         self.conditions.extend(matches);
         self.columns.extend(other.columns);
         self.tables += other.tables;
@@ -408,28 +421,35 @@ impl Select {
         self
     }
 
-    fn existing(mut self, other: &Self, matches: Vec<String>, not: &str) -> Self {
-        let conditions: Vec<_> = other.conditions.iter().cloned().chain(matches).collect();
-        let (from, conditions) = (other.from.join(", "), conditions.join(" AND "));
-        self.conditions.push(format!(
-            "{not}EXISTS (SELECT 1 FROM {from} WHERE {conditions})"
-        ));
+    fn existing(
+        mut self,
+        other: Self,
+        equal: Vec<(Value, Value)>,
+        matches: Vec<String>,
+        is_negated: bool,
+    ) -> Self {
         self.tables += other.tables;
+        self.conditions.push(Condition::Exists {
+            is_negated,
+            select: Box::new(other),
+            equal,
+            matches,
+        });
         self
     }
 
     fn outer(mut self, other: Self, matches: &[String], side: &str) -> Self {
-        let (left, right) = (self.from.concat(), other.from.concat());
+        let (left, right) = (self.from_text(""), other.from_text(""));
         // A join on the right of a join needs brackets.
         let right = match other.has_join {
             true => format!("({right})"),
             false => right,
         };
         self.has_join = true;
-        self.from = vec![format!(
+        self.from = vec![Entry::Text(format!(
             "{left} {side} JOIN {right} ON {}",
             matches.join(" AND ")
-        )];
+        ))];
         self.columns.extend(other.columns);
         self.tables += other.tables;
         self.is_single_row &= other.is_single_row;
@@ -459,29 +479,30 @@ fn is_constant(sql: &str) -> bool {
     !sql.contains(['(', '.']) || sql.starts_with('\'') || sql.parse::<f64>().is_ok()
 }
 
-/// The conditions of a join.
+/// The values that a join makes equal, and its conditions.
 fn matching(
     a: &Select,
     b: &Select,
     (left, right): (&DFSchema, &DFSchema),
     on: &[(Expr, Expr)],
     filter: Option<&Expr>,
-) -> Option<Vec<String>> {
+) -> Option<(Vec<(Value, Value)>, Vec<String>)> {
     let dialect = a.dialect;
     let one = [(left, a.columns.as_slice())];
     let two = [(right, b.columns.as_slice())];
     let (one, two) = (Scope::exact(dialect, &one), Scope::exact(dialect, &two));
-    let mut matches = Vec::new();
+    let (mut equal, mut matches) = (Vec::new(), Vec::new());
     for (x, y) in on {
         let (x, y) = (one.value(x)?, two.value(y)?);
         if x.kind == Kind::Float {
             return None;
         }
         matches.push(one.compared(&x, Operator::Eq, &y)?);
+        equal.push((x, y));
     }
     if let Some(filter) = filter {
         let both = [(left, a.columns.as_slice()), (right, b.columns.as_slice())];
         matches.push(Scope::exact(dialect, &both).condition(filter)?);
     }
-    Some(matches)
+    Some((equal, matches))
 }
