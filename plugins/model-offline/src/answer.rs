@@ -2,7 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::dates;
-use crate::markdown;
+use crate::markdown::{self, capital};
 use crate::query::{Check, Condition, Expr, Query};
 use crate::tools::{RowCount, Rows};
 use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
@@ -212,12 +212,4 @@ fn words(comparison: Comparison) -> &'static str {
         Comparison::AtMost => "at most ",
         Comparison::Equal => "",
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars
-        .next()
-        .map(|c| c.to_uppercase().chain(chars).collect())
-        .unwrap_or_default()
 }

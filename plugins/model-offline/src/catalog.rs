@@ -1,6 +1,5 @@
 //! The catalog as the tools of the host describe it, ready for matching.
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::dialect::Dialect;
@@ -95,18 +94,24 @@ pub struct ColumnRef {
     pub column: usize,
 }
 
+impl ColumnRef {
+    /// A column of a table, both by their index.
+    pub fn new(table: usize, column: usize) -> Self {
+        Self { table, column }
+    }
+}
+
 impl Catalog {
     /// Reads the answer of `describe_tables`. `None` when it is not that.
     pub fn parse(json: &str) -> Option<Self> {
-        let described: Described = serde_json::from_str(json).ok()?;
-        let mut tables: Vec<Table> = described.tables.iter().map(table).collect();
-        for (at, source) in described.tables.iter().enumerate() {
-            let keys = source
-                .foreign_keys
-                .iter()
+        let described: Value = serde_json::from_str(json).ok()?;
+        let sources = described["tables"].as_array()?;
+        let mut tables = sources.iter().map(table).collect::<Option<Vec<_>>>()?;
+        for (at, source) in sources.iter().enumerate() {
+            let keys = list(source, "foreign_keys");
+            tables[at].foreign_keys = keys
                 .filter_map(|key| foreign_key(&tables, at, key))
                 .collect();
-            tables[at].foreign_keys = keys;
         }
         Some(Self { tables })
     }
@@ -121,6 +126,11 @@ impl Catalog {
         &self.tables[at.table].columns[at.column]
     }
 
+    /// Whether a column holds numbers to calculate with.
+    pub fn is_figure(&self, at: ColumnRef) -> bool {
+        self.column(at).is_numeric() && !self.table(at.table).is_key(at.column)
+    }
+
     /// `table.column`, for people.
     pub fn label(&self, at: ColumnRef) -> String {
         format!("{}.{}", self.table(at.table).name, self.column(at).name)
@@ -133,6 +143,13 @@ impl Table {
         self.columns
             .iter()
             .position(|c| c.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Indexes of the columns that a list of names holds.
+    fn places(&self, source: &Value, key: &str) -> Vec<usize> {
+        list(source, key)
+            .filter_map(|name| self.find(name.as_str()?))
+            .collect()
     }
 
     /// Views stand back where a table has the same claim to a word.
@@ -169,100 +186,51 @@ impl Column {
     }
 }
 
-#[derive(Deserialize)]
-struct Described {
-    tables: Vec<DescribedTable>,
+fn text(source: &Value, key: &str) -> String {
+    source[key].as_str().unwrap_or_default().to_owned()
 }
 
-#[derive(Deserialize)]
-struct DescribedTable {
-    #[serde(default)]
-    datasource: String,
-    #[serde(default)]
-    dialect: String,
-    table: String,
-    #[serde(default, rename = "type")]
-    kind: Option<String>,
-    #[serde(default)]
-    description: Option<String>,
-    #[serde(default)]
-    row_count: Option<u64>,
-    #[serde(default)]
-    columns: Vec<DescribedColumn>,
-    #[serde(default)]
-    primary_key: Vec<String>,
-    #[serde(default)]
-    foreign_keys: Vec<DescribedKey>,
+fn list<'a>(source: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    source[key].as_array().into_iter().flatten()
 }
 
-#[derive(Deserialize)]
-struct DescribedColumn {
-    name: String,
-    #[serde(default, rename = "type")]
-    native_type: String,
-    #[serde(default)]
-    nullable: Option<bool>,
-    #[serde(default)]
-    description: Option<String>,
-    #[serde(default)]
-    common_values: Option<Vec<Value>>,
-    #[serde(default)]
-    min: Option<Value>,
-    #[serde(default)]
-    max: Option<Value>,
-    #[serde(default)]
-    distinct_count: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct DescribedKey {
-    columns: Vec<String>,
-    references: String,
-    #[serde(default)]
-    referenced_columns: Vec<String>,
-}
-
-fn table(source: &DescribedTable) -> Table {
-    let (schema, name) = source.table.split_once('.').unwrap_or(("", &source.table));
-    let columns: Vec<Column> = source.columns.iter().map(column).collect();
+/// The table without its foreign keys, which may refer to tables that are still to come.
+fn table(source: &Value) -> Option<Table> {
+    let qualified = source["table"].as_str()?;
+    let (schema, name) = qualified.split_once('.').unwrap_or(("", qualified));
     let mut table = Table {
-        datasource: source.datasource.clone(),
-        dialect: Dialect::of(&source.dialect),
+        datasource: text(source, "datasource"),
+        dialect: Dialect::of(&text(source, "dialect")),
         schema: schema.to_owned(),
         name: name.to_owned(),
-        kind: source.kind.clone().unwrap_or_default(),
-        description: source.description.clone().unwrap_or_default(),
-        row_count: source.row_count,
-        columns,
+        kind: text(source, "type"),
+        description: text(source, "description"),
+        row_count: source["row_count"].as_u64(),
+        columns: list(source, "columns").map(column).collect(),
         primary_key: Vec::new(),
         foreign_keys: Vec::new(),
     };
-    table.primary_key = source
-        .primary_key
-        .iter()
-        .filter_map(|name| table.find(name))
-        .collect();
-    table
+    table.primary_key = table.places(source, "primary_key");
+    Some(table)
 }
 
-fn column(source: &DescribedColumn) -> Column {
-    let text = |value: &Option<Value>| value.as_ref().map(plain_text).filter(|t| !t.is_empty());
-    let (min, max) = (text(&source.min), text(&source.max));
+fn column(source: &Value) -> Column {
+    let known =
+        |value: &Value| Some(plain_text(value)).filter(|t| !value.is_null() && !t.is_empty());
+    let (min, max) = (known(&source["min"]), known(&source["max"]));
+    let native_type = text(source, "type");
     Column {
-        name: source.name.clone(),
-        native_type: source.native_type.clone(),
-        description: source.description.clone().unwrap_or_default(),
-        kind: kind(&source.native_type, min.as_deref(), max.as_deref()),
-        nullable: source.nullable.unwrap_or(true),
-        common_values: source
-            .common_values
-            .iter()
-            .flatten()
+        name: text(source, "name"),
+        kind: kind(&native_type, min.as_deref(), max.as_deref()),
+        native_type,
+        description: text(source, "description"),
+        nullable: source["nullable"].as_bool().unwrap_or(true),
+        common_values: list(source, "common_values")
             .filter(|v| !v.is_null())
             .map(plain_text)
             .collect(),
         max,
-        distinct_count: source.distinct_count.filter(|n| *n > 0),
+        distinct_count: source["distinct_count"].as_u64().filter(|n| *n > 0),
     }
 }
 
@@ -322,31 +290,20 @@ fn is_iso_date(text: &str) -> bool {
         && bytes.get(10).is_none_or(|b| matches!(b, b' ' | b'T'))
 }
 
-fn foreign_key(tables: &[Table], from: usize, key: &DescribedKey) -> Option<ForeignKey> {
-    let (schema, name) = key
-        .references
-        .split_once('.')
-        .unwrap_or(("", &key.references));
+fn foreign_key(tables: &[Table], from: usize, key: &Value) -> Option<ForeignKey> {
+    let references = key["references"].as_str()?;
+    let (schema, name) = references.split_once('.').unwrap_or(("", references));
     let same_source = |t: &Table| t.datasource == tables[from].datasource;
     let named = |t: &Table| t.name == name && (schema.is_empty() || t.schema == schema);
     let target = tables.iter().position(|t| same_source(t) && named(t))?;
-    let columns: Vec<usize> = key
-        .columns
-        .iter()
-        .filter_map(|c| tables[from].find(c))
-        .collect();
-    let target_columns: Vec<usize> = if key.referenced_columns.is_empty() {
-        tables[target].primary_key.clone()
-    } else {
-        key.referenced_columns
-            .iter()
-            .filter_map(|c| tables[target].find(c))
-            .collect()
-    };
-    let whole = columns.len() == key.columns.len()
-        && columns.len() == target_columns.len()
-        && !columns.is_empty();
-    whole.then_some(ForeignKey {
+    let columns = tables[from].places(key, "columns");
+    let mut target_columns = tables[target].places(key, "referenced_columns");
+    if list(key, "referenced_columns").next().is_none() {
+        target_columns = tables[target].primary_key.clone();
+    }
+    let whole =
+        columns.len() == list(key, "columns").count() && columns.len() == target_columns.len();
+    (whole && !columns.is_empty()).then_some(ForeignKey {
         columns,
         target,
         target_columns,

@@ -1,102 +1,32 @@
 //! Countries as people name them, for columns that hold codes.
 
-/// Code, then the names and adjectives that mean the same, in lower case.
-const COUNTRIES: &[(&str, &[&str])] = &[
-    ("AR", &["argentina", "argentinian"]),
-    ("AT", &["austria", "austrian"]),
-    ("AU", &["australia", "australian"]),
-    ("BE", &["belgium", "belgian"]),
-    ("BG", &["bulgaria", "bulgarian"]),
-    ("BR", &["brazil", "brazilian"]),
-    ("CA", &["canada", "canadian"]),
-    ("CH", &["switzerland", "swiss"]),
-    ("CL", &["chile", "chilean"]),
-    ("CN", &["china", "chinese"]),
-    ("CO", &["colombia", "colombian"]),
-    ("CZ", &["czechia", "czech republic", "czech"]),
-    ("DE", &["germany", "german"]),
-    ("DK", &["denmark", "danish"]),
-    ("EE", &["estonia", "estonian"]),
-    ("EG", &["egypt", "egyptian"]),
-    ("ES", &["spain", "spanish"]),
-    ("FI", &["finland", "finnish"]),
-    ("FR", &["france", "french"]),
-    ("GB", &["united kingdom", "uk", "great britain", "british"]),
-    ("GR", &["greece", "greek"]),
-    ("HR", &["croatia", "croatian"]),
-    ("HU", &["hungary", "hungarian"]),
-    ("IE", &["ireland", "irish"]),
-    ("IL", &["israel", "israeli"]),
-    ("IN", &["india", "indian"]),
-    ("IS", &["iceland", "icelandic"]),
-    ("IT", &["italy", "italian"]),
-    ("JP", &["japan", "japanese"]),
-    ("KE", &["kenya", "kenyan"]),
-    ("KR", &["south korea", "korea", "korean"]),
-    ("LT", &["lithuania", "lithuanian"]),
-    ("LU", &["luxembourg"]),
-    ("LV", &["latvia", "latvian"]),
-    ("MA", &["morocco", "moroccan"]),
-    ("MX", &["mexico", "mexican"]),
-    ("NG", &["nigeria", "nigerian"]),
-    (
-        "NL",
-        &["netherlands", "the netherlands", "holland", "dutch"],
-    ),
-    ("NO", &["norway", "norwegian"]),
-    ("NZ", &["new zealand"]),
-    ("PE", &["peru", "peruvian"]),
-    ("PL", &["poland", "polish"]),
-    ("PT", &["portugal", "portuguese"]),
-    ("RO", &["romania", "romanian"]),
-    ("RS", &["serbia", "serbian"]),
-    ("SE", &["sweden", "swedish"]),
-    ("SG", &["singapore"]),
-    ("SI", &["slovenia", "slovenian"]),
-    ("SK", &["slovakia", "slovak"]),
-    ("TR", &["turkey", "türkiye", "turkish"]),
-    ("UA", &["ukraine", "ukrainian"]),
-    (
-        "US",
-        &[
-            "united states",
-            "usa",
-            "united states of america",
-            "america",
-            "american",
-        ],
-    ),
-    ("VN", &["vietnam", "vietnamese"]),
-    ("ZA", &["south africa", "south african"]),
-];
+/// A country a line: its code, then the names and adjectives that mean the same, in lower case.
+const COUNTRIES: &str = include_str!("countries.csv");
+
+/// The code and the names of the country that a text is.
+fn country(text: &str) -> Vec<&'static str> {
+    let lower = text.to_lowercase();
+    let is_it = |name: &str| name == lower || name.eq_ignore_ascii_case(text);
+    let mut lines = COUNTRIES.lines().map(|line| line.split(','));
+    let found = lines.find(|names| names.clone().any(is_it));
+    found.map(Iterator::collect).unwrap_or_default()
+}
 
 /// Every other way to name the country that `value` is, a code or a name.
 pub fn other_names(value: &str) -> Vec<&'static str> {
-    let lower = value.to_lowercase();
-    let is_it = |code: &str, names: &[&str]| {
-        code.eq_ignore_ascii_case(value) || names.contains(&lower.as_str())
-    };
-    COUNTRIES
-        .iter()
-        .filter(|(code, names)| is_it(code, names))
-        .flat_map(|(_, names)| names.iter().copied())
-        .filter(|name| *name != lower)
+    let names = country(value).into_iter().skip(1);
+    names
+        .filter(|name| !name.eq_ignore_ascii_case(value))
         .collect()
 }
 
 /// Every code and name of the country that `words` name, for looking it up in a column.
 pub fn same_country(words: &str) -> Vec<&'static str> {
-    let lower = words.to_lowercase();
-    let found = COUNTRIES
-        .iter()
-        .find(|(_, names)| names.contains(&lower.as_str()));
-    found
-        .map(|(code, names)| {
-            std::iter::once(*code)
-                .chain(names.iter().copied())
-                .collect()
-        })
-        .unwrap_or_default()
+    if words.len() > 2 {
+        country(words)
+    } else {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The offline model of Mindhost: answers plain questions by rules, without a network.
 //!
 //! It speaks the same protocol as a language model, tool calls included, and keeps nothing between two requests: each
-//! one is read as a whole ([`request`]) and leads to one step ([`decide`]): a tool call or the answer. [`ranked`] reads a
-//! question by weighing what its words may mean, and builds a [`query`]: [`mod@write`] makes it a statement, [`run`] has
-//! it run, and [`mod@answer`] says its rows. Where no reading is good enough, or two are alike, the answer says so.
+//! one is read as a whole ([`request`]) and leads to one step ([`decide`]): a tool call or the answer. [`ranked`] reads
+//! a question by weighing what its words may mean, and builds a [`query`]: [`mod@write`] makes it a statement, [`run`]
+//! has it run, and [`mod@answer`] says its rows. Where no reading is good enough, or two are alike, the answer says so.
 
 mod answer;
 mod catalog;
@@ -17,10 +17,8 @@ mod markdown;
 mod measures;
 mod meta;
 mod pick;
-mod pieces;
 mod query;
 mod ranked;
-mod reach;
 mod request;
 mod run;
 mod taught;
@@ -63,7 +61,9 @@ impl Model for Offline {
             Action::Say(text) => (text, None),
             Action::Decline(text) => (text, turn.offers(tools::CANNOT_ANSWER).then(tools::decline)),
         };
-        events.extend(pieces::pieces(&text).into_iter().map(Event::Text));
+        // Streamed in words with the blanks behind them.
+        let pieces = text.split_inclusive([' ', '\n']);
+        events.extend(pieces.map(|piece| Event::Text(piece.to_owned())));
         let (reason, word) = match call {
             Some((tool, arguments)) => {
                 events.push_back(Event::ToolCall(ToolCall {

@@ -73,7 +73,7 @@ fn columns(catalog: &Catalog, datasource: &str) -> Vec<ColumnRef> {
                 () if named(&["sku", "code", "email"]) => 2,
                 () => continue,
             };
-            found.push((rank, ColumnRef { table, column }));
+            found.push((rank, ColumnRef::new(table, column)));
         }
     }
     found.sort_unstable();

@@ -19,6 +19,13 @@ pub fn value(value: &Value) -> String {
     }
 }
 
+/// A text with a capital at its start.
+pub fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(chars.clone()).collect()
+}
+
 fn cell(v: &Value) -> String {
     let text = value(v).replace('|', "\\|").replace(['\n', '\r'], " ");
     if text.chars().count() <= LONGEST_CELL {

@@ -1,10 +1,10 @@
 //! Figures that are defined over columns: revenue, units sold, ratings.
 
-use crate::catalog::{Catalog, ColumnRef};
+use crate::catalog::{Catalog, Column, ColumnRef};
 use crate::pick::concept_column;
 use crate::query::{Amount, Discount, Expr};
-use crate::vocabulary::{Aggregate, canonical};
-use crate::words::{Token, name_stems};
+use crate::vocabulary::{Aggregate, concept};
+use crate::words::{Token, name_stems, starts_with};
 
 /// A figure that people name without a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,18 +51,10 @@ const PHRASES: &[(Measure, &[&str])] = &[
 
 /// The longest measure that starts at a place, with the number of its tokens.
 pub fn phrase(tokens: &[Token], at: usize) -> Option<(usize, Measure)> {
-    let fits = |phrase: &str| {
-        let words: Vec<&str> = phrase.split(' ').collect();
-        let given = tokens[at..]
-            .iter()
-            .map(|t| t.norm.as_str())
-            .take(words.len());
-        given.eq(words.iter().copied()).then_some(words.len())
-    };
     let all = PHRASES
         .iter()
         .flat_map(|(m, all)| all.iter().map(move |p| (p, *m)));
-    let found = all.filter_map(|(p, m)| Some((fits(p)?, m)));
+    let found = all.filter_map(|(p, m)| Some((starts_with(&tokens[at..], p)?, m)));
     found.max_by_key(|(used, _)| *used)
 }
 
@@ -82,161 +74,123 @@ struct Lines {
     price: ColumnRef,
 }
 
-fn lines(catalog: &Catalog) -> Vec<Lines> {
-    let of = |at: usize| {
-        let table = catalog.table(at);
-        let place =
-            |concept| concept_column(table, concept).map(|column| ColumnRef { table: at, column });
-        let found = Lines {
-            table: at,
-            quantity: place("quantity")?,
-            price: place("price")?,
-        };
-        (!table.is_view() && !table.foreign_keys.is_empty()).then_some(found)
-    };
-    (0..catalog.tables.len()).filter_map(of).collect()
-}
-
-fn units(catalog: &Catalog) -> Vec<Candidate> {
-    let one = |l: &Lines| Candidate {
-        base: l.table,
-        expr: Expr::Agg(Aggregate::Sum, Amount::Column(l.quantity)),
-        cost: 0,
-        note: Some(format!(
-            "units sold are the sum of `{}`",
-            catalog.label(l.quantity)
-        )),
-    };
-    lines(catalog).iter().map(one).collect()
-}
-
-fn revenue(catalog: &Catalog) -> Vec<Candidate> {
-    let mut found = Vec::new();
-    for (at, table) in catalog
-        .tables
-        .iter()
-        .enumerate()
-        .filter(|(_, t)| !t.is_view())
-    {
-        let head = name_stems(&table.name).pop().unwrap_or_default();
-        let sells = matches!(canonical(&head), "order" | "invoice");
-        if let Some(column) = concept_column(table, "amount").filter(|_| sells) {
-            let column = ColumnRef { table: at, column };
-            let expr = Expr::Agg(Aggregate::Sum, Amount::Column(column));
-            found.push(taken(
-                at,
-                expr,
-                0,
-                format!("revenue is the sum of `{}`", catalog.label(column)),
-            ));
-        }
-    }
-    for line in lines(catalog) {
-        found.push(line_revenue(catalog, &line));
-    }
-    found
-}
-
-fn line_revenue(catalog: &Catalog, line: &Lines) -> Candidate {
-    let table = catalog.table(line.table);
-    if let Some(column) = concept_column(table, "amount") {
-        let column = ColumnRef {
-            table: line.table,
-            column,
-        };
-        let expr = Expr::Agg(Aggregate::Sum, Amount::Column(column));
-        return taken(
-            line.table,
-            expr,
-            30,
-            format!("revenue is the sum of `{}`", catalog.label(column)),
-        );
-    }
-    let (discount, words) = discount(catalog, line);
-    let amount = Amount::Product {
-        quantity: line.quantity,
-        price: line.price,
-        discount,
-    };
-    let note = format!(
-        "revenue is the sum of `{}` × `{}`{words}",
-        catalog.label(line.quantity),
-        catalog.column(line.price).name
-    );
-    taken(line.table, Expr::Agg(Aggregate::Sum, amount), 30, note)
-}
-
-/// A discount is taken off only where it is plain what it means: a share of one, per cent, or money.
-fn discount(catalog: &Catalog, line: &Lines) -> (Option<(ColumnRef, Discount)>, String) {
-    let table = catalog.table(line.table);
-    let position = (0..table.columns.len()).find(|c| {
-        table.columns[*c].is_numeric()
-            && name_stems(&table.columns[*c].name)
-                .iter()
-                .any(|s| s == "discount")
-    });
-    let Some(at) = position else {
-        return (None, String::new());
-    };
-    let column = &table.columns[at];
-    let name = &column.name;
-    let description = column.description.to_lowercase();
-    let says = |words: &[&str]| {
-        words
-            .iter()
-            .any(|w| description.contains(w) || name.to_lowercase().contains(w))
-    };
-    let largest = column.max.as_deref().and_then(|m| m.parse::<f64>().ok());
-    let place = ColumnRef {
-        table: line.table,
-        column: at,
-    };
-    if says(&["percent", "per cent", "pct", "%"]) {
-        (
-            Some((place, Discount::Percent)),
-            format!(", less `{name}` per cent"),
-        )
-    } else if says(&[
-        "euro", "eur", "usd", "dollar", "gbp", "pound", "amount", "money",
-    ]) {
-        (Some((place, Discount::Taken)), format!(", less `{name}`"))
-    } else if largest.is_some_and(|max| max <= 1.0) {
-        (
-            Some((place, Discount::Share)),
-            format!(", less the share `{name}`"),
-        )
-    } else {
-        (None, format!(", before `{name}`"))
-    }
-}
-
-fn taken(base: usize, expr: Expr, cost: usize, note: String) -> Candidate {
-    Candidate {
-        base,
-        expr,
-        cost,
-        note: Some(note),
-    }
-}
-
-fn rated(catalog: &Catalog) -> Vec<Candidate> {
+/// The one column of each table that fits a concept.
+fn columns<'a>(catalog: &'a Catalog, concept: &'a str) -> impl Iterator<Item = ColumnRef> + 'a {
     let tables = catalog
         .tables
         .iter()
         .enumerate()
         .filter(|(_, t)| !t.is_view());
-    let columns = tables.filter_map(|(at, t)| {
-        Some(ColumnRef {
-            table: at,
-            column: concept_column(t, "rating")?,
+    tables.filter_map(move |(table, t)| {
+        let column = concept_column(t, concept)?;
+        Some(ColumnRef::new(table, column))
+    })
+}
+
+fn lines(catalog: &Catalog) -> Vec<Lines> {
+    let line = |quantity: ColumnRef| {
+        let table = catalog.table(quantity.table);
+        let column = concept_column(table, "price").filter(|_| !table.foreign_keys.is_empty())?;
+        let price = ColumnRef { column, ..quantity };
+        Some(Lines {
+            table: quantity.table,
+            quantity,
+            price,
         })
-    });
-    columns
-        .map(|column| Candidate {
-            base: column.table,
-            expr: Expr::Agg(Aggregate::Average, Amount::Column(column)),
-            cost: 0,
-            note: None,
-        })
+    };
+    columns(catalog, "quantity").filter_map(line).collect()
+}
+
+/// A function over one column, with how it is said.
+fn over(
+    catalog: &Catalog,
+    aggregate: Aggregate,
+    column: ColumnRef,
+    cost: usize,
+    said: &str,
+) -> Candidate {
+    Candidate {
+        base: column.table,
+        expr: Expr::Agg(aggregate, Amount::Column(column)),
+        cost,
+        note: (!said.is_empty()).then(|| format!("{said} the sum of `{}`", catalog.label(column))),
+    }
+}
+
+fn units(catalog: &Catalog) -> Vec<Candidate> {
+    let one = |l: &Lines| over(catalog, Aggregate::Sum, l.quantity, 0, "units sold are");
+    lines(catalog).iter().map(one).collect()
+}
+
+fn rated(catalog: &Catalog) -> Vec<Candidate> {
+    let rated = columns(catalog, "rating");
+    rated
+        .map(|c| over(catalog, Aggregate::Average, c, 0, ""))
         .collect()
+}
+
+/// The amounts of orders and invoices, or what their lines come to.
+fn revenue(catalog: &Catalog) -> Vec<Candidate> {
+    let sells = |c: &ColumnRef| {
+        let head = name_stems(&catalog.table(c.table).name)
+            .pop()
+            .unwrap_or_default();
+        matches!(concept(&head), "order" | "invoice")
+    };
+    let orders = columns(catalog, "amount").filter(sells);
+    let orders = orders.map(|c| over(catalog, Aggregate::Sum, c, 0, "revenue is"));
+    orders
+        .chain(lines(catalog).iter().map(|l| line_revenue(catalog, l)))
+        .collect()
+}
+
+fn line_revenue(catalog: &Catalog, line: &Lines) -> Candidate {
+    if let Some(column) = concept_column(catalog.table(line.table), "amount") {
+        let column = ColumnRef::new(line.table, column);
+        return over(catalog, Aggregate::Sum, column, 30, "revenue is");
+    }
+    let (discount, words) = discount(catalog, line.table);
+    let (quantity, price) = (line.quantity, line.price);
+    let note = format!(
+        "revenue is the sum of `{}` × `{}`{words}",
+        catalog.label(quantity),
+        catalog.column(price).name
+    );
+    Candidate {
+        base: line.table,
+        expr: Expr::Agg(
+            Aggregate::Sum,
+            Amount::Product {
+                quantity,
+                price,
+                discount,
+            },
+        ),
+        cost: 30,
+        note: Some(note),
+    }
+}
+
+/// A discount is taken off only where it is plain what it means: a share of one, per cent, or money.
+fn discount(catalog: &Catalog, at: usize) -> (Option<(ColumnRef, Discount)>, String) {
+    let mut columns = catalog.table(at).columns.iter().enumerate();
+    let is_discount =
+        |c: &Column| c.is_numeric() && name_stems(&c.name).iter().any(|s| s == "discount");
+    let Some((place, column)) = columns.find(|(_, c)| is_discount(c)) else {
+        return (None, String::new());
+    };
+    let name = &column.name;
+    let text = format!("{} {}", column.description, name).to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|w| text.contains(w));
+    let largest = column.max.as_deref().and_then(|m| m.parse::<f64>().ok());
+    let (kind, words) = if says(&["percent", "per cent", "pct", "%"]) {
+        (Discount::Percent, format!(", less `{name}` per cent"))
+    } else if says(&["eur", "usd", "dollar", "gbp", "pound", "amount", "money"]) {
+        (Discount::Taken, format!(", less `{name}`"))
+    } else if largest.is_some_and(|max| max <= 1.0) {
+        (Discount::Share, format!(", less the share `{name}`"))
+    } else {
+        return (None, format!(", before `{name}`"));
+    };
+    (Some((ColumnRef::new(at, place), kind)), words)
 }

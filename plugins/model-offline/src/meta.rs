@@ -3,7 +3,7 @@
 use crate::catalog::{Catalog, Table};
 use crate::ranked;
 use crate::tools::FoundTables;
-use crate::vocabulary::is_filler;
+use crate::vocabulary::{holds, is_filler};
 use crate::words::{Token, tokenize};
 
 /// A question that needs no statement.
@@ -20,90 +20,47 @@ pub enum Meta {
 /// Whether the question is about what there is, before any table is described.
 pub fn about_tables(question: &str) -> Option<Meta> {
     let tokens = tokenize(question);
+    let says = |words: &[&str]| tokens.iter().any(|t| words.contains(&t.norm.as_str()));
     let content: Vec<&Token> = tokens
         .iter()
-        .filter(|t| !is_filler(&t.norm) && !is_request(&t.norm))
+        .filter(|t| !is_filler(&t.norm) && !holds(REQUESTS, &t.norm))
         .collect();
-    let all_tables = content.iter().all(|t| {
-        matches!(
-            t.stem.as_str(),
-            "table" | "view" | "dataset" | "datasource" | "and" | "data" | "catalog"
-        )
-    });
-    let says_tables = tokens.iter().any(|t| {
-        matches!(
-            t.norm.as_str(),
-            "tables" | "views" | "datasets" | "datasources" | "catalog"
-        )
-    });
-    if all_tables && says_tables {
+    let all_tables = content.iter().all(|t| holds(THINGS, &t.stem));
+    let says_tables = says(&["tables", "views", "datasets", "datasources", "catalog"]);
+    let asks_data = content.is_empty() && says(&["data", "database"]) && !says(&["many", "much"]);
+    if all_tables && says_tables || asks_data {
         return Some(Meta::Tables);
     }
-    let data = tokens
-        .iter()
-        .any(|t| t.norm == "data" || t.norm == "database");
-    let says_how_many = tokens
-        .iter()
-        .any(|t| matches!(t.norm.as_str(), "many" | "much"));
-    if content.is_empty() && data && !says_how_many {
-        return Some(Meta::Tables);
-    }
-    let help = ["help", "examples", "example"]
-        .iter()
-        .any(|w| tokens.iter().any(|t| t.norm == *w))
-        && content.len() <= 1;
-    let able = [
-        "what can you do",
-        "what can i ask",
-        "what do you know",
-        "who are you",
-        "what can you answer",
-    ];
-    let text = tokens
-        .iter()
-        .map(|t| t.norm.as_str())
-        .collect::<Vec<_>>()
-        .join(" ");
-    (help || able.iter().any(|a| text.contains(a)) || content.is_empty()).then_some(Meta::Help)
+    let help = says(&["help", "examples", "example"]) && content.len() <= 1;
+    let text: Vec<&str> = tokens.iter().map(|t| t.norm.as_str()).collect();
+    let able = ABILITIES.iter().any(|a| text.join(" ").contains(a));
+    (help || able || content.is_empty()).then_some(Meta::Help)
 }
 
-fn is_request(norm: &str) -> bool {
-    [
-        "show",
-        "list",
-        "available",
-        "display",
-        "describe",
-        "exist",
-        "every",
-        "names",
-        "name",
-        "contain",
-        "number",
-    ]
-    .contains(&norm)
-}
+/// What a question about the catalog is about.
+const THINGS: &str = "table view dataset datasource and data catalog";
+
+/// Words that only ask for it.
+const REQUESTS: &str = "show list available display describe exist every names name contain number";
+
+const ABILITIES: &[&str] = &[
+    "what can you do",
+    "what can i ask",
+    "what do you know",
+    "who are you",
+    "what can you answer",
+];
 
 /// "describe orders", "which columns does orders have?"
 pub fn about_columns(question: &str, catalog: &Catalog) -> Option<Meta> {
     let tokens = tokenize(question);
-    let asks = tokens
-        .iter()
-        .any(|t| ASKS_COLUMNS.contains(&t.norm.as_str()));
+    let asks = tokens.iter().any(|t| holds(ASKS_COLUMNS, &t.norm));
     let table = ranked::only_table(catalog, question, ASKS_COLUMNS).filter(|_| asks);
     table.map(Meta::Describe)
 }
 
 /// Words that ask for the columns of a table.
-const ASKS_COLUMNS: &[&str] = &[
-    "describe",
-    "columns",
-    "fields",
-    "structure",
-    "schema",
-    "explain",
-    "attributes",
-];
+const ASKS_COLUMNS: &str = "describe columns fields structure schema explain attributes";
 
 /// Lists tables for the reader.
 pub fn tables_text(found: &FoundTables) -> String {
@@ -120,42 +77,38 @@ pub fn tables_text(found: &FoundTables) -> String {
         n => format!("There are {n} tables and views:\n\n"),
     };
     for table in tables {
-        let name = if several {
-            format!("{}.{}", table.datasource, table.table)
+        let source = if several {
+            format!("{}.", table.datasource)
         } else {
-            table.table.clone()
+            String::new()
         };
-        let rows = table
-            .row_count
-            .filter(|n| *n > 0)
-            .map(|n| format!(" ({n} rows)"))
-            .unwrap_or_default();
-        let words = table
-            .description
-            .as_deref()
-            .filter(|d| !d.is_empty())
-            .map(|d| format!(": {d}"))
-            .unwrap_or_default();
-        text += &format!("- `{name}`{rows}{words}\n");
+        let words = about(
+            table.row_count,
+            table.description.as_deref().unwrap_or_default(),
+        );
+        text += &format!("- `{source}{}`{words}\n", table.table);
     }
     text
 }
 
+/// The number of rows of a table, and the words about it.
+fn about(rows: Option<u64>, words: &str) -> String {
+    let rows = rows
+        .filter(|n| *n > 0)
+        .map_or_else(String::new, |n| format!(" ({n} rows)"));
+    if words.is_empty() {
+        rows
+    } else {
+        format!("{rows}: {words}")
+    }
+}
+
 /// Lists the columns of a table for the reader, with types, keys and descriptions.
 pub fn columns_text(catalog: &Catalog, table: &Table) -> String {
-    let words = if table.description.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", table.description)
-    };
-    let rows = table
-        .row_count
-        .filter(|n| *n > 0)
-        .map(|n| format!(" ({n} rows)"))
-        .unwrap_or_default();
     let mut text = format!(
-        "`{}`{rows}{words}\n\n| column | type | description |\n| --- | --- | --- |\n",
-        table.name
+        "`{}`{}\n\n| column | type | description |\n| --- | --- | --- |\n",
+        table.name,
+        about(table.row_count, &table.description)
     );
     for (at, column) in table.columns.iter().enumerate() {
         let mut notes = Vec::new();

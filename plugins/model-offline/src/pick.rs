@@ -1,7 +1,6 @@
 //! Columns that a table is known by: what names its rows, when they came to be, what they amount to.
 
 use crate::catalog::{Kind, Table};
-use crate::vocabulary::canonical;
 use crate::words::name_stems;
 
 /// The columns that name a row of a table to a person.
@@ -16,21 +15,9 @@ pub fn label_columns(table: &Table) -> Vec<usize> {
     if let (Some(first), Some(last)) = (position("first_name"), position("last_name")) {
         return vec![first, last];
     }
-    let wanted = [
-        "company_name",
-        "company",
-        "username",
-        "code",
-        "sku",
-        "email",
-        "order_number",
-        "number",
-    ];
-    wanted
-        .iter()
-        .find_map(|n| position(n))
-        .map(|at| vec![at])
-        .unwrap_or_else(|| table.primary_key.clone())
+    let wanted = "company_name company username code sku email order_number number";
+    let found = wanted.split(' ').find_map(position);
+    found.map_or_else(|| table.primary_key.clone(), |at| vec![at])
 }
 
 /// The date that says when a row came to be. Several with the same claim: none.
@@ -80,7 +67,11 @@ pub fn concept_column(table: &Table, concept: &str) -> Option<usize> {
             return 0;
         }
         let stems = name_stems(&table.columns[at].name);
-        let is = |w: &str| stems.iter().any(|s| s == w || canonical(s) == w);
+        let is = |w: &str| {
+            stems
+                .iter()
+                .any(|s| s == w || crate::vocabulary::concept(s) == w)
+        };
         let other = [
             "tax", "discount", "shipping", "cost", "refund", "sub", "subtotal", "net", "compare",
             "old", "min", "max",

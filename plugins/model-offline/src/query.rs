@@ -35,8 +35,8 @@ impl Expr {
         matches!(self, Self::Count(_) | Self::Agg(..))
     }
 
-    /// Decimals that are shown of it: a sum is rounded by the statement, because binary fractions make noise, an average
-    /// by the text of the answer.
+    /// Decimals that are shown of it: a sum is rounded by the statement, because binary fractions make noise, an
+    /// average by the text of the answer.
     pub fn decimals(&self, catalog: &Catalog) -> Option<u32> {
         let scale = |c: &ColumnRef| {
             let (_, scale) = catalog.column(*c).native_type.split_once(',')?;
@@ -104,6 +104,25 @@ pub struct Condition {
     pub negated: bool,
 }
 
+impl Condition {
+    /// What must hold for a column.
+    pub fn new(column: ColumnRef, check: Check) -> Self {
+        Self {
+            column,
+            check,
+            negated: false,
+        }
+    }
+
+    /// The same, turned round.
+    pub fn not(self) -> Self {
+        Self {
+            negated: !self.negated,
+            ..self
+        }
+    }
+}
+
 /// What must hold for a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Check {
@@ -149,6 +168,25 @@ pub struct Source {
     pub joins: Vec<Edge>,
     /// Conditions: all of the lists, one of each list.
     pub conditions: Vec<Vec<Condition>>,
+}
+
+impl Source {
+    /// Tables that are joined, with conditions.
+    pub fn new(base: usize, joins: Vec<Edge>, conditions: Vec<Vec<Condition>>) -> Self {
+        Self {
+            base,
+            joins,
+            conditions,
+        }
+    }
+
+    /// The rows of the base that are there, or are not.
+    pub fn member(self, negated: bool) -> Membership {
+        Membership {
+            source: self,
+            negated,
+        }
+    }
 }
 
 /// Rows of the base whose key is, or is not, among those of another source with the same base.

@@ -3,6 +3,7 @@
 use crate::answer;
 use crate::tools::{self, MOST_ROWS, RUN, Rows};
 use crate::turn::{Action, Turn};
+use crate::vocabulary::holds;
 use crate::words::tokenize;
 
 /// The host's words before what a Mind was taught.
@@ -102,37 +103,10 @@ fn named(entry: &str, asked: &[String]) -> Option<(String, String)> {
 
 /// The stems of a text without the words that only ask.
 fn said(text: &str) -> Vec<String> {
-    const ASKING: &[&str] = &[
-        "a",
-        "an",
-        "the",
-        "what",
-        "is",
-        "was",
-        "are",
-        "were",
-        "how",
-        "much",
-        "our",
-        "my",
-        "we",
-        "have",
-        "do",
-        "us",
-        "me",
-        "please",
-        "show",
-        "tell",
-        "give",
-        "compute",
-        "calculate",
-        "display",
-        "report",
-        "now",
-        "currently",
-    ];
+    const ASKING: &str = "a an the what is was are were how much our my we have do us me please show tell give \
+        compute calculate display report now currently";
     let tokens = tokenize(text).into_iter();
-    let kept = tokens.filter(|t| !ASKING.contains(&t.norm.as_str()));
+    let kept = tokens.filter(|t| !holds(ASKING, &t.norm));
     kept.map(|t| t.stem).collect()
 }
 

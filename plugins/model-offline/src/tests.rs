@@ -1,13 +1,5 @@
-//! Questions to the small shop and to schemas that are nothing like it, asked as the host asks them: tool call by tool
-//! call, against real SQLite.
+//! Questions asked as the host asks them: tool call by tool call, against real SQLite.
 
-mod doubt;
-mod figures;
-mod foreign;
-mod honesty;
+mod answers;
 mod host;
-mod names;
-mod phrasing;
-mod rows;
-mod statements;
-mod wording;
+mod questions;

@@ -44,6 +44,13 @@ impl Token {
     }
 }
 
+/// The number of words of a phrase that the tokens start with.
+pub fn starts_with(tokens: &[Token], phrase: &str) -> Option<usize> {
+    let words = phrase.split(' ').count();
+    let given = tokens.iter().map(|t| t.norm.as_str()).take(words);
+    given.eq(phrase.split(' ')).then_some(words)
+}
+
 /// Doubled marks, as TeX and some keyboards write quotes, are plain ones.
 fn plain_quotes(text: &str) -> String {
     let plain = text.replace("\"\"", "\"");
@@ -185,30 +192,9 @@ fn push_word(tokens: &mut Vec<Token>, word: &str) {
 
 /// Reads `1,000`, `12.50`, `10k`, `2m` or a small number word as exact digits.
 pub fn number(word: &str) -> Option<String> {
-    const WORDS: [&str; 21] = [
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-        "seventeen",
-        "eighteen",
-        "nineteen",
-        "twenty",
-    ];
-    if let Some(n) = WORDS.iter().position(|w| *w == word) {
+    const WORDS: &str = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen \
+                         sixteen seventeen eighteen nineteen twenty";
+    if let Some(n) = WORDS.split(' ').position(|w| w == word) {
         return Some(n.to_string());
     }
     let (digits, zeros) = match word.strip_suffix('k') {
@@ -266,27 +252,29 @@ pub fn stem(word: &str) -> String {
     word[..word.len() - 1].to_owned()
 }
 
-/// The stems of an identifier: `OrderItems`, `order_items` and `order-items` are all `order item`.
-pub fn name_stems(name: &str) -> Vec<String> {
+/// The words of an identifier in lower case: `OrderItems`, `order_items` and `order-items` are all `order items`.
+pub fn split(name: &str) -> Vec<String> {
+    let chars: Vec<char> = name.chars().collect();
     let mut words = vec![String::new()];
-    let mut previous = ' ';
-    for c in name.chars() {
-        let boundary = !c.is_alphanumeric() || (c.is_uppercase() && previous.is_lowercase());
-        if boundary && words.last().is_some_and(|w| !w.is_empty()) {
+    for (i, c) in chars.iter().enumerate() {
+        let previous = i.checked_sub(1).map_or(' ', |p| chars[p]);
+        let next = chars.get(i + 1).copied().unwrap_or(' ');
+        let camel = c.is_uppercase()
+            && (previous.is_lowercase() || (previous.is_uppercase() && next.is_lowercase()));
+        if !c.is_alphanumeric() || camel {
             words.push(String::new());
         }
-        if c.is_alphanumeric()
-            && let Some(last) = words.last_mut()
-        {
+        if let (true, Some(last)) = (c.is_alphanumeric(), words.last_mut()) {
             last.extend(c.to_lowercase());
         }
-        previous = c;
     }
+    words.retain(|w| !w.is_empty());
     words
-        .iter()
-        .filter(|w| !w.is_empty())
-        .map(|w| stem(w))
-        .collect()
+}
+
+/// The stems of the words of an identifier.
+pub fn name_stems(name: &str) -> Vec<String> {
+    split(name).iter().map(|w| stem(w)).collect()
 }
 
 #[cfg(test)]

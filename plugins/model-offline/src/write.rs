@@ -103,12 +103,7 @@ impl Writer<'_> {
         let keys = &self.catalog.table(base).primary_key;
         let key: Vec<String> = keys
             .iter()
-            .map(|column| {
-                self.column(ColumnRef {
-                    table: base,
-                    column: *column,
-                })
-            })
+            .map(|column| self.column(ColumnRef::new(base, *column)))
             .collect();
         let not = if member.negated { "NOT " } else { "" };
         if let [key] = key.as_slice() {
@@ -132,17 +127,8 @@ impl Writer<'_> {
 
     fn join(&self, edge: &Edge) -> String {
         let pairs = edge.pairs.iter().map(|(a, b)| {
-            let own = self.column(ColumnRef {
-                table: edge.from,
-                column: *a,
-            });
-            format!(
-                "{} = {own}",
-                self.column(ColumnRef {
-                    table: edge.to,
-                    column: *b
-                })
-            )
+            let own = self.column(ColumnRef::new(edge.from, *a));
+            format!("{} = {own}", self.column(ColumnRef::new(edge.to, *b)))
         });
         format!(
             "\nJOIN {} ON {}",

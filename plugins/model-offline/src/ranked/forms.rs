@@ -32,26 +32,6 @@ pub fn figure_of(words: &[String]) -> Option<Vec<String>> {
     }
 }
 
-/// The words of an identifier in lower case.
-pub fn split(name: &str) -> Vec<String> {
-    let chars: Vec<char> = name.chars().collect();
-    let mut words = vec![String::new()];
-    for (i, c) in chars.iter().enumerate() {
-        let previous = i.checked_sub(1).map_or(' ', |p| chars[p]);
-        let next = chars.get(i + 1).copied().unwrap_or(' ');
-        let camel = c.is_uppercase()
-            && (previous.is_lowercase() || (previous.is_uppercase() && next.is_lowercase()));
-        if (!c.is_alphanumeric() || camel) && words.last().is_some_and(|w| !w.is_empty()) {
-            words.push(String::new());
-        }
-        if let (true, Some(last)) = (c.is_alphanumeric(), words.last_mut()) {
-            last.extend(c.to_lowercase());
-        }
-    }
-    words.retain(|w| !w.is_empty());
-    words
-}
-
 /// The words of a name with abbreviations written out.
 pub fn written_out(words: &[String]) -> Vec<String> {
     let mut out = Vec::new();
@@ -68,7 +48,7 @@ pub fn written_out(words: &[String]) -> Vec<String> {
             continue;
         }
         match lexis::long_form(word) {
-            Some(long) => out.extend(long.iter().map(|w| (*w).to_owned())),
+            Some(long) => out.extend(long),
             None => match word.strip_suffix("id").filter(|w| w.len() > 2) {
                 Some(base) => out.extend([base.to_owned(), "id".to_owned()]),
                 None => out.push(word.clone()),
@@ -81,7 +61,7 @@ pub fn written_out(words: &[String]) -> Vec<String> {
 /// `singer_name` in the table `singer` is also its `name`.
 pub fn without_table(words: &[String], table: &[String]) -> Option<Vec<String>> {
     let table = match table {
-        [first, rest @ ..] if !rest.is_empty() && PREFIXES.contains(&first.as_str()) => rest,
+        [first, rest @ ..] if !rest.is_empty() && lexis::holds(PREFIXES, first) => rest,
         _ => table,
     };
     let head = table.last()?;
@@ -96,7 +76,7 @@ pub fn without_table(words: &[String], table: &[String]) -> Option<Vec<String>> 
 
 /// Parts of a name that people use for it: its end, its start before a unit, its ends without the middle.
 pub fn parts(words: &[String], score: f32) -> Vec<(Vec<String>, f32)> {
-    const LINKS: &[&str] = &["in", "of", "per", "by", "for", "to", "at", "from"];
+    const LINKS: &str = "in of per by for to at from";
     let n = words.len();
     let mut out = Vec::new();
     if n < 2 {
@@ -104,13 +84,13 @@ pub fn parts(words: &[String], score: f32) -> Vec<(Vec<String>, f32)> {
     }
     if let Some(link) = words
         .iter()
-        .position(|w| LINKS.contains(&w.as_str()))
+        .position(|w| lexis::holds(LINKS, w))
         .filter(|p| *p > 0)
     {
         out.push((words[..link].to_vec(), score - 0.12));
         let bare: Vec<String> = words
             .iter()
-            .filter(|w| !LINKS.contains(&w.as_str()))
+            .filter(|w| !lexis::holds(LINKS, w))
             .cloned()
             .collect();
         let turned: Vec<String> = words[link + 1..]
@@ -124,22 +104,11 @@ pub fn parts(words: &[String], score: f32) -> Vec<(Vec<String>, f32)> {
     let turned: Vec<String> = words[1..].iter().chain(&words[..1]).cloned().collect();
     out.push((turned, score - 0.2));
     let last = words[n - 1].as_str();
-    const LOOSE: &[&str] = &[
-        "code",
-        "type",
-        "number",
-        "date",
-        "details",
-        "description",
-        "text",
-        "yn",
-        "value",
-        "year",
-    ];
-    if LOOSE.contains(&last) {
+    const LOOSE: &str = "code type number date details description text yn value year";
+    if lexis::holds(LOOSE, last) {
         out.push((words[..n - 1].to_vec(), score - 0.15));
     }
-    if PREFIXES.contains(&words[0].as_str()) {
+    if lexis::holds(PREFIXES, &words[0]) {
         out.push((words[1..].to_vec(), score - 0.1));
     }
     for from in 1..n {
@@ -149,7 +118,7 @@ pub fn parts(words: &[String], score: f32) -> Vec<(Vec<String>, f32)> {
         out.push((vec![words[0].clone(), words[n - 1].clone()], score - 0.45));
         out.push((words[..n - 1].to_vec(), score - 0.3));
     }
-    if !LOOSE.contains(&words[0].as_str()) {
+    if !lexis::holds(LOOSE, &words[0]) {
         out.push((words[..1].to_vec(), score - 0.42));
     }
     out.retain(|(w, _)| {
@@ -159,26 +128,15 @@ pub fn parts(words: &[String], score: f32) -> Vec<(Vec<String>, f32)> {
 }
 
 /// First words of the names of tables that say nothing of what the rows are.
-const PREFIXES: &[&str] = &["ref", "reference", "tbl", "dim", "fact", "all", "lookup"];
+const PREFIXES: &str = "ref reference tbl dim fact all lookup";
 
 /// Last words of the names of tables that say nothing of what the rows are: `cars_data` holds cars.
-const STORES: &[&str] = &[
-    "data",
-    "info",
-    "information",
-    "details",
-    "records",
-    "table",
-    "list",
-    "master",
-];
+const STORES: &str = "data info information details records table list master";
 
 /// What the rows of a table are, where the end of its name only says that they are stored.
 pub fn stored(words: &[String]) -> Option<Vec<String>> {
     match words {
-        [rest @ .., last] if !rest.is_empty() && STORES.contains(&last.as_str()) => {
-            Some(rest.to_vec())
-        }
+        [rest @ .., last] if !rest.is_empty() && lexis::holds(STORES, last) => Some(rest.to_vec()),
         _ => None,
     }
 }
@@ -186,35 +144,21 @@ pub fn stored(words: &[String]) -> Option<Vec<String>> {
 /// Everyday names of a column whose own name is a technical one.
 pub fn everyday(words: &[String]) -> Vec<Vec<String>> {
     let has = |w: &str| words.iter().any(|x| x == w);
-    let own = |texts: &[&str]| -> Vec<Vec<String>> {
-        let words = texts
-            .iter()
-            .map(|t| t.split(' ').map(str::to_owned).collect());
-        words.collect()
+    let any = |all: &str| all.split(' ').any(has);
+    let few = words.len() <= 2;
+    let names = if few && any("zip zipcode postcode postal") {
+        "zip; zip code; postcode; postal code"
+    } else if few && any("email mail") && (words.len() == 1 || has("address")) {
+        "email; mail; email address"
+    } else if has("number") && any("cell mobile") {
+        "cell phone; cell phone number; mobile phone; mobile number; phone number"
+    } else {
+        ""
     };
-    let mut out = Vec::new();
-    if words.len() <= 2
-        && ["zip", "zipcode", "postcode", "postal"]
-            .iter()
-            .any(|w| has(w))
-    {
-        out.extend(own(&["zip", "zip code", "postcode", "postal code"]));
-    }
-    if words.len() <= 2
-        && ["email", "mail"].iter().any(|w| has(w))
-        && (words.len() == 1 || has("address"))
-    {
-        out.extend(own(&["email", "mail", "email address"]));
-    }
-    if has("number") && (has("cell") || has("mobile")) {
-        out.extend(own(&[
-            "cell phone",
-            "cell phone number",
-            "mobile phone",
-            "mobile number",
-            "phone number",
-        ]));
-    }
+    let names = names.split("; ").filter(|n| !n.is_empty());
+    let mut out: Vec<Vec<String>> = names
+        .map(|n| n.split(' ').map(str::to_owned).collect())
+        .collect();
     if let [verb, by] = words
         && by == "by"
     {

@@ -26,6 +26,13 @@ pub enum Figure {
     Measure(Measure, At),
 }
 
+impl Figure {
+    /// Whether it is worked out over the rows of groups.
+    pub fn is_over_groups(&self) -> bool {
+        matches!(self, Self::Count(..) | Self::Agg(..) | Self::Measure(..))
+    }
+}
+
 /// What a column is compared with.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Test {
@@ -64,6 +71,38 @@ pub struct Filter {
     pub negated: bool,
     /// Whether it is an alternative to the condition before it.
     pub or: bool,
+}
+
+impl Filter {
+    /// A condition that stands for itself.
+    pub fn new(at: At, column: Option<At>, test: Test) -> Self {
+        Self {
+            at,
+            column,
+            quality: None,
+            test,
+            negated: false,
+            or: false,
+        }
+    }
+
+    /// A condition on a quality of the rows.
+    pub fn of_quality(at: At, quality: Quality, test: Test) -> Self {
+        let quality = Some(quality);
+        Self {
+            quality,
+            ..Self::new(at, None, test)
+        }
+    }
+
+    /// A condition on a time: of the column, if there is one, or of the rows.
+    pub fn timed(at: At, column: Option<At>, test: Test) -> Self {
+        let quality = column.is_none().then_some(Quality::Time);
+        Self {
+            quality,
+            ..Self::new(at, column, test)
+        }
+    }
 }
 
 /// The first so many of an order: "the three oldest".
@@ -114,4 +153,14 @@ pub struct Frame {
     pub held_counts: usize,
     /// Whether two values must both be found.
     pub both: bool,
+}
+
+impl Frame {
+    /// All figures: those shown first, then the one that groups are chosen by, and those that decide the order.
+    pub fn figures(&self) -> impl Iterator<Item = &Figure> {
+        let chosen = self.having.iter().map(|h| &h.0);
+        let ranked = self.rank.iter().map(|r| &r.by);
+        let order = self.order.iter().map(|o| &o.0);
+        self.select.iter().chain(chosen).chain(ranked).chain(order)
+    }
 }

@@ -1,8 +1,13 @@
 //! Ways between tables over foreign keys.
 
-use super::link::split;
+use std::collections::BTreeMap;
+
 use crate::catalog::{Catalog, ColumnRef, Table};
 use crate::query::Edge;
+use crate::words::split;
+
+/// Steps that lead to a parent at most: longer ways are correct too, but hardly what a person means.
+const FARTHEST: usize = 3;
 
 /// All steps between tables.
 pub struct Graph {
@@ -186,6 +191,38 @@ impl Graph {
             }
         }
         distance
+    }
+
+    /// The tables that each row of `base` leads to one row of, with the steps and how many of them may be empty.
+    /// Those with several ways of the same length are left out.
+    pub fn parents(&self, catalog: &Catalog, base: usize) -> BTreeMap<usize, (usize, usize)> {
+        let mut found = BTreeMap::from([(base, (0, 0))]);
+        let mut several = Vec::new();
+        let mut front = vec![(base, 0)];
+        for steps in 1..=FARTHEST {
+            let mut next: Vec<(usize, usize)> = Vec::new();
+            for (at, gaps) in front {
+                for edge in self
+                    .edges
+                    .iter()
+                    .filter(|e| e.from == at && !e.many && !e.guessed)
+                {
+                    let columns = &catalog.table(at).columns;
+                    let is_empty = edge.pairs.iter().any(|p| columns[p.0].nullable);
+                    match found.get(&edge.to) {
+                        Some((known, _)) if *known < steps => continue,
+                        Some(_) => several.push(edge.to),
+                        None => next.push((edge.to, gaps + usize::from(is_empty))),
+                    }
+                    found
+                        .entry(edge.to)
+                        .or_insert((steps, gaps + usize::from(is_empty)));
+                }
+            }
+            front = next;
+        }
+        found.retain(|table, _| !several.contains(table));
+        found
     }
 
     /// The steps that connect all `wanted` tables with `base`, nearest first.

@@ -1,42 +1,22 @@
 //! Links the words of a question to tables, columns and values of the catalog.
 
-pub use super::forms::split;
+pub use super::hit::{Hit, Target};
 
 use std::collections::HashMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::forms::{everyday, figure_of, parts, stored, value_words, without_table, written_out};
-use super::lexis;
-use crate::catalog::{Catalog, ColumnRef, Kind};
+use crate::catalog::{Catalog, ColumnRef, Kind, Table};
 use crate::countries;
 use crate::measures::{self, Measure};
-use crate::words::{Token, TokenKind};
+use crate::vocabulary::synonyms;
+use crate::words::{Token, TokenKind, split, tokenize};
 
 /// Tokens that one name covers at most.
 const LONGEST: usize = 7;
 /// Matches below this score are noise.
 const WEAKEST: f32 = 0.45;
-
-/// What a phrase may mean.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Target {
-    /// A table, by its index into [`Catalog::tables`].
-    Table(usize),
-    /// The column itself, not one of its values.
-    Column(ColumnRef),
-    /// A value of a column, as stored.
-    Value(ColumnRef, String),
-}
-
-/// A meaning with its score: 1 is the exact name.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Hit {
-    /// The meaning.
-    pub target: Target,
-    /// From 0 to 1.
-    pub score: f32,
-}
 
 /// All names of a catalog, by their stemmed letters.
 pub struct Index {
@@ -78,76 +58,77 @@ impl Index {
         for (at, table) in catalog.tables.iter().enumerate() {
             let words = split(&table.name);
             index.add_name(&words, &Target::Table(at), &[]);
-            let names = |key: &usize| {
-                let words = split(&table.columns[*key].name);
-                words.iter().any(|w| w == "name" || w == "title")
-            };
-            if let [column] = table.primary_key[..] {
-                index.keys.push(ColumnRef { table: at, column });
-            }
-            if let Some(key) = table
-                .primary_key
-                .first()
-                .filter(|k| table.primary_key.len() == 1 && !names(k))
-            {
-                // Whatever it is called, the key of a table is its id.
-                let target = Target::Column(ColumnRef {
-                    table: at,
-                    column: *key,
-                });
-                index.put(&["id".to_owned()], &target, 0.95);
-                let long: Vec<String> = words.iter().cloned().chain(["id".to_owned()]).collect();
-                index.put(&long, &target, 0.92);
-            }
-            for (column, source) in table.columns.iter().enumerate() {
-                let target = ColumnRef { table: at, column };
-                index.has_dates |= source.kind == Kind::Date;
-                if source.is_numeric() && !table.is_view() && !table.is_key(column) {
-                    index.amounts.push(target);
-                }
-                let name = split(&source.name);
-                index.add_name(&name, &Target::Column(target), &words);
-                let refers = table.foreign_keys.iter().any(|k| k.columns == [column]);
-                if let ([rest @ .., last], true) = (name.as_slice(), refers && source.nullable)
-                    && rest.len() > 1
-                    && last == "id"
-                {
-                    // `delivery_address_id` is the delivery address.
-                    index.put(rest, &Target::Column(target), 0.9);
-                }
-                if let ([rest @ .., "at" | "on"], Kind::Date) = (
-                    name.iter()
-                        .map(String::as_str)
-                        .collect::<Vec<_>>()
-                        .as_slice(),
-                    source.kind,
-                ) {
-                    // `shipped_on` is what happened, and its date.
-                    let rest: Vec<String> = rest.iter().map(|w| (*w).to_owned()).collect();
-                    index.put(&rest, &Target::Column(target), 0.88);
-                    index.participles.push(target);
-                }
-                if matches!(source.kind, Kind::Text | Kind::Other) {
-                    // `M` and `F` are a sex where all values are.
-                    let sex = |v: &String| "mfoxnu".contains(&v.to_lowercase());
-                    let initials = source.common_values.iter().all(sex);
-                    for value in &source.common_values {
-                        index.add_value(target, value, initials);
-                        if name.iter().any(|w| w == "country") {
-                            for other in countries::other_names(value) {
-                                let hit = Hit {
-                                    target: Target::Value(target, value.clone()),
-                                    score: 0.95,
-                                };
-                                index.values.entry(other.to_owned()).or_default().push(hit);
-                            }
-                        }
-                    }
-                }
+            index.add_key(at, table, &words);
+            for column in 0..table.columns.len() {
+                index.add_column(ColumnRef::new(at, column), table, &words);
             }
         }
         index.aliases(catalog);
         index
+    }
+
+    /// Whatever it is called, the key of a table is its id.
+    fn add_key(&mut self, at: usize, table: &Table, words: &[String]) {
+        let [column] = table.primary_key[..] else {
+            return;
+        };
+        let key = ColumnRef::new(at, column);
+        self.keys.push(key);
+        let name = split(&table.columns[column].name);
+        if !name.iter().any(|w| w == "name" || w == "title") {
+            let id = ["id".to_owned()];
+            self.put(&id, &Target::Column(key), 0.95);
+            self.put(&[words, &id].concat(), &Target::Column(key), 0.92);
+        }
+    }
+
+    fn add_column(&mut self, at: ColumnRef, table: &Table, words: &[String]) {
+        let source = &table.columns[at.column];
+        let target = Target::Column(at);
+        self.has_dates |= source.kind == Kind::Date;
+        if source.is_numeric() && !table.is_view() && !table.is_key(at.column) {
+            self.amounts.push(at);
+        }
+        let name = split(&source.name);
+        self.add_name(&name, &target, words);
+        let refers = table.foreign_keys.iter().any(|k| k.columns == [at.column]);
+        if let [rest @ .., last] = name.as_slice() {
+            if refers && source.nullable && rest.len() > 1 && last == "id" {
+                // `delivery_address_id` is the delivery address.
+                self.put(rest, &target, 0.9);
+            }
+            if source.kind == Kind::Date && matches!(last.as_str(), "at" | "on") {
+                // `shipped_on` is what happened, and its date.
+                self.put(rest, &target, 0.88);
+                self.participles.push(at);
+            }
+        }
+        if !matches!(source.kind, Kind::Text | Kind::Other) {
+            return;
+        }
+        // `M` and `F` are a sex where all values are.
+        let sex = |v: &String| "mfoxnu".contains(&v.to_lowercase());
+        let initials = source.common_values.iter().all(sex);
+        let is_country = name.iter().any(|w| w == "country");
+        for value in &source.common_values {
+            self.add_value(at, value, initials);
+            let others = if is_country {
+                countries::other_names(value)
+            } else {
+                Vec::new()
+            };
+            for other in others {
+                self.put_value(other, at, value, 0.95);
+            }
+        }
+    }
+
+    fn put_value(&mut self, words: &str, column: ColumnRef, value: &str, score: f32) {
+        let target = Target::Value(column, value.to_owned());
+        self.values
+            .entry(words.to_owned())
+            .or_default()
+            .push(Hit { target, score });
     }
 
     /// A table that several others refer to by the same name is also called so: `fines.member_id` and `loans.member_id`
@@ -227,9 +208,10 @@ impl Index {
         for (form, score) in &forms {
             self.put(form, target, *score);
             for (at, word) in form.iter().enumerate() {
-                for other in lexis::synonym(&crate::words::stem(word)).unwrap_or_default() {
+                let stem = crate::words::stem(word);
+                for other in synonyms(&stem).filter(|o| *o != stem) {
                     let mut changed = form.clone();
-                    changed.splice(at..=at, other.split(' ').map(str::to_owned));
+                    changed[at] = other.to_owned();
                     self.put(&changed, target, score - 0.15);
                 }
             }
@@ -250,28 +232,17 @@ impl Index {
     }
 
     fn add_value(&mut self, column: ColumnRef, value: &str, initials: bool) {
-        let words: Vec<String> = crate::words::tokenize(value)
-            .into_iter()
-            .map(|t| t.norm)
-            .collect();
+        let words: Vec<String> = tokenize(value).into_iter().map(|t| t.norm).collect();
         if words.is_empty() || words.len() > LONGEST || value.chars().all(|c| c.is_ascii_digit()) {
             return;
         }
-        let hit = |score| Hit {
-            target: Target::Value(column, value.to_owned()),
-            score,
-        };
         let exact = words.join(" ");
-        for word in value_words(&exact)
-            .iter()
-            .filter(|_| exact.len() > 1 || initials)
-        {
-            self.values
-                .entry((*word).to_owned())
-                .or_default()
-                .push(hit(0.9));
+        for word in value_words(&exact) {
+            if exact.len() > 1 || initials {
+                self.put_value(word, column, value, 0.9);
+            }
         }
-        self.values.entry(exact).or_default().push(hit(0.96));
+        self.put_value(&exact, column, value, 0.96);
     }
 
     /// Whether something is a view or a part of one.
@@ -296,9 +267,9 @@ impl Index {
     /// The meanings of the tokens taken together.
     pub fn hits(&self, tokens: &[Token]) -> Vec<Hit> {
         let plain = |t: &Token| matches!(t.kind, TokenKind::Word | TokenKind::Number);
+        let words: Vec<&str> = tokens.iter().map(|t| t.norm.as_str()).collect();
         let mut hits: Vec<Hit> = Vec::new();
         if tokens.iter().all(plain) {
-            let words: Vec<&str> = tokens.iter().map(|t| t.norm.as_str()).collect();
             hits.extend(
                 self.names
                     .get(&self.key(&words))
@@ -307,25 +278,27 @@ impl Index {
                     .cloned(),
             );
             // "high schooler" for `highschooler`: the stem of the whole differs from those of its parts.
-            let whole = self.names.get(&self.stem(&words.concat()));
-            for hit in whole.into_iter().flatten().filter(|_| words.len() == 2) {
+            let whole = self
+                .names
+                .get(&self.stem(&words.concat()))
+                .filter(|_| words.len() == 2);
+            for hit in whole.into_iter().flatten() {
                 if !hits.iter().any(|h| h.target == hit.target) {
                     hits.push(hit.clone());
                 }
             }
         }
-        let joined = tokens
-            .iter()
-            .map(|t| t.norm.as_str())
-            .collect::<Vec<_>>()
-            .join(" ");
-        let quoted = crate::words::tokenize(&joined);
-        let exact = quoted
-            .iter()
-            .map(|t| t.norm.as_str())
-            .collect::<Vec<_>>()
-            .join(" ");
-        hits.extend(self.values.get(&exact).into_iter().flatten().cloned());
+        let exact: Vec<String> = tokenize(&words.join(" "))
+            .into_iter()
+            .map(|t| t.norm)
+            .collect();
+        hits.extend(
+            self.values
+                .get(&exact.join(" "))
+                .into_iter()
+                .flatten()
+                .cloned(),
+        );
         // "cards" are rows of `customers_cards` as much as their `card_number`.
         for at in 0..hits.len() {
             let (target, score) = (hits[at].target.clone(), hits[at].score);
@@ -360,21 +333,10 @@ impl Index {
             let best = hits.iter().map(|h| h.score).fold(0.0, f32::max);
             best + 0.1 * (n as f32 - 1.0)
         };
-        let all = (1..=most).rev().filter_map(|n| {
-            let hits = self.hits(&tokens[at..at + n]);
-            (!hits.is_empty()).then_some((n, hits))
-        });
-        // The longest of equally good ones comes first.
-        let mut best: Option<(usize, Vec<Hit>)> = None;
-        for (n, hits) in all {
-            if best
-                .as_ref()
-                .is_none_or(|(m, b)| weight(n, &hits) > weight(*m, b))
-            {
-                best = Some((n, hits));
-            }
-        }
-        best
+        let all = (1..=most).map(|n| (n, self.hits(&tokens[at..at + n])));
+        // The longest of equally good ones counts.
+        all.filter(|(_, hits)| !hits.is_empty())
+            .max_by(|(n, a), (m, b)| weight(*n, a).total_cmp(&weight(*m, b)))
     }
 
     /// "code of the city" is `city_code`, where no table is the city.

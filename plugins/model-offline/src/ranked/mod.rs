@@ -4,13 +4,16 @@
 mod follow;
 mod forms;
 mod frame;
+mod hit;
 mod items;
 mod join;
 mod lexis;
 mod link;
 mod outputs;
 mod parse;
+mod read;
 mod resolve;
+mod sentences;
 mod times;
 
 use jiff::civil::Date;
@@ -38,17 +41,17 @@ pub fn understand(
     today: Option<Date>,
 ) -> Result<Query, Failure> {
     let index = link::Index::of(catalog);
-    let read = |text: &str| items::read(text, &index, today);
+    let read = |text: &str| read::read(text, &index, today);
     let items = follow::with_earlier(question, earlier, read).map_err(Failure::Stuck)?;
     let frame = parse::parse(catalog, &items).map_err(Failure::Stuck)?;
     resolve::resolve(catalog, &items, &frame).map_err(Failure::Trouble)
 }
 
 /// The one table that a question names, if it names nothing else of the catalog. `asking` are words that only ask.
-pub fn only_table(catalog: &Catalog, question: &str, asking: &[&str]) -> Option<usize> {
+pub fn only_table(catalog: &Catalog, question: &str, asking: &str) -> Option<usize> {
     let index = link::Index::of(catalog);
-    let items = items::read(question, &index, None);
-    let asks = |i: &&items::Item| asking.contains(&i.text.to_lowercase().as_str());
+    let items = read::read(question, &index, None);
+    let asks = |i: &&items::Item| lexis::holds(asking, &i.text.to_lowercase());
     let others = items
         .iter()
         .filter(|i| !asks(i) && !i.optional && i.op().is_none());
@@ -62,13 +65,13 @@ pub fn only_table(catalog: &Catalog, question: &str, asking: &[&str]) -> Option<
 /// Texts of the question that may be values: quoted, with a capital, or unknown.
 pub fn sought(catalog: &Catalog, question: &str, today: Option<Date>) -> Vec<String> {
     let index = link::Index::of(catalog);
-    items::sought(&items::read(question, &index, today))
+    items::sought(&read::read(question, &index, today))
 }
 
 /// Whether a question has no reading, whatever values its texts turn out to be.
 pub fn is_out_of_reach(catalog: &Catalog, question: &str, today: Option<Date>) -> bool {
     let index = link::Index::of(catalog);
-    let items = items::read(question, &index, today);
+    let items = read::read(question, &index, today);
     items::is_out_of_reach(&items)
 }
 

@@ -77,10 +77,9 @@ pub fn title(catalog: &Catalog, query: &Query, measure: Option<&(Expr, Measure)>
                 .filter(|_| matches!(o.expr, Expr::Column(_)))?;
             let table = catalog.table(column.table);
             let is_grouped = |c: &usize| {
-                query.groups.contains(&Expr::Column(ColumnRef {
-                    table: column.table,
-                    column: *c,
-                }))
+                query
+                    .groups
+                    .contains(&Expr::Column(ColumnRef::new(column.table, *c)))
             };
             let whole = !table.primary_key.is_empty() && table.primary_key.iter().all(is_grouped);
             whole.then(|| crate::words::name_stems(&table.name).join(" "))

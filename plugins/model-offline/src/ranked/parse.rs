@@ -3,21 +3,22 @@
 mod compare;
 mod facts;
 mod order;
+mod rank;
+mod rest;
 mod select;
 mod values;
+
+pub use facts::bounded;
 
 use super::frame::{At, Figure, Filter, Frame, Rank, Test};
 use super::items::{Item, Kind};
 use super::lexis::{self, Op, Quality};
-use super::link::Target;
+use super::link::Hit;
 use crate::catalog::{Catalog, ColumnRef};
 use crate::dates::{DateTrouble, Period};
 use crate::measures::{self, Measure};
 use crate::pick::concept_column;
-use crate::vocabulary::{Aggregate, Comparison};
-
-/// Words of a question at most: longer ones are mostly several questions in one.
-const MOST_WORDS: usize = 26;
+use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
 /// Why a question cannot be taken apart; the words in question.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,15 +45,6 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     if !unknown.is_empty() {
         return Err(Stuck::Unknown(unknown));
     }
-    if items
-        .iter()
-        .filter(|i| i.op() != Some(Op::Break))
-        .map(|i| i.text.split(' ').count())
-        .sum::<usize>()
-        > MOST_WORDS
-    {
-        return Err(Stuck::Unclear("so many words at once".to_owned()));
-    }
     if let Some((text, trouble)) = items.iter().find_map(|i| match i.kind {
         Kind::BadPeriod(trouble) => Some((i.text.clone(), trouble)),
         _ => None,
@@ -66,40 +58,30 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     if let Some((_, item)) = starts {
         return Err(Stuck::Unclear(item.text.clone()));
     }
+    let people = |w: &[Item]| {
+        let person = matches!(w[1].text.as_str(), "people" | "persons" | "person");
+        matches!(w[0].kind, Kind::Number(_)) && person && w[1].kind == Kind::Soft
+    };
+    if let Some(w) = items.windows(2).find(|w| people(w)) {
+        return Err(Stuck::Unclear(w[1].text.clone()));
+    }
     let counts: Vec<&Item> = items.iter().filter(|i| i.is(Op::HowMany)).collect();
     if let [_, second, ..] = counts.as_slice() {
         return Err(Stuck::Unclear(second.text.clone()));
     }
-    let kinds = items.iter().enumerate().find(|(at, i)| {
-        let named = items.get(at + 2).map(|n| {
-            if n.kind == Kind::Soft {
-                items.get(at + 3)
-            } else {
-                Some(n)
-            }
-        });
-        let kind = matches!(
-            i.text.to_lowercase().as_str(),
-            "kind" | "kinds" | "type" | "types"
-        );
-        i.kind == Kind::Soft
-            && kind
-            && items.get(at + 1).is_some_and(|o| o.is(Op::Of))
-            && named.flatten().is_some_and(Item::is_name)
-    });
-    // "the kind of ship": what tells kinds apart is not said. "The year of each song": nothing is called so.
+    // "the year of each song", where nothing is called so.
     let soft_of = |w: &[Item]| {
         let noun = lexis::is_noun(&w[0].text.to_lowercase());
         w[0].kind == Kind::Soft && noun && matches!(w[1].op(), Some(Op::Of | Op::Each))
     };
     let nouns = items.windows(2).find(|w| soft_of(w)).map(|w| &w[0]);
-    if let Some(item) = kinds.map(|(_, item)| item).or(nouns) {
+    if let Some(item) = nouns {
         return Err(Stuck::Unclear(item.text.clone()));
     }
     if let Some(item) = items
         .iter()
         .enumerate()
-        .find(|(at, i)| i.is(Op::Beyond) && !compares(items, *at))
+        .find(|(_, i)| i.is(Op::Beyond))
         .map(|(_, i)| i)
     {
         return Err(Stuck::Unclear(item.text.clone()));
@@ -115,7 +97,6 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     parser.first_rows();
     parser.units();
     parser.ends()?;
-    parser.stars();
     parser.holding();
     parser.dated();
     parser.flags();
@@ -139,17 +120,6 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
         .any(|w| w[0].text.eq_ignore_ascii_case("shared") && w[1].is(Op::By));
     parser.frame.both |= shared && parser.frame.filters.len() == 2;
     Ok(parser.frame)
-}
-
-/// Whether a "than" ends a comparison with a column inside: "a greater weight than 10".
-fn compares(items: &[Item], than: usize) -> bool {
-    let comparison = than.checked_sub(2).map(|at| &items[at]);
-    items[than].text.eq_ignore_ascii_case("than")
-        && comparison.is_some_and(|i| matches!(i.op(), Some(Op::Compare(_, None))))
-        && items[than - 1].is_name()
-        && items
-            .get(than + 1)
-            .is_some_and(|i| matches!(i.kind, Kind::Number(_)))
 }
 
 /// Items before the first word that starts a condition, sentence by sentence.
@@ -199,8 +169,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn is_table(&self, at: At) -> bool {
-        let item = &self.items[at];
-        item.table() > 0.0 && item.table() >= item.column()
+        self.items[at].is_table()
     }
 
     /// Whether every column that the item best means holds numbers.
@@ -208,26 +177,25 @@ impl Parser<'_> {
         let item = &self.items[at];
         let top = item.column();
         let best = item.hits.iter().filter(|h| h.score > top - 0.1);
-        let mut columns = best.filter_map(|h| match h.target {
-            Target::Column(c) => Some(c),
-            _ => None,
-        });
-        let numeric = |c: ColumnRef| {
-            self.catalog.column(c).is_numeric() && !self.catalog.table(c.table).is_key(c.column)
-        };
-        top > 0.0 && columns.all(numeric)
+        top > 0.0
+            && best
+                .filter_map(Hit::column)
+                .all(|c| self.catalog.is_figure(c))
+    }
+
+    /// Whether a name best means a key, which has no name of its own.
+    pub(super) fn is_key(&self, at: At) -> bool {
+        let item = &self.items[at];
+        item.has_column(item.column(), |c| {
+            self.catalog.table(c.table).is_key(c.column)
+        })
     }
 
     /// Whether a name may be rows to count, or a column that says how many there are.
     pub(super) fn holds_count(&self, at: At) -> bool {
         let item = &self.items[at];
-        let figure = |c: ColumnRef| {
-            self.catalog.column(c).is_numeric() && !self.catalog.table(c.table).is_key(c.column)
-        };
-        let mut hits = item.hits.iter();
-        item.table() > 0.8
-            && item.column() > 0.85
-            && hits.any(|h| matches!(h.target, Target::Column(c) if figure(c)))
+        let figure = |c| self.catalog.is_figure(c);
+        item.table() > 0.8 && item.column() > 0.85 && item.has_column(0.0, figure)
     }
 
     /// Whether the question names nothing but this table, by the table's own name.
@@ -237,19 +205,6 @@ impl Parser<'_> {
             .iter()
             .filter(|i| i.kind != Kind::Soft && i.op().is_none() && !i.optional);
         self.items[at].table() >= 0.99 && names.count() == 1
-    }
-
-    /// Whether a name may be a column of texts that are all numbers: what is compared or counted then is not clear.
-    pub(super) fn holds_figures(&self, at: At) -> bool {
-        self.items[at].hits.iter().any(|h| match h.target {
-            Target::Column(c) => {
-                let values = &self.catalog.column(c).common_values;
-                h.score > 0.8
-                    && !values.is_empty()
-                    && values.iter().all(|v| v.parse::<f64>().is_ok())
-            }
-            _ => false,
-        })
     }
 
     pub(super) fn soft(&self, at: usize) -> bool {
@@ -288,6 +243,15 @@ impl Parser<'_> {
         for at in range {
             self.used[at] = true;
         }
+    }
+
+    /// Keeps a condition that some places say.
+    pub(super) fn keep(&mut self, places: std::ops::Range<usize>, filter: Filter) {
+        self.take(places);
+        if let Some(column) = filter.column {
+            self.used[column] = true;
+        }
+        self.frame.filters.push(filter);
     }
 
     pub(super) fn stuck(&self, at: usize) -> Stuck {
@@ -334,18 +298,6 @@ impl Parser<'_> {
                 let next = self.skip_ops(at + 1, &[Op::Of]);
                 if let Some((figure @ Figure::Measure(..), end)) = self.figure(next) {
                     return (aggregate == Aggregate::Sum).then_some((figure, end));
-                }
-                if self.op(next) == Some(Op::NumberOf) {
-                    let inner = self.name(self.skip(next + 1))?;
-                    let numeric = self.is_numeric(inner);
-                    return (numeric || aggregate == Aggregate::Sum).then(|| {
-                        let figure = if numeric {
-                            Figure::Agg(aggregate, inner)
-                        } else {
-                            Figure::Count(inner, false)
-                        };
-                        (figure, inner + 1)
-                    });
                 }
                 let name = self.name(next)?;
                 let inner = self

@@ -1,23 +1,27 @@
 //! Chooses the table and column that each name of a frame means, and builds the query.
 
 mod conditions;
+mod context;
 mod facts;
 mod groups;
 mod names;
+mod place;
+mod quality;
 mod rows;
 
 use super::frame::{At, Figure, Filter, Frame, Test};
 use super::items::{Item, Kind};
 use super::join::{Graph, NoWay};
 use super::lexis::{self, Op, Quality};
-use super::link::{Target, split};
+use super::link::Target;
 use super::outputs;
 use crate::catalog::{Catalog, ColumnRef, Kind as Type};
-use crate::dates::Period;
+use crate::dates;
 use crate::measures::{Candidate, Measure};
 use crate::pick::{concept_column, label_columns};
-use crate::query::{Amount, Check, Condition, Edge, Expr, Membership, Query, Source};
+use crate::query::{Amount, Check, Condition, Edge, Expr, Query, Source};
 use crate::vocabulary::{Aggregate, Comparison};
+use crate::words::split;
 use conditions::{contradictory, grouped_conditions};
 use names::sure;
 use rows::settle_order;
@@ -29,9 +33,6 @@ const WEAKEST: f32 = 0.9;
 const WEAK: f32 = 0.8;
 /// Two meanings closer than this are equally good.
 const MARGIN: f32 = 0.15;
-
-/// Joins of a statement at most: a longer way is seldom the one that was meant.
-const MOST_JOINS: usize = 3;
 
 /// Why there is no query.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,11 +127,7 @@ impl Resolver<'_> {
             }
             Figure::Agg(aggregate, at) => {
                 let numeric = self.column_hits(*at).into_iter().any(|(c, s)| {
-                    let table = self.catalog.table(c.table);
-                    s >= 0.85
-                        && self.catalog.column(c).is_numeric()
-                        && !table.is_view()
-                        && !table.is_key(c.column)
+                    s >= 0.85 && self.catalog.is_figure(c) && !self.catalog.table(c.table).is_view()
                 });
                 let of_rows = self.items[*at].best_table().filter(|_| !numeric);
                 let column = match of_rows {
@@ -158,29 +155,26 @@ impl Resolver<'_> {
             Figure::Quality(quality) => Expr::Column(self.quality(at, *quality)?),
             Figure::Count(at, distinct) => {
                 let item = &self.items[*at];
-                let rows = item.table() > 0.0 && item.table() >= item.column();
-                if rows && !(*distinct && item.column() > 0.9) {
+                if item.is_table() && !(*distinct && item.column() > 0.9) {
                     Expr::Count(None)
                 } else if !*distinct && (self.frame.rank.is_some() || self.frame.having.is_some()) {
                     self.column(*at)?;
                     Expr::Count(None)
                 } else {
                     let column = self.column(*at)?;
-                    let source = self.catalog.column(column);
-                    if source.is_numeric()
-                        && !self.catalog.table(column.table).is_key(column.column)
-                    {
-                        // "number of rooms": rows, values, or the sum of a column that counts them.
-                        return Err(Trouble::Weak(item.text.clone(), self.catalog.label(column)));
-                    }
-                    if !*distinct {
-                        // "number of cities": rows, or different values.
-                        return Err(Trouble::Weak(item.text.clone(), self.catalog.label(column)));
+                    if !*distinct || self.catalog.is_figure(column) {
+                        // "number of rooms", "number of cities": rows, different values, or a sum of them.
+                        return Err(self.weak(*at, column));
                     }
                     Expr::Count(Some(column))
                 }
             }
         })
+    }
+
+    /// Words that are too far from the name of a column.
+    pub(super) fn weak(&self, at: At, column: ColumnRef) -> Trouble {
+        Trouble::Weak(self.items[at].text.clone(), self.catalog.label(column))
     }
 
     /// The table whose rows a count counts.
@@ -189,7 +183,7 @@ impl Resolver<'_> {
             return Ok(None);
         };
         let item = &self.items[*at];
-        if item.table() > 0.0 && item.table() >= item.column() {
+        if item.is_table() {
             return self.table(*at).map(Some);
         }
         Ok(Some(self.column(*at)?.table))
@@ -239,13 +233,16 @@ impl Resolver<'_> {
                 select.push(expr);
             }
         }
-        let column = |f: &Figure| match f {
-            Figure::Plain(at) if self.item_table(*at).is_none() => Some(*at),
-            _ => None,
-        };
-        let shown: Vec<At> = self.frame.select.iter().filter_map(column).collect();
-        if shown.windows(2).any(|w| w[1] == w[0] + 1) {
-            return Err(Trouble::Shape("two columns side by side, or one"));
+        let told = filters.iter().filter(|f| {
+            let one = matches!(&f.condition.check, Check::Texts(t, _) if t.len() == 1);
+            one && !f.or
+                && !f.condition.negated
+                && select.contains(&Expr::Column(f.condition.column))
+        });
+        let told = told.count();
+        if told > 1 || told > 0 && told == select.len() {
+            // "the first and last name of Ann Poe's advisor": not those that the question says.
+            return Err(Trouble::Shape("columns whose values the question gives"));
         }
         let first_column = select.iter().find_map(|e| e.column().map(|c| c.table));
         let subject = self
@@ -258,18 +255,9 @@ impl Resolver<'_> {
             .ok_or(Trouble::Shape("no table"))?;
         let figures = select.iter().any(|e| !matches!(e, Expr::Column(_)));
         let plain = select.iter().any(|e| matches!(e, Expr::Column(_)));
-        let count_rank = self.frame.rank.as_ref().is_some_and(|r| {
-            matches!(
-                r.by,
-                Figure::Count(..) | Figure::Agg(..) | Figure::Measure(..)
-            )
-        });
-        let count_order =
-            self.frame.order.iter().any(|(f, _)| {
-                matches!(f, Figure::Count(..) | Figure::Agg(..) | Figure::Measure(..))
-            });
-        let grouped = count_rank
-            || count_order
+        let ranked = self.frame.rank.iter().map(|r| &r.by);
+        let mut deciding = ranked.chain(self.frame.order.iter().map(|o| &o.0));
+        let grouped = deciding.any(Figure::is_over_groups)
             || self.frame.having.is_some()
             || (figures
                 && (plain || !self.frame.groups.is_empty() || !self.frame.units.is_empty()));
@@ -302,13 +290,6 @@ impl Resolver<'_> {
             self.listed(subject, select, filters)?
         };
         self.all_used(&query)?;
-        let inner = query.members.iter().map(|m| m.source.joins.len());
-        if inner
-            .chain([query.source.joins.len()])
-            .any(|n| n > MOST_JOINS)
-        {
-            return Err(Trouble::Shape("tables far apart"));
-        }
         Ok(query)
     }
 

@@ -96,22 +96,3 @@ fn period(tokens: &[Token], at: usize, today: Option<Date>) -> Option<(usize, Ki
 const LINKS: &[&str] = &[
     "after", "before", "until", "till", "through", "during", "for", "within", "over", "the", "year",
 ];
-
-/// "how many rows are in reviews" is "how many reviews".
-pub fn plain_rows(mut tokens: Vec<Token>) -> Vec<Token> {
-    let counted =
-        |w: &[Token]| w[0].norm == "many" && matches!(w[1].stem.as_str(), "row" | "record");
-    if let Some(at) = tokens.windows(2).position(counted) {
-        let small = |t: &&Token| {
-            matches!(
-                t.norm.as_str(),
-                "are" | "is" | "there" | "does" | "do" | "in" | "of" | "the"
-            )
-        };
-        let used = tokens[at + 2..].iter().take_while(small).count();
-        if tokens.len() > at + 2 + used && used > 0 {
-            tokens.drain(at + 1..at + 2 + used);
-        }
-    }
-    tokens
-}

@@ -1,8 +1,8 @@
-//! The host's side of the tools, over the shop of `fixture/shop.sql`.
+//! The host's side of the tools, over a database made by the statements of a file of `fixture/`.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::decide::decide;
 use crate::turn::{Action, Step, Turn};
@@ -10,8 +10,6 @@ use crate::turn::{Action, Step, Turn};
 /// The shop, and how it is described.
 pub struct Host {
     db: Connection,
-    dialect: &'static str,
-    comments: Value,
     /// Whether results come without their rows.
     pub withhold_rows: bool,
 }
@@ -31,18 +29,15 @@ pub struct Answer {
 
 impl Host {
     pub fn shop() -> Self {
-        let comments = json!({"order_items.discount": "Taken off the line, in euros", "orders.total": "Sum of the lines, in euros"});
-        Self::over(include_str!("../../fixture/shop.sql"), comments)
+        Self::over(include_str!("../../fixture/shop.sql"))
     }
 
     /// A database made by these statements.
-    pub fn over(sql: &str, comments: Value) -> Self {
+    pub fn over(sql: &str) -> Self {
         let db = Connection::open_in_memory().unwrap();
         db.execute_batch(sql).unwrap();
         Self {
             db,
-            dialect: "sqlite",
-            comments,
             withhold_rows: false,
         }
     }
@@ -65,21 +60,15 @@ impl Host {
         };
         let (mut sql, mut assumptions) = (Vec::new(), Value::Null);
         for _ in 0..10 {
-            match decide(&turn) {
-                Action::Say(text) => {
+            let action = decide(&turn);
+            let is_declined = matches!(action, Action::Decline(_));
+            match action {
+                Action::Say(text) | Action::Decline(text) => {
                     return Answer {
                         text,
                         sql,
                         assumptions,
-                        is_declined: false,
-                    };
-                }
-                Action::Decline(text) => {
-                    return Answer {
-                        text,
-                        sql,
-                        assumptions,
-                        is_declined: true,
+                        is_declined,
                     };
                 }
                 Action::Call { tool, arguments } => {
@@ -101,11 +90,8 @@ impl Host {
 
     /// Every value of the first column of a statement, as text.
     pub fn column(&self, sql: &str) -> Vec<String> {
-        let rows = self.rows(sql).unwrap_or_else(|e| panic!("{e}: {sql}"));
-        rows.1
-            .iter()
-            .map(|r| crate::markdown::value(&r[0]))
-            .collect()
+        let rows = self.texts(sql).into_iter();
+        rows.map(|mut row| row.swap_remove(0)).collect()
     }
 
     /// The rows of a statement, as text.
@@ -138,12 +124,13 @@ impl Host {
                         .iter()
                         .map(|n| json!({"name": n, "type": "any"}))
                         .collect();
+                    let count = if rows.len() < 2 {
+                        json!(rows.len())
+                    } else {
+                        json!("many")
+                    };
                     let given = match self.withhold_rows {
                         true => {
-                            let count = match rows.len() {
-                                few @ 0..2 => json!(few),
-                                _ => json!("many"),
-                            };
                             json!({"columns": columns, "row_count": count, "rows_withheld": true})
                         }
                         false => {
@@ -185,61 +172,62 @@ impl Host {
     }
 
     fn table(&self, table: &str) -> Value {
-        let columns: Vec<Value> = self
-            .maps(&format!(
-                "SELECT name, type, \"notnull\", pk FROM pragma_table_info('{table}')"
-            ))
-            .iter()
-            .map(|c| self.describe_column(table, c))
+        let columns = self.objects(&format!(
+            "SELECT json_object('name', name, 'type', type, 'nullable', json(iif(\"notnull\" = 0 AND pk = 0, 'true', 'false')))
+             FROM pragma_table_info('{table}')"
+        ));
+        let columns: Vec<Value> = columns
+            .into_iter()
+            .map(|c| self.column_values(table, c))
             .collect();
+        let foreign_keys = self.objects(&format!(
+            "SELECT json_object('columns', json_group_array(\"from\"), 'references', 'main.' || \"table\",
+                 'referenced_columns', json_group_array(\"to\"))
+             FROM (SELECT * FROM pragma_foreign_key_list('{table}') ORDER BY id, seq) GROUP BY id"
+        ));
+        let kind = self.one(&format!(
+            "SELECT upper(type) FROM sqlite_master WHERE name = '{table}'"
+        ));
         let key = self.column(&format!(
             "SELECT name FROM pragma_table_info('{table}') WHERE pk > 0 ORDER BY pk"
         ));
-        let view = self.one(&format!(
-            "SELECT type FROM sqlite_master WHERE name = '{table}'"
-        )) == "view";
-        json!({
-            "datasource": "shop", "dialect": self.dialect, "table": format!("main.{table}"),
-            "type": if view { "VIEW" } else { "TABLE" }, "description": "", "columns": columns, "primary_key": key,
-            "row_count": self.one(&format!("SELECT count(*) FROM {table}")).parse::<u64>().unwrap(),
-            "foreign_keys": self.foreign_keys(table),
-        })
-    }
-
-    fn describe_column(&self, table: &str, column: &Map<String, Value>) -> Value {
-        let name = column["name"].as_str().unwrap();
-        let common = format!(
-            "SELECT CAST({name} AS TEXT) FROM {table} WHERE {name} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC LIMIT 10"
-        );
-        let end = |f: &str| self.one(&format!("SELECT CAST({f}({name}) AS TEXT) FROM {table}"));
-        let distinct = self
-            .one(&format!("SELECT count(DISTINCT {name}) FROM {table}"))
-            .parse::<u64>()
+        let count: u64 = self
+            .one(&format!("SELECT count(*) FROM {table}"))
+            .parse()
             .unwrap();
         json!({
-            "name": name, "type": column["type"], "nullable": column["notnull"] == json!(0) && column["pk"] == json!(0),
-            "description": self.comments.get(format!("{table}.{name}")),
-            "common_values": self.column(&common), "min": end("min"), "max": end("max"), "distinct_count": distinct,
+            "datasource": "shop", "dialect": "sqlite", "table": format!("main.{table}"), "type": kind, "columns": columns,
+            "primary_key": key, "row_count": count, "foreign_keys": foreign_keys,
         })
     }
 
-    fn foreign_keys(&self, table: &str) -> Vec<Value> {
-        let mut keys: std::collections::BTreeMap<i64, Value> = std::collections::BTreeMap::new();
-        for part in self.maps(&format!("SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list('{table}') ORDER BY id, seq")) {
-            let target = part["table"].as_str().unwrap();
-            let key = keys.entry(part["id"].as_i64().unwrap()).or_insert_with(
-                || json!({"columns": [], "references": format!("main.{target}"), "referenced_columns": []}),
-            );
-            key["columns"].as_array_mut().unwrap().push(part["from"].clone());
-            key["referenced_columns"].as_array_mut().unwrap().push(part["to"].clone());
+    /// A column with what the catalog says of its values.
+    fn column_values(&self, table: &str, mut column: Value) -> Value {
+        let name = column["name"].as_str().unwrap().to_owned();
+        let one = |value: &str| self.one(&format!("SELECT {value} FROM {table}"));
+        let common = self.column(&format!(
+            "SELECT CAST({name} AS TEXT) FROM {table} WHERE {name} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC LIMIT 10"
+        ));
+        column["common_values"] = json!(common);
+        column["min"] = json!(one(&format!("CAST(min({name}) AS TEXT)")));
+        column["max"] = json!(one(&format!("CAST(max({name}) AS TEXT)")));
+        column["distinct_count"] = json!(
+            one(&format!("count(DISTINCT {name})"))
+                .parse::<u64>()
+                .unwrap()
+        );
+        if name == "discount" {
+            column["description"] = json!("Taken off the line, in euros");
         }
-        keys.into_values().collect()
+        column
     }
 
-    fn maps(&self, sql: &str) -> Vec<Map<String, Value>> {
-        let (names, rows) = self.rows(sql).unwrap();
-        rows.into_iter()
-            .map(|r| names.iter().cloned().zip(r).collect())
+    /// The objects that a statement makes.
+    fn objects(&self, sql: &str) -> Vec<Value> {
+        let texts = self.column(sql);
+        texts
+            .iter()
+            .map(|text| serde_json::from_str(text).unwrap())
             .collect()
     }
 

@@ -6,10 +6,7 @@ impl Parser<'_> {
     /// "older than 20", "with more than 3 songs", "above the average"
     pub(super) fn comparisons(&mut self) -> Result<(), Stuck> {
         for at in 0..self.items.len() {
-            if self.used[at] {
-                continue;
-            }
-            match self.op(at) {
+            match self.op(at).filter(|_| !self.used[at]) {
                 Some(Op::Compare(Comparison::AtLeast, None))
                     if self.items[at].text.eq_ignore_ascii_case("or more") =>
                 {
@@ -25,332 +22,239 @@ impl Parser<'_> {
         Ok(())
     }
 
+    fn number(&self, at: usize) -> Option<String> {
+        match self.get(at).map(|i| &i.kind) {
+            Some(Kind::Number(number)) => Some(number.clone()),
+            _ => None,
+        }
+    }
+
+    /// The name at a place, if it is a column of numbers.
+    pub(super) fn figures(&self, at: usize) -> Option<At> {
+        self.name(at)
+            .filter(|n| self.is_column(*n) && self.is_numeric(*n))
+    }
+
     /// The column right before a comparison.
     pub(super) fn left(&self, at: usize) -> Option<At> {
         // "a distance of more than 1000"
-        let of = at
-            .checked_sub(2)
-            .filter(|b| self.op(b + 1) == Some(Op::Of) && self.items[b + 1].text == "of")
-            .filter(|b| {
-                self.name(*b)
-                    .is_some_and(|n| self.is_column(n) && self.is_numeric(n))
-            });
-        let before = of.or_else(|| self.back(at, &[Op::Is, Op::Have]))?;
-        self.name(before)
-            .filter(|n| !self.items[*n].optional)
-            .filter(|n| {
-                self.is_column(*n) || (self.items[*n].column() > 0.85 && self.is_numeric(*n))
-            })
-    }
-
-    /// A column of numbers with a number right behind it.
-    fn column_behind(&self, at: usize) -> Option<At> {
-        let column = self
-            .name(at)
-            .filter(|n| self.is_column(*n) && self.is_numeric(*n))?;
-        let number = self.get(self.skip(column + 1))?;
-        matches!(number.kind, Kind::Number(_)).then_some(column)
+        let of = at.checked_sub(2).filter(|b| self.items[b + 1].text == "of");
+        let before = of.filter(|b| self.figures(*b).is_some());
+        let before = before.or_else(|| self.back(at, &[Op::Is, Op::Have]))?;
+        self.name(before).filter(|n| {
+            let item = &self.items[*n];
+            !item.optional && (self.is_column(*n) || item.column() > 0.85 && self.is_numeric(*n))
+        })
     }
 
     /// "above 10 and below 20": the second comparison is about the column of the first.
-    pub(super) fn shared_left(&self, at: usize) -> Option<At> {
-        let joint = self
-            .back(at, &[Op::Is])
-            .filter(|b| matches!(self.op(*b), Some(Op::And | Op::Or)))?;
+    fn shared_left(&self, at: usize) -> Option<At> {
+        let joint = self.back(at, &[Op::Is])?;
         let number = self.back(joint, &[])?;
-        if !self.used[number] || !matches!(self.items[number].kind, Kind::Number(_)) {
-            return None;
-        }
-        let last = self.frame.filters.last().filter(|f| f.at < number)?;
+        let joins = matches!(self.op(joint), Some(Op::And | Op::Or));
+        let compared = self.used[number] && matches!(self.items[number].kind, Kind::Number(_));
+        let last = self
+            .frame
+            .filters
+            .last()
+            .filter(|f| joins && compared && f.at < number)?;
         last.column
     }
 
-    pub(super) fn comparison(
+    /// "that cost more than 10"
+    fn costs(&self, at: usize) -> Option<Quality> {
+        let verb = at
+            .checked_sub(1)
+            .filter(|b| self.items[*b].optional || self.soft(*b))?;
+        let text = self.items[verb].text.to_lowercase();
+        lexis::holds("cost costs costing priced", &text).then_some(Quality::Price)
+    }
+
+    fn comparison(
         &mut self,
         at: usize,
         comparison: Comparison,
         quality: Option<Quality>,
     ) -> Result<(), Stuck> {
-        let right = self.skip_ops(at + 1, &[Op::Is, Op::Of]);
-        // "that cost more than 10"
-        let costs = at.checked_sub(1).is_some_and(|b| {
-            let text = self.items[b].text.to_lowercase();
-            (self.items[b].optional || self.soft(b))
-                && matches!(text.as_str(), "cost" | "costs" | "costing" | "priced")
-        });
-        let quality = quality.or(costs.then_some(Quality::Price));
         if self.negated_before(at) {
             return Err(self.stuck(at));
         }
-        if let Some(column) = self.name(at + 1).filter(|n| self.is_numeric(*n))
-            && self
-                .items
-                .get(at + 2)
-                .is_some_and(|i| i.text.eq_ignore_ascii_case("than"))
-            && let Some(Kind::Number(number)) = self.get(at + 3).map(|i| i.kind.clone())
+        let mut right = self.skip_ops(at + 1, &[Op::Is, Op::Of]);
+        let mut left = self.left(at).or_else(|| self.shared_left(at));
+        let behind = self.figures(right);
+        if let Some((column, number)) = behind.map(|c| (c, self.skip(c + 1)))
+            && self.number(number).is_some()
         {
-            // "a greater weight than 10"
-            self.take(at..at + 4);
-            self.frame.filters.push(Filter {
-                at,
-                column: Some(column),
-                quality: None,
-                test: Test::Number(comparison, number),
-                negated: false,
-                or: false,
-            });
-            return Ok(());
+            let item = &self.items[column];
+            if item.text.eq_ignore_ascii_case("year") && item.column() < 0.9 {
+                // "after the year 2008"
+                (left, right) = (None, number);
+            } else if left.is_none() {
+                // "below age 30"
+                (left, right) = (Some(column), number);
+            }
         }
-        let left = self.left(at).or_else(|| self.shared_left(at));
-        let (left, right) = match self.column_behind(right) {
-            // "after the year 2008"
-            Some(column)
-                if self.items[column].text.eq_ignore_ascii_case("year")
-                    && self.items[column].column() < 0.9 =>
-            {
-                (None, self.skip(column + 1))
-            }
-            // "below age 30"
-            Some(column) if left.is_none() => (Some(column), self.skip(column + 1)),
-            _ => (left, right),
-        };
-        let filter = |column, quality, test| Filter {
-            at,
-            column,
-            quality,
-            test,
-            negated: false,
-            or: false,
-        };
         if self.op(right) == Some(Op::Agg(Aggregate::Average)) {
-            let mut end = right + 1;
-            let named = self.name(self.skip_ops(end, &[Op::Of]));
-            let column = match (left, named) {
-                (Some(l), Some(r)) if self.items[r].hits == self.items[l].hits => {
-                    end = r + 1;
-                    Some(l)
-                }
-                (Some(l), None) => Some(l),
-                (None, Some(r)) if self.is_numeric(r) => {
-                    end = r + 1;
-                    Some(r)
-                }
-                _ => return Err(self.stuck(at)),
-            };
-            self.take(at..end);
-            if let Some(l) = column {
-                self.used[l] = true;
-            }
-            self.frame
-                .filters
-                .push(filter(column, None, Test::Average(comparison)));
-            return Ok(());
+            return self.average(at, right, left, comparison);
         }
         if let Some(Kind::Period(period)) = self.get(right).map(|i| i.kind.clone()) {
-            let days = facts::bounded(period, comparison);
-            self.take(at..right + 1);
-            if let Some(l) = left {
-                self.used[l] = true;
-            }
-            self.frame.filters.push(filter(
-                left,
-                left.is_none().then_some(Quality::Time),
-                Test::Days(days),
-            ));
+            let days = Test::Days(bounded(period, comparison));
+            self.keep(at..right + 1, Filter::timed(at, left, days));
             return Ok(());
         }
-        let Some(Kind::Number(number)) = self.get(right).map(|i| i.kind.clone()) else {
-            return Err(self.stuck(at));
-        };
-        let temporal = matches!(
-            self.items[at].text.to_lowercase().as_str(),
-            "after" | "before"
-        );
-        let measured = |name: At, words: &[&str]| {
-            let last = self.items[name].text.to_lowercase();
-            words.contains(&last.rsplit(' ').next().unwrap_or_default())
-        };
+        let number = self.number(right).ok_or_else(|| self.stuck(at))?;
+        let text = self.items[at].text.to_lowercase();
+        let temporal = matches!(text.as_str(), "after" | "before");
+        let in_years = temporal && is_year(&number);
         // "whose weight is heavier than 10" names what is heavier.
-        let quality = quality.filter(|q| {
-            !left.is_some_and(|l| self.is_numeric(l) && measured(l, lexis::columns_of(*q)))
-        });
-        if let Some(q) = quality {
-            self.take(at..right + 1);
-            self.frame
-                .filters
-                .push(filter(None, Some(q), Test::Number(comparison, number)));
+        let measures = |l: At, q: Quality| {
+            let last = self.items[l].text.to_lowercase();
+            let last = last.rsplit(' ').next().unwrap_or_default().to_owned();
+            self.is_numeric(l) && lexis::columns_of(q).contains(&last.as_str())
+        };
+        let quality = quality.or_else(|| self.costs(at));
+        if let Some(quality) = quality.filter(|q| !left.is_some_and(|l| measures(l, *q))) {
+            let test = Test::Number(comparison, number);
+            self.keep(at..right + 1, Filter::of_quality(at, quality, test));
             return Ok(());
         }
-        let averaged = left.and_then(|l| {
+        let aggregate = left.and_then(|l| {
             let before = l.checked_sub(1).filter(|b| !self.used[*b])?;
             match self.op(before)? {
-                Op::Agg(aggregate) if !temporal => Some((before, l, aggregate)),
+                Op::Agg(aggregate) if !temporal && self.frame.having.is_none() => {
+                    Some((before, aggregate, l))
+                }
                 _ => None,
             }
         });
-        if let Some((before, l, aggregate)) = averaged.filter(|_| self.frame.having.is_none()) {
+        if let Some((before, aggregate, column)) = aggregate {
             // "an average rating above 3"
             self.take(before..right + 1);
-            self.frame.having = Some((Figure::Agg(aggregate, l), comparison, number));
+            self.frame.having = Some((Figure::Agg(aggregate, column), comparison, number));
             return Ok(());
         }
-        let counted_left = left.is_some_and(|l| {
-            self.back(l, &[])
-                .is_some_and(|b| self.op(b) == Some(Op::NumberOf))
-                && !self.is_numeric(l)
-        });
+        let number_of = left
+            .and_then(|l| self.back(l, &[]))
+            .filter(|b| self.op(*b) == Some(Op::NumberOf));
+        let counts = number_of.is_some() && left.is_some_and(|l| !self.is_numeric(l));
+        let counted = self.skip_ops(right + 1, &[Op::Distinct, Op::Of]);
         let has = left.is_some_and(|l| (l..at).any(|i| self.op(i) == Some(Op::Have)));
-        let left = left.filter(|_| {
-            !(has
-                && self
-                    .name(self.skip_ops(right + 1, &[Op::Distinct, Op::Of]))
-                    .is_some())
-        });
-        if let Some(l) = left
-            .filter(|l| self.is_numeric(*l) || temporal || (self.is_column(*l) && !counted_left))
+        let left = left.filter(|_| !has || self.name(counted).is_none());
+        if let Some(l) =
+            left.filter(|l| self.is_numeric(*l) || temporal || self.is_column(*l) && !counts)
         {
-            let test = if temporal && is_year(&number) {
+            let test = if in_years {
                 Test::Year(comparison, number)
             } else {
                 Test::Number(comparison, number)
             };
-            self.take(at..right + 1);
-            self.used[l] = true;
-            if let Some(b) = self
-                .back(l, &[])
-                .filter(|b| self.op(*b) == Some(Op::NumberOf))
-            {
-                self.used[b] = true;
+            if let Some(number_of) = number_of {
+                self.used[number_of] = true;
             }
-            self.frame.filters.push(filter(Some(l), None, test));
+            self.keep(at..right + 1, Filter::new(at, Some(l), test));
             return Ok(());
         }
-        if temporal && is_year(&number) {
-            self.take(at..right + 1);
-            self.frame.filters.push(filter(
-                None,
-                Some(Quality::Time),
-                Test::Year(comparison, number),
-            ));
+        if in_years {
+            self.keep(
+                at..right + 1,
+                Filter::timed(at, None, Test::Year(comparison, number)),
+            );
             return Ok(());
-        }
-        if let Some(l) = left.filter(|_| counted_left) {
-            return self.have_count(at, right + 1, l, comparison, number);
-        }
-        let more = self.op(right + 1) == Some(Op::Compare(Comparison::AtLeast, None));
-        if more {
-            return Err(self.stuck(at));
         }
         // "more than 30000 in salary"
         let inside = (self.op(right + 1) == Some(Op::In)).then(|| self.skip(right + 2));
-        let inside = inside.filter(|i| {
-            self.name(*i)
-                .is_some_and(|n| self.is_column(n) && self.is_numeric(n))
-        });
-        let counted = inside.unwrap_or_else(|| self.skip_ops(right + 1, &[Op::Distinct, Op::Of]));
+        let counted = inside
+            .filter(|i| self.figures(*i).is_some())
+            .unwrap_or(counted);
         let distinct = (right + 1..counted).any(|i| self.op(i) == Some(Op::Distinct));
-        if let Some(r) = self.name(counted) {
-            if self.is_numeric(r) && self.items[r].column() >= self.items[r].table() && !distinct {
-                self.take(at..counted + 1);
-                self.frame
-                    .filters
-                    .push(filter(Some(r), None, Test::Number(comparison, number)));
-                return Ok(());
-            }
+        if let Some(name) = self.name(counted) {
             if distinct {
                 return Err(self.stuck(at));
             }
-            return self.have_count(at, counted + 1, r, comparison, number);
+            if self.is_numeric(name) && self.items[name].column() >= self.items[name].table() {
+                let test = Test::Number(comparison, number);
+                self.keep(at..counted + 1, Filter::new(at, Some(name), test));
+                return Ok(());
+            }
+            return self.have_count(at, counted + 1, name, comparison, number);
         }
-        let of_rows = self
-            .back(at, &[])
-            .is_some_and(|b| self.name(b).is_some_and(|n| self.is_table(n)));
-        if of_rows
-            && self
-                .items
-                .get(right + 1)
-                .is_none_or(|i| i.is(Op::Break) || matches!(i.op(), Some(Op::In)))
-        {
-            // "orders over 100"
-            self.take(at..right + 1);
-            let test = Test::Number(comparison, number);
-            self.frame
-                .filters
-                .push(filter(None, Some(Quality::Amount), test));
-            return Ok(());
+        // "orders over 100"
+        let rows = self.back(at, &[]).and_then(|b| self.name(b));
+        let ends = self
+            .items
+            .get(right + 1)
+            .is_none_or(|i| i.is(Op::Break) || i.is(Op::In));
+        if !(ends && rows.is_some_and(|n| self.is_table(n))) {
+            return Err(self.stuck(at));
         }
-        Err(self.stuck(at))
+        let test = Test::Number(comparison, number);
+        self.keep(at..right + 1, Filter::of_quality(at, Quality::Amount, test));
+        Ok(())
+    }
+
+    /// "above the average", "above the average age"
+    fn average(
+        &mut self,
+        at: usize,
+        right: usize,
+        left: Option<At>,
+        comparison: Comparison,
+    ) -> Result<(), Stuck> {
+        let named = self.name(self.skip_ops(right + 1, &[Op::Of]));
+        let (column, end) = match (left, named) {
+            (Some(l), Some(r)) if self.items[r].hits == self.items[l].hits => (l, r + 1),
+            (Some(l), None) => (l, right + 1),
+            (None, Some(r)) if self.is_numeric(r) => (r, r + 1),
+            _ => return Err(self.stuck(at)),
+        };
+        self.keep(
+            at..end,
+            Filter::new(at, Some(column), Test::Average(comparison)),
+        );
+        Ok(())
     }
 
     /// "two or more songs"
-    pub(super) fn or_more(&mut self, at: usize) -> Result<(), Stuck> {
-        let number = at
-            .checked_sub(1)
-            .and_then(|b| self.get(b))
-            .and_then(|i| match &i.kind {
-                Kind::Number(n) => Some(n.clone()),
-                _ => None,
-            });
+    fn or_more(&mut self, at: usize) -> Result<(), Stuck> {
+        let number = at.checked_sub(1).and_then(|b| self.number(b));
         let name = self.name(self.skip(at + 1)).filter(|n| self.is_table(*n));
-        match (number, name) {
-            (Some(number), Some(name)) => {
-                self.have_count(at - 1, name + 1, name, Comparison::AtLeast, number)
-            }
-            _ => Err(self.stuck(at)),
-        }
+        let (number, name) = number.zip(name).ok_or_else(|| self.stuck(at))?;
+        self.have_count(at - 1, name + 1, name, Comparison::AtLeast, number)
     }
 
-    pub(super) fn have_count(
+    fn have_count(
         &mut self,
         at: usize,
         end: usize,
         what: At,
-        comparison: Comparison,
+        by: Comparison,
         number: String,
     ) -> Result<(), Stuck> {
-        if self.frame.having.is_some() || (self.is_column(what) && self.holds_figures(what)) {
+        if self.frame.having.is_some() {
             return Err(self.stuck(at));
         }
         self.take(at..end);
         self.used[what] = true;
-        if let Some(b) = self
-            .back(what, &[])
-            .filter(|b| self.op(*b) == Some(Op::NumberOf))
-        {
-            self.used[b] = true;
-        }
-        self.frame.having = Some((Figure::Count(what, false), comparison, number));
+        self.frame.having = Some((Figure::Count(what, false), by, number));
         Ok(())
     }
 
-    pub(super) fn range(&mut self, at: usize) -> Result<(), Stuck> {
-        let number = |p: &Self, i: usize| match p.get(i).map(|x| &x.kind) {
-            Some(Kind::Number(n)) => Some(n.clone()),
-            _ => None,
-        };
+    /// "between 3 and 5"
+    fn range(&mut self, at: usize) -> Result<(), Stuck> {
         let first = self.skip(at + 1);
-        let and = self.skip_ops(first + 1, &[Op::And, Op::In]);
-        let (Some(low), Some(high)) = (number(self, first), number(self, and)) else {
+        let last = self.skip_ops(first + 1, &[Op::And, Op::In]);
+        let numbers = self.number(first).zip(self.number(last));
+        let after = self
+            .name(self.skip(last + 1))
+            .filter(|n| self.is_numeric(*n));
+        let column = self.left(at).or(after);
+        let (Some((low, high)), Some(_), false) = (numbers, column, self.negated_before(at)) else {
             return Err(self.stuck(at));
         };
-        let after = self
-            .name(self.skip(and + 1))
-            .filter(|n| self.is_numeric(*n));
-        let column = self.left(at).or(after).ok_or_else(|| self.stuck(at))?;
-        if self.negated_before(at) {
-            return Err(self.stuck(at));
-        }
-        self.take(at..and + 1);
-        self.used[column] = true;
-        let test = Test::Range(low, high);
-        self.frame.filters.push(Filter {
-            at,
-            column: Some(column),
-            quality: None,
-            test,
-            negated: false,
-            or: false,
-        });
+        self.keep(
+            at..last + 1,
+            Filter::new(at, column, Test::Range(low, high)),
+        );
         Ok(())
     }
 }

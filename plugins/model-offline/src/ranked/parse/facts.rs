@@ -6,22 +6,7 @@ use crate::catalog::Kind as Type;
 impl Parser<'_> {
     /// Whether a name may be a column of this kind.
     pub(super) fn is_of_kind(&self, at: At, kind: Type) -> bool {
-        self.items[at].hits.iter().any(|h| match h.target {
-            Target::Column(c) => h.score >= 0.85 && self.catalog.column(c).kind == kind,
-            _ => false,
-        })
-    }
-
-    fn keep(&mut self, at: At, column: At, test: Test, negated: bool) {
-        self.used[column] = true;
-        self.frame.filters.push(Filter {
-            at,
-            column: Some(column),
-            quality: None,
-            test,
-            negated,
-            or: false,
-        });
+        self.items[at].has_column(0.85, |c| self.catalog.column(c).kind == kind)
     }
 
     /// "shipped in 2024" is about the day of shipping, though "shipped" is a status too; "registered before 2023".
@@ -46,8 +31,13 @@ impl Parser<'_> {
                 _ => continue,
             };
             let negated = self.negated_before(at);
-            self.take(at + 1..place + 1);
-            self.keep(at, at, test, negated);
+            self.keep(
+                at..place + 1,
+                Filter {
+                    negated,
+                    ..Filter::new(at, Some(at), test)
+                },
+            );
         }
     }
 
@@ -63,7 +53,13 @@ impl Parser<'_> {
                 continue;
             }
             let negated = self.negated_before(at);
-            self.keep(at, at, Test::Truth, negated);
+            self.keep(
+                at..at,
+                Filter {
+                    negated,
+                    ..Filter::new(at, Some(at), Test::Truth)
+                },
+            );
         }
     }
 
@@ -88,8 +84,14 @@ impl Parser<'_> {
                 matches!(i.kind, Kind::Soft) || matches!(i.op(), Some(Op::Break | Op::And))
             });
             if (plain && ends && self.may_be_empty(column)) || never {
-                self.used[at] = true;
-                self.keep(at, column, Test::Missing, has);
+                let filter = Filter::new(at, Some(column), Test::Missing);
+                self.keep(
+                    at..at + 1,
+                    Filter {
+                        negated: has,
+                        ..filter
+                    },
+                );
             }
         }
     }
@@ -100,24 +102,18 @@ impl Parser<'_> {
             .iter()
             .filter_map(Item::best_table)
             .collect();
-        self.items[at].hits.iter().any(|h| match h.target {
-            Target::Column(c) => {
-                h.score >= 0.85
-                    && self.catalog.column(c).kind == Type::Date
-                    && tables.contains(&c.table)
-            }
-            _ => false,
+        self.items[at].has_column(0.85, |c| {
+            self.catalog.column(c).kind == Type::Date && tables.contains(&c.table)
         })
     }
 
     /// Whether the columns that a name means may have no value, as far as the catalog tells.
     fn may_be_empty(&self, at: At) -> bool {
-        let top = self.items[at].column();
-        self.items[at].hits.iter().any(|h| match h.target {
-            Target::Column(c) => {
-                h.score >= top && self.catalog.column(c).nullable && !self.says_yes_or_no(c)
-            }
-            _ => false,
+        let says_no = |v: &String| matches!(v.to_lowercase().as_str(), "no" | "none" | "n");
+        let item = &self.items[at];
+        item.has_column(item.column(), |c| {
+            let source = self.catalog.column(c);
+            source.nullable && !self.says_yes_or_no(c) && !source.common_values.iter().any(says_no)
         })
     }
 
@@ -239,22 +235,6 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// "5 star reviews"
-    pub(super) fn stars(&mut self) {
-        for at in 1..self.items.len() {
-            let star = matches!(
-                self.items[at].text.to_lowercase().as_str(),
-                "star" | "stars"
-            );
-            if let (true, Some(column), Kind::Number(n)) =
-                (star, self.name(at), self.items[at - 1].kind.clone())
-            {
-                self.used[at - 1] = true;
-                self.keep(at, column, Test::Number(Comparison::Equal, n), false);
-            }
-        }
-    }
-
     /// "orders that contain the product 'Blue Mug'": what follows is rows, not a part of a text.
     pub(super) fn holding(&mut self) {
         for at in 0..self.items.len() {
@@ -307,7 +287,7 @@ impl Parser<'_> {
 }
 
 /// A period with a comparison before it: "after March 2024".
-pub(super) fn bounded(period: Period, comparison: Comparison) -> Period {
+pub fn bounded(period: Period, comparison: Comparison) -> Period {
     Period {
         from: match comparison {
             Comparison::Above => period.to,

@@ -2,15 +2,6 @@
 
 use super::*;
 
-/// Rows of a ranking that says neither one nor how many.
-const SEVERAL: u64 = 5;
-
-/// Whether a name is in the plural.
-fn several(item: &Item) -> bool {
-    let text = item.text.to_lowercase();
-    item.is_name() && text.ends_with('s') && crate::words::stem(&text) != text
-}
-
 impl Parser<'_> {
     /// "ordered by age descending", "in alphabetical order"
     pub(super) fn order(&mut self) -> Result<(), Stuck> {
@@ -34,7 +25,6 @@ impl Parser<'_> {
         let mut at = start;
         let mut direction = None;
         let mut keys = Vec::new();
-        let mut counted = false;
         while at < self.items.len() {
             match self.op(at) {
                 Some(Op::Direction(down)) => direction = Some(down),
@@ -54,11 +44,6 @@ impl Parser<'_> {
                 Some(Op::OrderBy | Op::By | Op::And | Op::Comma | Op::Of | Op::In | Op::Both) => {}
                 Some(Op::NumberOf | Op::HowMany | Op::Agg(_)) => {
                     let Some((figure, next)) = self.figure(at) else {
-                        if self.items[at].text.eq_ignore_ascii_case("count") {
-                            counted = true;
-                            at += 1;
-                            continue;
-                        }
                         break;
                     };
                     keys.push(match figure {
@@ -74,14 +59,6 @@ impl Parser<'_> {
                 }
                 None if self.soft(at) => {}
                 None if self.name(at).is_some() && keys.len() < 3 => {
-                    let listed = |o: Option<Op>| matches!(o, Some(Op::And | Op::Comma));
-                    if !keys.is_empty()
-                        && (!self.items[at].optional || self.is_column(at))
-                        && !(start..at).any(|i| listed(self.op(i)))
-                    {
-                        // Two names in a row: which one orders the rows is not said.
-                        return Err(self.stuck(at));
-                    }
                     if self.is_table(at) && !keys.is_empty() {
                         break;
                     }
@@ -98,17 +75,6 @@ impl Parser<'_> {
                 _ => break,
             }
             at += 1;
-        }
-        if counted {
-            let named = (0..start).find_map(|i| {
-                self.op(i)
-                    .filter(|o| matches!(o, Op::HowMany | Op::NumberOf))
-                    .and_then(|_| self.figure(i))
-            });
-            keys.extend(named.map(|(f, _)| f));
-        }
-        if keys.is_empty() && direction.is_some() && self.frame.alphabetical.is_none() {
-            return Err(self.stuck(start));
         }
         if keys.is_empty() && self.frame.alphabetical.is_none() {
             return Err(self.stuck(start));
@@ -138,7 +104,7 @@ impl Parser<'_> {
             }
             let mut next = self.skip_ops(at + 1, &[Op::Of, Op::Distinct]);
             self.used[at] = true;
-            if self.name(next).is_none() && next > at + 1 {
+            if self.name(next).is_none() && (next > at + 1 || self.op(next) == Some(Op::Each)) {
                 // "in each state", where nothing is called so.
                 return Err(self.stuck(next - 1));
             }
@@ -171,270 +137,5 @@ impl Parser<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The number right before or after a place, as a limit.
-    pub(super) fn limit(&mut self, at: usize, next: &mut usize) -> u64 {
-        let number = |i: &Item| match &i.kind {
-            Kind::Number(n) => n.parse::<u64>().ok().filter(|n| (1..=1000).contains(n)),
-            _ => None,
-        };
-        if let Some(n) = at.checked_sub(1).and_then(|b| self.get(b)).and_then(number) {
-            self.used[at - 1] = true;
-            return n;
-        }
-        if let Some(n) = self.get(*next).and_then(number) {
-            self.used[*next] = true;
-            *next = self.skip(*next + 1);
-            return n;
-        }
-        1
-    }
-
-    /// "which 3 customers have the most orders": the number before what is ranked.
-    fn leading_number(&mut self) -> Option<u64> {
-        let ranks = |i: &Item| matches!(i.op(), Some(Op::Most(..) | Op::Common(_)));
-        if !self.items.iter().any(ranks) {
-            return None;
-        }
-        let at = self.skip_ops(0, &[Op::Is]);
-        let Kind::Number(number) = &self.get(at)?.kind else {
-            return None;
-        };
-        let number = number.parse().ok().filter(|n| (2..=1000).contains(n))?;
-        self.name(at + 1).filter(|n| self.is_table(*n))?;
-        self.used[at] = true;
-        Some(number)
-    }
-
-    pub(super) fn rank(&mut self) -> Result<(), Stuck> {
-        let mut open_top = false;
-        let mut first_of = self.leading_number();
-        for at in 0..self.items.len() {
-            if self.used[at] {
-                continue;
-            }
-            let (descending, by, end, mut limit) = match self.op(at) {
-                Some(Op::Most(down, quality)) => {
-                    let mut next = self.skip(at + 1);
-                    let limit = self.limit(at, &mut next);
-                    let (by, end) = self.ranked_by(at, next, quality)?;
-                    (down, by, end, limit)
-                }
-                Some(Op::Common(down)) => {
-                    let mut next = self.skip(at + 1);
-                    let limit = self.limit(at, &mut next);
-                    // "the most common payment method", where payments have a method
-                    let inner = self.name(next).filter(|n| self.is_table(*n));
-                    if let Some(rows) =
-                        inner.filter(|n| self.name(n + 1).is_some_and(|c| self.is_column(c)))
-                    {
-                        self.frame.tables.push(rows);
-                        self.used[rows] = true;
-                        next = rows + 1;
-                    }
-                    let name = self.name(next).filter(|n| self.items[*n].column() > 0.6);
-                    // "the colour that is most common"
-                    let said = self.back(at, &[Op::Is, Op::Relative, Op::Have]);
-                    let behind = said.and_then(|b| self.name(b)).filter(|n| {
-                        self.is_column(*n) && self.items[*n].column() >= 0.8 && !self.is_numeric(*n)
-                    });
-                    let end = name.map_or(at + 1, |_| next + 1);
-                    let name = name.or(behind).ok_or_else(|| self.stuck(at))?;
-                    self.used[name] = true;
-                    self.frame.groups.push(name);
-                    self.frame.select.push(Figure::Plain(name));
-                    (down, Figure::Count(name, false), end, limit)
-                }
-                Some(Op::Top) => {
-                    let mut next = self.skip(at + 1);
-                    let limit = self.limit(at, &mut next);
-                    let column = self
-                        .name(next)
-                        .filter(|n| self.is_numeric(*n) && self.is_column(*n));
-                    match column {
-                        Some(name) => (true, Figure::Plain(name), next + 1, limit),
-                        None => {
-                            // "top customers" says neither one nor how many.
-                            let open = limit == 1 && self.items.get(next).is_some_and(several);
-                            open_top |= open;
-                            first_of = Some(if open { SEVERAL } else { limit });
-                            self.used[at] = true;
-                            continue;
-                        }
-                    }
-                }
-                _ => continue,
-            };
-            let mut is_open = false;
-            let listed = matches!(self.op(at), Some(Op::Most(_, Some(_)))) && self.skip(0) == at;
-            if limit == 1 && listed && self.items.get(end).is_some_and(several) {
-                // "best selling products"
-                limit = SEVERAL;
-                is_open = true;
-            }
-            if let (1, Some(n)) = (limit, first_of.take()) {
-                limit = n;
-            }
-            if self.frame.rank.is_some() {
-                return Err(self.stuck(at));
-            }
-            let first = (0..at)
-                .rev()
-                .take_while(|i| self.op(*i) != Some(Op::Break))
-                .all(|i| self.soft(i) || self.used[i] || matches!(self.op(i), Some(Op::Is)));
-            self.take(at..end);
-            if let (true, Figure::Plain(name), 1) = (first && self.heads[at], &by, limit) {
-                let aggregate = if descending {
-                    Aggregate::Max
-                } else {
-                    Aggregate::Min
-                };
-                self.frame.select.push(Figure::Agg(aggregate, *name));
-                continue;
-            }
-            self.frame.rank = Some(Rank {
-                descending,
-                by,
-                limit,
-                is_open,
-                at,
-            });
-        }
-        match first_of {
-            Some(limit) => {
-                self.rank_by_order(limit)?;
-                if let Some(rank) = &mut self.frame.rank {
-                    rank.is_open |= open_top;
-                }
-                Ok(())
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// "top 3 products sorted by price", "top 3 products by price"
-    pub(super) fn rank_by_order(&mut self, limit: u64) -> Result<(), Stuck> {
-        let by = (0..self.items.len()).find(|i| self.op(*i) == Some(Op::By) && !self.used[*i]);
-        let said = self.items.iter().find_map(|i| match i.op() {
-            Some(Op::Direction(down)) => Some(down),
-            _ => None,
-        });
-        let found = match (by, self.frame.order.pop()) {
-            (_, Some((figure, _))) => Some((figure, 0)),
-            (Some(by), None) => {
-                let next = self.skip(by + 1);
-                let figure = self.figure(next).or_else(|| {
-                    self.name(next)
-                        .filter(|n| self.is_numeric(*n))
-                        .map(|n| (Figure::Plain(n), n + 1))
-                });
-                if let Some((_, end)) = figure {
-                    self.take(by..end);
-                }
-                figure.map(|(f, _)| (f, by))
-            }
-            _ => None,
-        };
-        let Some((figure, at)) = found else {
-            return Err(Stuck::Unclear("top".to_owned()));
-        };
-        self.frame.rank = Some(Rank {
-            descending: said.unwrap_or(true),
-            by: figure,
-            limit,
-            is_open: false,
-            at,
-        });
-        Ok(())
-    }
-
-    /// "which product sold the most", "which customer spent the most": the measure stands before the "most".
-    fn said_before(&mut self, at: usize, next: usize) -> Option<Figure> {
-        if !(self.items[at].text.eq_ignore_ascii_case("most")
-            && self.get(next).is_none_or(|i| i.is(Op::Break)))
-        {
-            return None;
-        }
-        let place = (0..at)
-            .rev()
-            .find(|i| !self.soft(*i) || self.items[*i].text == "sold")?;
-        let figure = match self.items[place].kind {
-            Kind::Measure(measure) => Figure::Measure(measure, place),
-            _ if self.sells && self.items[place].text.eq_ignore_ascii_case("sold") => {
-                Figure::Measure(Measure::Units, place)
-            }
-            _ => return None,
-        };
-        self.used[place] = true;
-        Some(figure)
-    }
-
-    pub(super) fn ranked_by(
-        &mut self,
-        at: usize,
-        next: usize,
-        quality: Option<Quality>,
-    ) -> Result<(Figure, usize), Stuck> {
-        let measured = |n: &At| *n == at + 1 && self.is_column(*n) && self.is_numeric(*n);
-        if let (Some(_), Some(name)) = (quality, self.name(next).filter(measured)) {
-            // "the longest distance" names what is long.
-            return Ok((Figure::Plain(name), next + 1));
-        }
-        let measure = match quality {
-            Some(Quality::Sold) => Some(Measure::Units),
-            Some(Quality::Rated) => Some(Measure::Rating),
-            _ => None,
-        };
-        if let Some(measure) = measure {
-            return Ok((Figure::Measure(measure, at), at + 1));
-        }
-        if let Some(quality) = quality {
-            return Ok((Figure::Quality(quality), at + 1));
-        }
-        if let Some(figure) = self.said_before(at, next) {
-            return Ok((figure, at + 1));
-        }
-        if let Some((figure, end)) = self.figure(next) {
-            return Ok((figure, end));
-        }
-        let name = self.name(next).ok_or_else(|| self.stuck(at))?;
-        let counting = matches!(
-            self.items[at].text.to_lowercase().as_str(),
-            "most" | "fewest" | "least"
-        );
-        if !counting
-            && self.has_amount(name)
-            && self.op(at) != Some(Op::Top)
-            && !self.items[at].text.contains(' ')
-        {
-            // "the largest order"
-            return Ok((Figure::Quality(Quality::Amount), at + 1));
-        }
-        if self.holds_count(name) {
-            return Err(self.stuck(at));
-        }
-        if self.is_numeric(name) && self.items[name].column() >= self.items[name].table() {
-            return Ok((Figure::Plain(name), next + 1));
-        }
-        let said = self.items[at].text.to_lowercase();
-        let counts = said.contains("number")
-            || said.contains("most")
-            || said.contains("fewest")
-            || said.contains("least")
-            || said.contains("amount");
-        let behind = self.back(at, &[Op::In]);
-        let related = behind
-            .and_then(|b| self.op(b))
-            .is_some_and(|o| matches!(o, Op::Have | Op::Relative | Op::By))
-            || behind
-                .is_some_and(|b| self.items[b].is_name() && b + 1 < at || self.items[b].is_name());
-        if counts
-            && (related || said.contains("number"))
-            && (self.is_table(name) || self.items[name].column() > 0.0)
-        {
-            return Ok((Figure::Count(name, false), next + 1));
-        }
-        Err(self.stuck(at))
     }
 }

@@ -1,10 +1,6 @@
 //! What a question shows: what orders, groups and conditions leave over.
 
 use super::*;
-use crate::ranked::link::Hit;
-
-/// Values of columns that say yes or no.
-const FLAGS: &[&str] = &["t", "f", "y", "n", "true", "false", "yes", "no", "0", "1"];
 
 impl Parser<'_> {
     /// What is left before the conditions is shown.
@@ -27,17 +23,6 @@ impl Parser<'_> {
                 Some(Op::HowMany | Op::NumberOf)
                     if (head || self.frame.rank.is_some()) && aggregates.is_empty() =>
                 {
-                    let next = self.skip(at + 1);
-                    let bare = self
-                        .name(if self.op(next) == Some(Op::Distinct) {
-                            self.skip(next + 1)
-                        } else {
-                            next
-                        })
-                        .is_none();
-                    if bare && self.op(at) == Some(Op::HowMany) && self.op(next) == Some(Op::Is) {
-                        return Err(self.stuck(at));
-                    }
                     let (figure, end) = self.figure(at).ok_or_else(|| self.stuck(at))?;
                     let other = self.skip(end + 1);
                     if matches!(figure, Figure::Count(_, true))
@@ -145,43 +130,6 @@ impl Parser<'_> {
         }
     }
 
-    /// A measure, or a function over the amounts of a table: "the average order value".
-    fn is_whole(&self, figure: &Figure) -> bool {
-        match figure {
-            Figure::Measure(..) => true,
-            Figure::Agg(_, at) => self.is_table(*at) && self.has_amount(*at),
-            _ => false,
-        }
-    }
-
-    /// Whether a name is a table with one column of money, and no column is called so.
-    pub(super) fn has_amount(&self, at: At) -> bool {
-        let item = &self.items[at];
-        let behind = self.name(at + 1).is_some_and(|n| self.is_column(n));
-        let amount = |t: usize| concept_column(self.catalog.table(t), "amount").is_some();
-        let figure = |c: ColumnRef| {
-            let table = self.catalog.table(c.table);
-            self.catalog.column(c).is_numeric() && !table.is_view() && !table.is_key(c.column)
-        };
-        let numeric =
-            |h: &Hit| matches!(h.target, Target::Column(c) if h.score >= 0.85 && figure(c));
-        !item.hits.iter().any(numeric) && !behind && item.best_table().is_some_and(amount)
-    }
-
-    /// "number of orders by status", but not "songs written by a singer".
-    pub(super) fn grouping(&self, at: usize) -> bool {
-        let figures = self
-            .frame
-            .select
-            .iter()
-            .any(|f| !matches!(f, Figure::Plain(_)));
-        let noun = at.checked_sub(1).is_some_and(|b| {
-            matches!(self.items[b].kind, Kind::Names | Kind::Measure(_)) && !self.items[b].optional
-        });
-        let next = self.name(self.skip(at + 1));
-        figures && noun && next.is_some_and(|n| !self.is_numeric(n))
-    }
-
     pub(super) fn push_count(&mut self, figure: Figure, total: bool) {
         if let Figure::Measure(..) = figure {
             self.frame.select.push(figure);
@@ -235,13 +183,13 @@ impl Parser<'_> {
                 .is_some_and(|n| self.items[n].table() == 0.0 && !self.is_numeric(n))
         {
             // "the names of the directors", where a column holds the directors.
+            if self.is_key(next_table) {
+                return Err(self.stuck(at));
+            }
             self.used[at] = true;
             return Ok(());
         }
         let item = &self.items[at];
-        let followed = self.op(at + 1) == Some(Op::Of)
-            && item.column() >= 0.95
-            && item.column() >= item.table();
         let after_of = at
             .checked_sub(1)
             .and_then(|_| self.back(at, &[]))
@@ -258,7 +206,6 @@ impl Parser<'_> {
             && (self.is_column(at)
                 || !aggregates.is_empty()
                 || self.beside_column(at)
-                || (followed && head && self.frame.tables.is_empty())
                 || (item.column() >= 0.8 && of_table && !after_of && self.frame.tables.is_empty()));
         let goes_on = matches!(
             self.op(at + 1),
@@ -267,6 +214,14 @@ impl Parser<'_> {
         if as_column && goes_on && item.optional && lexis::is_relation(&item.text.to_lowercase()) {
             // "campuses are located in Chico" does not ask for a location.
             return Ok(());
+        }
+        // "the number of rooms" is one figure for each row, or their sum.
+        if as_column
+            && head
+            && self.items[at].text.to_lowercase().starts_with("number of ")
+            && aggregates.is_empty()
+        {
+            self.frame.held_counts += 1;
         }
         if as_column {
             if !head {
@@ -282,9 +237,6 @@ impl Parser<'_> {
                 }
             } else if let Some(aggregate) = running.filter(|_| self.is_numeric(at)) {
                 self.frame.select.push(Figure::Agg(aggregate, at));
-            } else if self.is_flag(at) && self.name(at + 1).is_some() {
-                // "official languages": a flag beside a name is a condition on it.
-                return Err(self.stuck(at));
             } else if self.says_what_counted_are(at) {
                 // "how many users are logged in": a condition, not a column to show.
                 return Err(self.stuck(at));
@@ -327,15 +279,6 @@ impl Parser<'_> {
                 // "the checking and savings balances": the column of both.
                 return Err(self.stuck(at));
             }
-            if head
-                && self.frame.select.is_empty()
-                && aggregates.is_empty()
-                && matches!(self.op(at + 1), Some(Op::And | Op::Comma))
-                && self.name(next).is_some_and(|n| self.is_column(n))
-            {
-                // "the games and their types" shows the names of the games.
-                self.frame.select.push(Figure::Plain(at));
-            }
             if head {
                 self.frame.subject = self.frame.subject.or(Some(at));
             }
@@ -343,103 +286,6 @@ impl Parser<'_> {
             return Err(self.stuck(at));
         }
         self.used[at] = true;
-        Ok(())
-    }
-
-    /// Whether a name stands behind the "are" of what is counted.
-    fn says_what_counted_are(&self, at: At) -> bool {
-        let before = self.back(at, &[]).and_then(|b| self.op(b));
-        let counts = |f: &Figure| matches!(f, Figure::Count(..));
-        before == Some(Op::Is) && self.frame.select.iter().any(counts)
-    }
-
-    /// Whether a name best means a column that says yes or no.
-    fn is_flag(&self, at: At) -> bool {
-        let top = self.items[at].column();
-        let best = |h: &Hit| matches!(h.target, Target::Column(c) if h.score >= top && self.says_yes_or_no(c));
-        self.items[at].hits.iter().any(best)
-    }
-
-    /// Whether the texts of a column say yes or no.
-    pub(super) fn says_yes_or_no(&self, column: ColumnRef) -> bool {
-        let values = &self.catalog.column(column).common_values;
-        let flag = |v: &String| FLAGS.contains(&v.to_lowercase().as_str());
-        !values.is_empty() && values.len() <= 2 && values.iter().all(flag)
-    }
-
-    /// Whether a name that may be a table stands in a list of columns: "the grapes and prices of wines".
-    pub(super) fn beside_column(&self, at: At) -> bool {
-        let item = &self.items[at];
-        let column = |i: usize| {
-            self.items
-                .get(i)
-                .is_some_and(|x| x.is_name() && x.column() > x.table())
-        };
-        let next = self
-            .op(at + 1)
-            .is_some_and(|o| matches!(o, Op::And | Op::Comma))
-            && column(self.skip(at + 2));
-        let before = self.back(at, &[Op::And, Op::Comma]);
-        let listed = before.is_some_and(|b| {
-            b + 1 < at
-                && column(b)
-                && (b + 1..at).any(|i| matches!(self.op(i), Some(Op::And | Op::Comma)))
-        });
-        item.column() >= 0.9 && (next || listed) && self.op(at.wrapping_sub(1)) != Some(Op::Of)
-    }
-
-    /// Nothing of weight may be left over.
-    pub(super) fn rest(&mut self) -> Result<(), Stuck> {
-        for (at, item) in self.items.iter().enumerate() {
-            if self.used[at] || item.optional {
-                continue;
-            }
-            let passive = at > 0 && (self.soft(at - 1) || self.items[at - 1].optional);
-            let carries = match &item.kind {
-                Kind::Soft => false,
-                // "payments by card"
-                Kind::Op(Op::By)
-                    if self
-                        .items
-                        .get(self.skip(at + 1))
-                        .is_some_and(Item::is_value)
-                        && self
-                            .frame
-                            .select
-                            .iter()
-                            .any(|f| !matches!(f, Figure::Plain(_))) =>
-                {
-                    false
-                }
-                // "the names of songs by singers from Chile"
-                Kind::Op(Op::By) if self.used.get(self.skip(at + 1)) == Some(&true) => {
-                    let plain = |f: &Figure| matches!(f, Figure::Plain(_));
-                    let next = self.skip(at + 1);
-                    let asked = !self.frame.filters.is_empty() || self.frame.rank.is_some();
-                    !(passive
-                        || (self.is_table(next) && asked && self.frame.select.iter().all(plain)))
-                }
-                Kind::Op(Op::By) => !passive,
-                Kind::Op(op) => !matches!(
-                    op,
-                    Op::And
-                        | Op::Comma
-                        | Op::Of
-                        | Op::In
-                        | Op::Is
-                        | Op::Have
-                        | Op::Relative
-                        | Op::Break
-                        | Op::Named
-                        | Op::Or
-                        | Op::Both
-                ),
-                _ => true,
-            };
-            if carries {
-                return Err(self.stuck(at));
-            }
-        }
         Ok(())
     }
 }

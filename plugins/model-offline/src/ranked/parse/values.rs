@@ -12,112 +12,96 @@ impl Parser<'_> {
                 continue;
             }
             let before = self.back(at, &[Op::Is, Op::Have]);
-            if let Some(Op::Like(place)) = before.and_then(|b| self.op(b)) {
-                let mark = before.unwrap_or(at);
-                let named = self
-                    .back(mark, &[Op::Is, Op::Have])
-                    .filter(|b| self.name(*b).is_some_and(|n| self.items[n].column() > 0.5));
-                let column = self.left(mark).or(named).ok_or_else(|| self.stuck(at))?;
-                let text = match &self.items[at].kind {
-                    Kind::Quote(text) => text.clone(),
-                    _ => self.items[at].text.clone(),
-                };
-                let negated = self.negated_before(mark);
-                self.take(mark..at + 1);
-                self.used[column] = true;
-                self.frame.filters.push(Filter {
-                    at,
-                    column: Some(column),
-                    quality: None,
-                    test: Test::Like(place, text),
-                    negated,
-                    or: false,
-                });
-                at += 1;
-                continue;
-            }
-            at = self.value_list(at)?;
+            at = match before.map(|b| (b, self.op(b))) {
+                Some((mark, Some(Op::Like(place)))) => self.pattern(at, mark, place)?,
+                _ => self.value_list(at)?,
+            };
         }
         Ok(())
     }
 
-    pub(super) fn value_list(&mut self, at: usize) -> Result<usize, Stuck> {
+    /// "whose name contains 'a'"
+    fn pattern(&mut self, at: usize, mark: usize, place: MatchPosition) -> Result<usize, Stuck> {
+        let named = self
+            .back(mark, &[Op::Is, Op::Have])
+            .and_then(|b| self.name(b));
+        let named = named.filter(|n| self.items[*n].column() > 0.5);
+        let column = self.left(mark).or(named).ok_or_else(|| self.stuck(at))?;
+        let item = &self.items[at];
+        let text = match &item.kind {
+            Kind::Quote(text) => text,
+            _ => &item.text,
+        };
+        let test = Test::Like(place, text.clone());
+        let negated = self.negated_before(mark);
+        let filter = Filter::new(at, Some(column), test);
+        self.keep(mark..at + 1, Filter { negated, ..filter });
+        Ok(at + 1)
+    }
+
+    /// "in Rome or Bonn", "the genre is novel": values of one column, and the place behind them.
+    fn value_list(&mut self, at: usize) -> Result<usize, Stuck> {
         let mut values = vec![at];
         let mut end = at + 1;
         let both = self
             .back(at, &[])
             .is_some_and(|b| self.op(b) == Some(Op::Both));
+        let says = |me: &Self, range: std::ops::Range<usize>, op| {
+            range.clone().any(|i| me.op(i) == Some(op))
+        };
         loop {
             let next = self.skip_ops(end, &[Op::Comma, Op::Or, Op::In]);
-            let joins = (end..next).any(|i| matches!(self.op(i), Some(Op::Or)))
-                || ((end..next).any(|i| self.op(i) == Some(Op::Comma)));
-            let or = (end..next).any(|i| self.op(i) == Some(Op::Or));
-            let value = self
-                .get(next)
-                .is_some_and(|i| i.is_value() || or && i.value() > 0.9);
-            if !joins || !value || !self.share_column(at, next) {
+            let or = says(self, end..next, Op::Or);
+            let joins = or || says(self, end..next, Op::Comma);
+            let value = |i: &Item| i.is_value() || or && i.value() > 0.9;
+            if !joins || !self.get(next).is_some_and(value) || !self.share_column(at, next) {
                 break;
+            }
+            let text = &self.items[next].text;
+            if values.iter().any(|v| self.items[*v].text == *text) {
+                // "in Rome, Rome or in Bonn, Bonn": places in places.
+                return Err(self.stuck(next));
             }
             values.push(next);
             end = next + 1;
         }
-        let or = (at..end).any(|i| self.op(i) == Some(Op::Or));
-        if or && self.op(end) == Some(Op::Relative) {
+        if says(self, at..end, Op::Or) && self.op(end) == Some(Op::Relative) {
             // "houses or flats with two rooms": whether the condition is for both is not said.
             return Err(self.stuck(end));
         }
-        let mut passed = vec![
-            Op::Is,
-            Op::Named,
-            Op::Not,
-            Op::Compare(Comparison::Equal, None),
-        ];
-        let named = self
-            .back(at, &[Op::Is])
-            .is_some_and(|b| self.op(b) == Some(Op::Named));
+        let equal = Op::Compare(Comparison::Equal, None);
+        let mut passed = vec![Op::Is, Op::Named, Op::Not, equal];
         if self.items[at].kind == Kind::Names {
             passed.push(Op::Have);
         }
         let left = self.back(at, &passed);
         // "in the town of Ulm"
-        let left = left
-            .and_then(|l| {
-                let town = l
-                    .checked_sub(1)
-                    .filter(|t| self.op(l) == Some(Op::Of) && self.is_column(*t))?;
-                let place = self
-                    .back(town, &[])
-                    .is_some_and(|b| self.op(b) == Some(Op::In));
-                place.then_some(town)
-            })
-            .or(left);
-        let column = left
+        let of = left
+            .filter(|l| self.op(*l) == Some(Op::Of))
+            .and_then(|l| l.checked_sub(1));
+        let town = of.filter(|t| {
+            let place = self
+                .back(*t, &[])
+                .is_some_and(|b| self.op(b) == Some(Op::In));
+            place && self.is_column(*t)
+        });
+        let named = self
+            .back(at, &[Op::Is])
+            .is_some_and(|b| self.op(b) == Some(Op::Named));
+        let column = town
+            .or(left)
             .and_then(|l| self.name(l))
             .filter(|l| self.fits_value(*l, at, named));
         let right = self.name(end).filter(|r| {
-            column.is_none()
-                && self.items[*r].column() > 0.5
-                && self.same_column(*r, at)
-                && !self.holds_value(*r, at)
+            let fits = self.items[*r].column() > 0.5 && self.same_column(*r, at);
+            column.is_none() && fits && !self.holds_value(*r, at)
         });
         let from = column.map_or(at, |l| l + 1);
-        let negated = (from..at).any(|i| self.op(i) == Some(Op::Not))
+        let negated = says(self, from..at, Op::Not)
             || self.negated_before(from)
             || (from != at && self.negated_before(at));
-        self.take(from..end);
-        for c in column.iter().chain(&right) {
-            self.used[*c] = true;
-        }
-        let column = column.or(right);
-        let test = Test::Values(values);
-        self.frame.filters.push(Filter {
-            at,
-            column,
-            quality: None,
-            test,
-            negated,
-            or: false,
-        });
+        let filter = Filter::new(at, column.or(right), Test::Values(values));
+        self.keep(from..end, Filter { negated, ..filter });
         self.frame.both |= both;
         Ok(end)
     }
@@ -125,12 +109,7 @@ impl Parser<'_> {
     pub(super) fn share_column(&self, a: At, b: At) -> bool {
         let (a, b) = (&self.items[a], &self.items[b]);
         let unknown = a.hits.is_empty() || b.hits.is_empty();
-        unknown
-            || a.hits.iter().any(|x| {
-                b.hits
-                    .iter()
-                    .any(|y| same_value_column(&x.target, &y.target))
-            })
+        unknown || a.has_value(|x| b.has_value(|y| x == y))
     }
 
     /// Whether a name may be the column of the value.
@@ -144,126 +123,90 @@ impl Parser<'_> {
     }
 
     pub(super) fn same_column(&self, name: At, value: At) -> bool {
-        let value = &self.items[value];
-        self.items[name].hits.iter().any(|h| match h.target {
-            Target::Column(c) => value
-                .hits
-                .iter()
-                .any(|v| matches!(&v.target, Target::Value(w, _) if *w == c)),
-            _ => false,
-        })
+        self.items[name].has_column(0.0, |c| self.items[value].has_value(|v| v == c))
     }
 
     /// "cat toys": the name is that of the table which holds the value, rather than of its column.
     fn holds_value(&self, name: At, value: At) -> bool {
         let item = &self.items[name];
-        let value = &self.items[value];
-        item.hits.iter().any(|h| match h.target {
-            Target::Table(t) => {
-                h.score >= item.column()
-                    && value
-                        .hits
-                        .iter()
-                        .any(|v| matches!(&v.target, Target::Value(c, _) if c.table == t))
-            }
-            _ => false,
-        })
+        let held = |t| self.items[value].has_value(|c| c.table == t);
+        let best = item.hits.iter().filter(|h| h.score >= item.column());
+        best.filter_map(Hit::table).any(held)
     }
 
-    /// Plain numbers: "classroom 109", "in 2014"
+    /// Plain numbers and times: "classroom 109", "in 2014", "in March 2024"
     pub(super) fn numbers(&mut self) -> Result<(), Stuck> {
         for at in 0..self.items.len() {
-            if self.used[at] {
-                continue;
-            }
-            let filter = |column, quality, test| Filter {
-                at,
-                column,
-                quality,
-                test,
-                negated: false,
-                or: false,
-            };
-            let kind = self.items[at].kind.clone();
-            let left = self
-                .back(at, &[Op::Is, Op::Compare(Comparison::Equal, None)])
-                .and_then(|b| self.name(b))
-                .filter(|n| self.items[*n].column() > 0.5)
-                .or_else(|| {
-                    // "a weight of 10"
-                    let of = at.checked_sub(1).filter(|b| self.op(*b) == Some(Op::Of))?;
-                    let column = of.checked_sub(1).and_then(|b| self.name(b))?;
-                    let had =
-                        (0..column).any(|i| matches!(self.op(i), Some(Op::Have | Op::Relative)));
-                    (had && self.is_column(column) && self.is_numeric(column)).then_some(column)
-                });
-            match kind {
-                Kind::Number(number) => {
-                    let behind = self.back(at, &[]);
-                    let dated = behind.is_some_and(|b| {
-                        matches!(self.op(b), Some(Op::In | Op::Of))
-                            || self.soft(at - 1)
-                                && self.items[at - 1].text.eq_ignore_ascii_case("year")
-                    });
-                    let since =
-                        behind.is_some_and(|b| self.items[b].text.eq_ignore_ascii_case("since"));
-                    let before = self.back(at, &[Op::Is]).unwrap_or(0);
-                    let other = self.alternative(at);
-                    if let Some((column, quality, test)) = other {
-                        // "born in 1948 or 1949"
-                        let test = match test {
-                            Test::Year(c, _) => Test::Year(c, number),
-                            _ => Test::Number(Comparison::Equal, number),
-                        };
-                        self.frame.filters.push(Filter {
-                            or: true,
-                            ..filter(column, quality, test)
-                        });
-                    } else if self.op(before) == Some(Op::Not) {
-                        let column = self.left(before).ok_or_else(|| self.stuck(at))?;
-                        let test = Test::Number(Comparison::Equal, number);
-                        self.take(before..at + 1);
-                        self.used[column] = true;
-                        self.frame.filters.push(Filter {
-                            negated: true,
-                            ..filter(Some(column), None, test)
-                        });
-                    } else if let Some(l) = left {
-                        let year = is_year(&number) && !self.is_numeric(l);
-                        let test = if year {
-                            Test::Year(Comparison::Equal, number)
-                        } else {
-                            Test::Number(Comparison::Equal, number)
-                        };
-                        self.used[l] = true;
-                        self.frame.filters.push(filter(Some(l), None, test));
-                    } else if is_year(&number) && dated && !since {
-                        self.frame.filters.push(filter(
-                            None,
-                            Some(Quality::Time),
-                            Test::Year(Comparison::Equal, number),
-                        ));
-                    } else {
-                        return Err(self.stuck(at));
-                    }
-                    self.used[at] = true;
-                }
-                Kind::Period(period) => {
-                    let left = left.filter(|l| {
+            let filter = match self.get(at).map(|i| i.kind.clone()) {
+                Some(Kind::Number(number)) => self.equal(at, number)?,
+                Some(Kind::Period(period)) => {
+                    let date = |l: &At| {
                         self.is_column(*l) || self.is_of_kind(*l, crate::catalog::Kind::Date)
-                    });
-                    let test = Test::Days(period);
-                    self.used[at] = true;
-                    if let Some(l) = left {
-                        self.used[l] = true;
-                    }
-                    let quality = left.is_none().then_some(Quality::Time);
-                    self.frame.filters.push(filter(left, quality, test));
+                    };
+                    Filter::timed(
+                        at,
+                        self.column_of_number(at).filter(date),
+                        Test::Days(period),
+                    )
                 }
-                _ => {}
-            }
+                _ => continue,
+            };
+            self.keep(at..at + 1, filter);
         }
         Ok(())
+    }
+
+    /// The column that stands before a number.
+    fn column_of_number(&self, at: usize) -> Option<At> {
+        let equal = Op::Compare(Comparison::Equal, None);
+        let before = self.back(at, &[Op::Is, equal]).and_then(|b| self.name(b));
+        before
+            .filter(|n| self.items[*n].column() > 0.5)
+            .or_else(|| {
+                // "that have a weight of 10"
+                let column = at
+                    .checked_sub(2)
+                    .filter(|c| self.op(c + 1) == Some(Op::Of))?;
+                let had = (0..column).any(|i| matches!(self.op(i), Some(Op::Have | Op::Relative)));
+                self.figures(column).filter(|_| had)
+            })
+    }
+
+    /// What a number that stands alone says.
+    fn equal(&mut self, at: usize, number: String) -> Result<Filter, Stuck> {
+        if let Some((column, quality, test)) = self.alternative(at) {
+            // "born in 1948 or 1949"
+            let test = match test {
+                Test::Year(c, _) => Test::Year(c, number),
+                _ => Test::Number(Comparison::Equal, number),
+            };
+            let filter = Filter::new(at, column, test);
+            return Ok(Filter {
+                quality,
+                or: true,
+                ..filter
+            });
+        }
+        let equal = Test::Number(Comparison::Equal, number.clone());
+        let year = Test::Year(Comparison::Equal, number.clone());
+        if let Some(column) = self.column_of_number(at) {
+            let in_years = is_year(&number) && !self.is_numeric(column);
+            return Ok(Filter::new(
+                at,
+                Some(column),
+                if in_years { year } else { equal },
+            ));
+        }
+        let behind = self.back(at, &[]);
+        let says_year =
+            self.soft(at.wrapping_sub(1)) && self.items[at - 1].text.eq_ignore_ascii_case("year");
+        let dated =
+            behind.is_some_and(|b| says_year || matches!(self.op(b), Some(Op::In | Op::Of)));
+        let since = behind.is_some_and(|b| self.items[b].text.eq_ignore_ascii_case("since"));
+        if is_year(&number) && dated && !since {
+            return Ok(Filter::timed(at, None, year));
+        }
+        Err(self.stuck(at))
     }
 
     /// What a number before "or" is compared with, where the one behind it stands alone.
@@ -295,10 +238,7 @@ impl Parser<'_> {
                 // "have not registered in", where a column is `date_registered`.
                 next = self.skip_ops(next + 1, &small);
             }
-            let related = (at + 1..next).any(|i| {
-                (self.soft(i) || self.items[i].optional)
-                    && lexis::is_relation(&self.items[i].text.to_lowercase())
-            });
+            let related = (at + 1..next).any(|i| self.soft(i) || self.items[i].optional);
             if self.op(at) == Some(Op::Not) && !related {
                 continue;
             }
@@ -342,8 +282,4 @@ impl Parser<'_> {
         }
         Ok(())
     }
-}
-
-pub(super) fn same_value_column(a: &Target, b: &Target) -> bool {
-    matches!((a, b), (Target::Value(x, _), Target::Value(y, _)) if x == y)
 }

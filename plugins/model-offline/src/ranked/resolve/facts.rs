@@ -4,21 +4,12 @@ use super::*;
 use crate::dialect::Unit;
 use crate::measures::{self, Candidate, Measure};
 use crate::pick::{concept_column, date_column};
-use crate::reach::Reach;
 
 impl Resolver<'_> {
     /// Chooses the table whose rows give the measure of the question: the cheapest that leads to all that the question
     /// names.
     pub(super) fn measure_base(&mut self) -> Answer<()> {
-        let figures = self
-            .frame
-            .select
-            .iter()
-            .chain(self.frame.rank.iter().map(|r| &r.by));
-        let figures = figures
-            .chain(self.frame.having.iter().map(|h| &h.0))
-            .chain(self.frame.order.iter().map(|o| &o.0));
-        let mut measures = figures.filter_map(|f| match f {
+        let mut measures = self.frame.figures().filter_map(|f| match f {
             Figure::Measure(measure, at) => Some((*measure, *at)),
             _ => None,
         });
@@ -50,10 +41,11 @@ impl Resolver<'_> {
             }
         }
         let cost = |candidate: &Candidate| {
-            let reach = Reach::from(self.catalog, candidate.base);
+            let parents = self.graph.parents(self.catalog, candidate.base);
+            let steps = |t: &usize| parents.get(t).map(|p| p.0);
             let far = wanted
                 .iter()
-                .map(|tables| tables.iter().filter_map(|t| reach.distance(*t)).min());
+                .map(|tables| tables.iter().filter_map(steps).min());
             far.sum::<Option<usize>>()
                 .map(|steps| candidate.cost + steps)
         };
@@ -84,12 +76,9 @@ impl Resolver<'_> {
         let Some((_, candidate)) = &self.measure else {
             return;
         };
-        let reach = Reach::from(self.catalog, candidate.base);
+        let parents = self.graph.parents(self.catalog, candidate.base);
         let top = columns.iter().map(|c| c.1).fold(0.0, f32::max);
-        let far = |c: ColumnRef| {
-            let steps = reach.distance(c.table)?;
-            Some(3 * steps + reach.gaps(self.catalog, c.table))
-        };
+        let far = |c: ColumnRef| parents.get(&c.table).map(|(steps, gaps)| 3 * steps + gaps);
         let least = columns
             .iter()
             .filter(|c| c.1 > top - 0.1)
@@ -108,43 +97,27 @@ impl Resolver<'_> {
 
     /// The date of a table, or of the nearest table that each of its rows leads to.
     pub(super) fn date_of(&self, base: usize) -> Option<ColumnRef> {
-        let reach = Reach::from(self.catalog, base);
-        let mut tables: Vec<(usize, usize)> = (0..self.catalog.tables.len())
-            .filter_map(|t| Some((reach.distance(t)?, t)))
-            .collect();
-        tables.sort_unstable();
-        let dates: Vec<(usize, ColumnRef)> = tables
-            .into_iter()
-            .filter_map(|(distance, table)| {
-                let column = date_column(self.catalog.table(table))?;
-                Some((distance, ColumnRef { table, column }))
-            })
-            .collect();
-        let owned = |c: &ColumnRef| {
-            let source = self.catalog.table(base);
-            source.foreign_keys.iter().any(|k| {
-                k.target == c.table && k.columns.iter().all(|c| source.primary_key.contains(c))
-            })
-        };
+        let parents = self.graph.parents(self.catalog, base);
+        let dates = parents.iter().filter_map(|(table, (steps, _))| {
+            let column = date_column(self.catalog.table(*table))?;
+            Some((*steps, ColumnRef::new(*table, column)))
+        });
+        let mut dates: Vec<(usize, ColumnRef)> = dates.collect();
+        dates.sort_unstable();
         let nearest = dates.first()?.0;
-        if nearest == 0 {
-            let own = self
-                .catalog
-                .table(base)
-                .columns
-                .iter()
-                .filter(|c| c.kind == Type::Date)
-                .count();
-            return dates.first().map(|d| d.1).filter(|_| own > 0);
-        }
         let near: Vec<ColumnRef> = dates
             .iter()
             .filter(|d| d.0 == nearest)
             .map(|d| d.1)
             .collect();
+        let source = self.catalog.table(base);
+        let owned = |c: &&ColumnRef| {
+            let mut keys = source.foreign_keys.iter().filter(|k| k.target == c.table);
+            keys.any(|k| k.columns.iter().all(|c| source.primary_key.contains(c)))
+        };
         match near.as_slice() {
             [one] => Some(*one),
-            several => several.iter().find(|c| owned(c)).copied(),
+            several => several.iter().find(owned).copied(),
         }
     }
 
@@ -213,7 +186,7 @@ impl Resolver<'_> {
             .find_map(|c| concept_column(source, c));
         let column =
             found.ok_or_else(|| Trouble::Weak(words.to_owned(), "an amount".to_owned()))?;
-        let column = ColumnRef { table, column };
+        let column = ColumnRef::new(table, column);
         self.notes.push(format!(
             "\"{words}\" is read as `{}`",
             self.catalog.label(column)

@@ -13,26 +13,24 @@ impl Resolver<'_> {
         if self.frame.without.is_some() || self.frame.both {
             return Err(Trouble::Shape("groups with another condition"));
         }
-        if self.frame.rank.as_ref().is_some_and(|r| {
-            !matches!(
-                r.by,
-                Figure::Count(..) | Figure::Agg(..) | Figure::Measure(..)
-            )
-        }) {
+        if self
+            .frame
+            .rank
+            .as_ref()
+            .is_some_and(|r| !r.by.is_over_groups())
+        {
             return Err(Trouble::Shape("a ranking of single rows among groups"));
         }
-        let (mut base, counts) = self.fact(subject)?;
+        let (base, counts) = self.fact(subject)?;
         let buckets = self.buckets(base)?;
-        let plain: Vec<ColumnRef> = select
-            .iter()
-            .filter_map(|e| match e {
-                Expr::Column(c) => Some(*c),
-                _ => None,
-            })
-            .collect();
+        let column = |e: &Expr| match e {
+            Expr::Column(c) => Some(*c),
+            _ => None,
+        };
+        let plain: Vec<ColumnRef> = select.iter().filter_map(column).collect();
         let figures: Vec<Expr> = select
             .iter()
-            .filter(|e| !matches!(e, Expr::Column(_)))
+            .filter(|e| column(e).is_none())
             .cloned()
             .collect();
         let mut keys: Vec<ColumnRef> = Vec::new();
@@ -64,14 +62,8 @@ impl Resolver<'_> {
                 shown.push(column);
                 continue;
             }
-            if item.table() > 0.0 && item.table() >= item.column() {
+            if item.is_table() {
                 let table = self.table(at)?;
-                if table == base
-                    && self.frame.rank.is_none()
-                    && figures.contains(&Expr::Count(None))
-                {
-                    return Err(Trouble::Shape("a count for each of its own rows"));
-                }
                 let in_table = plain.iter().any(|c| c.table == table);
                 let label = self.label(table);
                 let own = self
@@ -134,20 +126,17 @@ impl Resolver<'_> {
         if keys.is_empty() && buckets.is_empty() {
             return Err(Trouble::Shape("a group without a key"));
         }
-        if self.frame.groups.is_empty()
-            && buckets.is_empty()
-            && self.frame.rank.is_none()
-            && self.frame.having.is_none()
-            && !counts
-        {
-            return Err(Trouble::Shape("a figure beside a column"));
-        }
         let mut order = self.order(&select)?;
         if order.is_empty() {
             order.extend(buckets.iter().map(|b| (b.clone(), false)));
         }
-        if let Some((expr @ Expr::Agg(..), _)) = order.first() {
-            base = expr.column().map_or(base, |c| c.table);
+        if order
+            .iter()
+            .any(|(e, _)| matches!(e, Expr::Column(c) if !keys.contains(c)))
+        {
+            return Err(Trouble::Shape(
+                "an order of groups by a column of their rows",
+            ));
         }
         let having = match &self.frame.having {
             Some((figure, comparison, number)) => {
@@ -209,18 +198,6 @@ impl Resolver<'_> {
         {
             return Err(Trouble::Shape("a count of what each row has one of"));
         }
-        let different = self
-            .frame
-            .select
-            .iter()
-            .chain(self.frame.rank.iter().map(|r| &r.by));
-        if !query.source.joins.is_empty()
-            && different
-                .clone()
-                .any(|f| matches!(f, Figure::Count(at, true) if self.item_table(*at).is_some()))
-        {
-            return Err(Trouble::Shape("different rows of a joined table"));
-        }
         query.groups = buckets
             .into_iter()
             .chain(keys.into_iter().map(Expr::Column))
@@ -245,10 +222,7 @@ impl Resolver<'_> {
             .iter()
             .filter(|k| k.target == table && k.target_columns == [*key] && k.columns.len() == 1);
         match (found.next(), found.next()) {
-            (Some(k), None) => Some(ColumnRef {
-                table: base,
-                column: k.columns[0],
-            }),
+            (Some(k), None) => Some(ColumnRef::new(base, k.columns[0])),
             _ => None,
         }
     }
@@ -257,15 +231,7 @@ impl Resolver<'_> {
     pub(super) fn fact(&mut self, subject: usize) -> Answer<(usize, bool)> {
         let mut tables = Vec::new();
         let mut counts = false;
-        let figures: Vec<Figure> = self
-            .frame
-            .select
-            .iter()
-            .cloned()
-            .chain(self.frame.having.iter().map(|h| h.0.clone()))
-            .chain(self.frame.rank.iter().map(|r| r.by.clone()))
-            .chain(self.frame.order.iter().map(|o| o.0.clone()))
-            .collect();
+        let figures: Vec<Figure> = self.frame.figures().cloned().collect();
         let having = self.frame.having.is_some();
         for (place, figure) in figures.iter().enumerate() {
             match figure {

@@ -20,17 +20,13 @@ impl Resolver<'_> {
         places.extend(self.frame.without.iter().filter_map(|w| w.1));
         // "the algebra course" names the table and its column.
         let valued = self.frame.filters.iter().filter(|f| {
-            f.column.and_then(|c| self.item_table(c)).is_some_and(|t| {
-                self.items[f.at]
-                    .hits
-                    .iter()
-                    .any(|h| matches!(&h.target, Target::Value(c, _) if c.table == t))
-            })
+            let table = f.column.and_then(|c| self.item_table(c));
+            table.is_some_and(|t| self.items[f.at].has_value(|c| c.table == t))
         });
         places.extend(valued.filter_map(|f| f.column));
         for at in places {
             let item = &self.items[at];
-            if item.table() > 0.0 && item.table() >= item.column() {
+            if item.is_table() {
                 let table = self.table(at)?;
                 if !self.mentioned.contains(&table) {
                     self.mentioned.push(table);
@@ -50,14 +46,8 @@ impl Resolver<'_> {
 
     pub(super) fn table(&mut self, at: At) -> Answer<usize> {
         let item = &self.items[at];
-        let mut hits: Vec<(usize, f32)> = item
-            .hits
-            .iter()
-            .filter_map(|h| match h.target {
-                Target::Table(t) => Some((t, h.score)),
-                _ => None,
-            })
-            .collect();
+        let tables = item.hits.iter().filter_map(|h| Some((h.table()?, h.score)));
+        let mut hits: Vec<(usize, f32)> = tables.collect();
         hits.sort_by(|a, b| b.1.total_cmp(&a.1));
         let Some((table, score)) = hits.first().copied() else {
             return Err(Trouble::Weak(item.text.clone(), "a table".to_owned()));
@@ -88,13 +78,6 @@ impl Resolver<'_> {
             }
             None => (table, score),
         };
-        if self.graph.is_paired(table) && item.text.ends_with("ed") {
-            // "students who are liked": the other end of the pair.
-            return Err(Trouble::Weak(
-                item.text.clone(),
-                self.catalog.table(table).name.clone(),
-            ));
-        }
         self.weigh(
             at,
             if rare(table) {
@@ -114,139 +97,6 @@ impl Resolver<'_> {
             return Err(Trouble::Weak(text.clone(), name.to_owned()));
         }
         Ok(())
-    }
-
-    pub(super) fn item_table(&self, at: At) -> Option<usize> {
-        let item = &self.items[at];
-        if !item.is_name() || item.table() < item.column() || item.optional {
-            return None;
-        }
-        let best = item
-            .hits
-            .iter()
-            .filter(|h| matches!(h.target, Target::Table(_)))
-            .max_by(|a, b| a.score.total_cmp(&b.score))?;
-        match best.target {
-            Target::Table(t) => Some(t),
-            _ => None,
-        }
-    }
-
-    /// The table that stands right beside a name: "singer name", "names and ages of singers".
-    pub(super) fn owner(&self, at: At) -> Option<usize> {
-        if let Some(table) = at.checked_sub(1).and_then(|b| self.item_table(b)) {
-            return Some(table);
-        }
-        if let Some(table) = self.antecedent(at) {
-            return Some(table);
-        }
-        if self.items[at].is_value() {
-            // "customers living in Oslo"
-            let mut before = (0..at).rev().skip_while(|i| {
-                self.items[*i].kind == Kind::Soft
-                    || self.items[*i].optional
-                    || self.items[*i].is(Op::In)
-            });
-            return before.next().and_then(|b| self.item_table(b));
-        }
-        let mut next = at + 1;
-        let mut of = false;
-        while let Some(item) = self.items.get(next) {
-            let passes = item.kind == Kind::Soft
-                || matches!(
-                    item.op(),
-                    Some(Op::And | Op::Comma | Op::Distinct | Op::Agg(_) | Op::Each)
-                )
-                || (item.is_name()
-                    && !of
-                    && (self.item_table(next).is_none() || item.column() > 0.7));
-            match item.op() {
-                Some(Op::Of | Op::In) => of = true,
-                Some(Op::Each) => of = true,
-                _ if of && item.is_name() => match self.item_table(next) {
-                    Some(table) => return Some(table),
-                    // "year of birth and name of the author"
-                    None => of = false,
-                },
-                _ if !passes => return None,
-                _ => {}
-            }
-            next += 1;
-        }
-        None
-    }
-
-    /// The table that a word stands for: "students who are older", "for each author, its name and age".
-    fn antecedent(&self, at: At) -> Option<usize> {
-        let mut relative = false;
-        for before in (0..at).rev() {
-            let item = &self.items[before];
-            match item.op() {
-                Some(Op::Relative) => relative = true,
-                Some(Op::Is | Op::Have) => {}
-                Some(Op::In) if self.items[at].is_value() => {}
-                _ if item.kind == Kind::Soft => {}
-                _ if relative && item.is_name() => return self.item_table(before),
-                _ => break,
-            }
-        }
-        for before in (0..at).rev() {
-            let item = &self.items[before];
-            if matches!(item.text.to_lowercase().as_str(), "its" | "their") {
-                let group = self.frame.groups.iter().find(|g| **g < before);
-                return group.and_then(|g| self.item_table(*g)).or(self.subject);
-            }
-            let listed = item.kind == Kind::Soft
-                || matches!(item.op(), Some(Op::And | Op::Comma))
-                || (item.is_name() && self.item_table(before).is_none());
-            if !listed {
-                break;
-            }
-        }
-        None
-    }
-
-    pub(super) fn nearest_before(&self, at: At) -> Option<usize> {
-        (0..at)
-            .rev()
-            .take_while(|i| !self.items[*i].is(Op::Break))
-            .find_map(|i| self.item_table(i))
-    }
-
-    pub(super) fn closeness(&self, at: At, table: usize) -> f32 {
-        let mut score = 0.0;
-        if self.owner(at) == Some(table) {
-            score += 0.35;
-        } else if self.nearest_before(at) == Some(table) {
-            score += 0.15;
-        }
-        if self.mentioned.contains(&table) {
-            score += 0.2;
-        }
-        if self.subject == Some(table) {
-            score += 0.1;
-        }
-        let from = self.subject.or(self.mentioned.first().copied());
-        if from.is_none() && self.sure.contains(&table) {
-            score += 0.2;
-        }
-        match from.map(|f| self.graph.distance(f, table)) {
-            Some(Some(steps)) => score -= 0.1 * steps as f32,
-            Some(None) => score -= 0.6,
-            None => {}
-        }
-        // The key of a table before the columns that refer to it.
-        if self.items[at]
-            .hits
-            .iter()
-            .any(|h| matches!(h.target, Target::Column(c) if self.key(table) == [c]))
-        {
-            score += 0.05;
-        }
-        if self.catalog.table(table).is_view() {
-            score -= 0.1;
-        }
-        score
     }
 
     /// The best of several columns; two that are the same good are told.
@@ -305,13 +155,12 @@ impl Resolver<'_> {
             return Err(Trouble::Ambiguous(self.items[at].text.clone(), names));
         }
         let elsewhere = self.owner(at).filter(|o| *o != best.table);
-        if elsewhere
-            .is_some_and(|o| !in_play(best.table, self) || self.not_of(at, o, best.table, score))
-        {
-            return Err(Trouble::Weak(
-                self.items[at].text.clone(),
-                self.catalog.label(best),
-            ));
+        if elsewhere.is_some_and(|o| {
+            !in_play(best.table, self)
+                || self.is_of_other_rows(at, o)
+                || self.not_of(at, o, best.table, score)
+        }) {
+            return Err(self.weak(at, best));
         }
         // A sentence behind that of the subject goes on about it: "Show the name and id."
         let goes_on = self.subject == Some(best.table)
@@ -334,8 +183,7 @@ impl Resolver<'_> {
         }
         // The name of a row is the column that names it, whatever that is called.
         let text = self.items[at].text.to_lowercase();
-        let names_rows =
-            matches!(text.as_str(), "name" | "names") && self.label(best.table) == [best];
+        let names_rows = matches!(text.as_str(), "name" | "names");
         let alone = !self.sure.is_empty() && self.sure.iter().all(|t| *t == best.table);
         let own =
             owner == Some(best.table) || self.subject == Some(best.table) || (!anchored && alone);
@@ -346,6 +194,12 @@ impl Resolver<'_> {
         };
         self.weigh(at, score, &self.catalog.label(best))?;
         Ok(best)
+    }
+
+    /// "the location 'Old Town'": a quoted text right behind the name of a table is a value of that table.
+    fn is_of_other_rows(&self, at: At, owner: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|b| self.item_table(b));
+        matches!(self.items[at].kind, Kind::Quote(_)) && before == Some(owner)
     }
 
     /// Whether what is said of the rows of one table cannot be a column of the other, though the two are joined: an
@@ -361,11 +215,8 @@ impl Resolver<'_> {
     }
 
     pub(super) fn column_hits(&self, at: At) -> Vec<(ColumnRef, f32)> {
-        let hits = self.items[at].hits.iter().filter_map(|h| match h.target {
-            Target::Column(c) => Some((c, h.score)),
-            _ => None,
-        });
-        hits.collect()
+        let hits = self.items[at].hits.iter();
+        hits.filter_map(|h| Some((h.column()?, h.score))).collect()
     }
 
     pub(super) fn column(&mut self, at: At) -> Answer<ColumnRef> {
@@ -434,7 +285,7 @@ impl Resolver<'_> {
         };
         let named = source.columns.iter().position(names_rows);
         let columns = named.map_or_else(|| label_columns(source), |at| vec![at]);
-        let reference = |column| ColumnRef { table, column };
+        let reference = |column| ColumnRef::new(table, column);
         columns.into_iter().map(reference).collect()
     }
 
@@ -443,106 +294,8 @@ impl Resolver<'_> {
             .table(table)
             .primary_key
             .iter()
-            .map(|column| ColumnRef {
-                table,
-                column: *column,
-            })
+            .map(|column| ColumnRef::new(table, *column))
             .collect()
-    }
-
-    /// A column that holds a quality: of the subject first, then of the tables nearby.
-    pub(super) fn quality(&mut self, at: At, quality: Quality) -> Answer<ColumnRef> {
-        if quality == Quality::Amount {
-            let near = self
-                .nearest_before(at)
-                .or(self.subject)
-                .or(self.mentioned.first().copied());
-            let table = near.ok_or(Trouble::Shape("an amount of no table"))?;
-            return self.amount(table, &self.items[at].text.clone());
-        }
-        let words = lexis::columns_of(quality);
-        let mut found = Vec::new();
-        for (table, source) in self.catalog.tables.iter().enumerate() {
-            for (column, c) in source.columns.iter().enumerate() {
-                let name = split(&c.name);
-                let fits = match quality {
-                    Quality::Time => {
-                        c.kind == Type::Date || name.iter().any(|w| words.contains(&w.as_str()))
-                    }
-                    _ => {
-                        name.iter().any(|w| words.contains(&w.as_str()))
-                            && (c.is_numeric() || c.holds_numbers())
-                    }
-                };
-                if fits {
-                    let score = if name.len() == 1 { 1.0 } else { 0.92 };
-                    found.push((ColumnRef { table, column }, score));
-                }
-            }
-        }
-        let near = |t: usize, me: &Self| {
-            me.mentioned.contains(&t) || me.subject == Some(t) || me.mentioned.is_empty()
-        };
-        let of_parent = |t: usize, me: &Self| {
-            let own = me.subject.into_iter().chain(me.mentioned.iter().copied());
-            own.into_iter().any(|f| me.graph.belongs(f, t))
-        };
-        if found.iter().any(|(c, _)| near(c.table, self)) {
-            found.retain(|(c, _)| near(c.table, self));
-        } else {
-            // "the tallest player", where a table of people has the height of each player.
-            found.retain(|(c, _)| of_parent(c.table, self));
-            self.sure.extend(found.iter().map(|(c, _)| c.table));
-        }
-        if quality == Quality::Time {
-            found.retain(|(c, _)| self.verb_fits(at, *c));
-            // A year is compared with years, and the latest row has the latest date.
-            let in_year = |f: &Filter| f.at == at && matches!(f.test, Test::Year(..));
-            let in_year = self.frame.filters.iter().any(in_year);
-            let fits = |c: ColumnRef| (self.catalog.column(c).kind == Type::Date) != in_year;
-            let others = found.clone();
-            found.retain(|(c, _)| {
-                fits(*c) || !others.iter().any(|(o, _)| o.table == c.table && fits(*o))
-            });
-        }
-        let chosen = self.choose(at, found)?;
-        self.notes.push(format!(
-            "\"{}\" is about `{}`",
-            self.items[at].text,
-            self.catalog.label(chosen)
-        ));
-        Ok(chosen)
-    }
-
-    /// Whether the verb before a time is about this column: "opened after 2010" is, for `open_year`, but not for
-    /// `join_date`.
-    pub(super) fn verb_fits(&self, at: At, column: ColumnRef) -> bool {
-        const EVENTS: &[&str] = &[
-            "held", "made", "placed", "taken", "happened", "occurred", "recorded",
-        ];
-        let before = self.items[..at].iter().rev().find(|i| {
-            !matches!(
-                i.op(),
-                Some(Op::In | Op::Is | Op::Compare(..) | Op::Between)
-            )
-        });
-        let Some(word) = before.map(|i| i.text.to_lowercase()).filter(|w| {
-            w.ends_with("ed") || w.ends_with("en") || w.ends_with("ing") || w.ends_with("un")
-        }) else {
-            return true;
-        };
-        let name = split(&self.catalog.column(column).name);
-        let generic = |w: &String| {
-            matches!(
-                w.as_str(),
-                "year" | "date" | "time" | "day" | "timestamp" | "at" | "on"
-            )
-        };
-        let shares = name.iter().any(|w| {
-            w.len() > 2
-                && (word.starts_with(w.as_str()) || w.starts_with(word.trim_end_matches("ed")))
-        });
-        shares || name.iter().all(generic) || EVENTS.contains(&word.as_str())
     }
 }
 

@@ -1,0 +1,131 @@
+//! What decides about a name that is shown, and what may be left over.
+
+use super::*;
+
+/// Values of columns that say yes or no.
+const FLAGS: &[&str] = &["t", "f", "y", "n", "true", "false", "yes", "no", "0", "1"];
+
+impl Parser<'_> {
+    /// Whether a name stands behind the "are" of what is counted.
+    pub(super) fn says_what_counted_are(&self, at: At) -> bool {
+        let before = self.back(at, &[]).and_then(|b| self.op(b));
+        let counts = |f: &Figure| matches!(f, Figure::Count(..));
+        before == Some(Op::Is) && self.frame.select.iter().any(counts)
+    }
+
+    /// Whether the texts of a column say yes or no.
+    pub(super) fn says_yes_or_no(&self, column: ColumnRef) -> bool {
+        let values = &self.catalog.column(column).common_values;
+        let flag = |v: &String| FLAGS.contains(&v.to_lowercase().as_str());
+        !values.is_empty() && values.len() <= 2 && values.iter().all(flag)
+    }
+
+    /// Whether a name that may be a table stands in a list of columns: "the grapes and prices of wines".
+    pub(super) fn beside_column(&self, at: At) -> bool {
+        let item = &self.items[at];
+        let column = |i: usize| {
+            self.items
+                .get(i)
+                .is_some_and(|x| x.is_name() && x.column() > 0.0)
+        };
+        let next = self
+            .op(at + 1)
+            .is_some_and(|o| matches!(o, Op::And | Op::Comma))
+            && column(self.skip(at + 2));
+        let before = self.back(at, &[Op::And, Op::Comma]);
+        let listed = before.is_some_and(|b| {
+            b + 1 < at
+                && column(b)
+                && (b + 1..at).any(|i| matches!(self.op(i), Some(Op::And | Op::Comma)))
+        });
+        item.column() >= 0.9 && (next || listed) && self.op(at.wrapping_sub(1)) != Some(Op::Of)
+    }
+
+    /// Whether a name is a table with one column of money, and no column is called so.
+    pub(super) fn has_amount(&self, at: At) -> bool {
+        let item = &self.items[at];
+        let behind = self.name(at + 1).is_some_and(|n| self.is_column(n));
+        let amount = |t: usize| concept_column(self.catalog.table(t), "amount").is_some();
+        let figure =
+            |c: ColumnRef| self.catalog.is_figure(c) && !self.catalog.table(c.table).is_view();
+        !item.has_column(0.85, figure) && !behind && item.best_table().is_some_and(amount)
+    }
+
+    /// A measure, or a function over the amounts of a table: "the average order value".
+    pub(super) fn is_whole(&self, figure: &Figure) -> bool {
+        match figure {
+            Figure::Measure(..) => true,
+            Figure::Agg(_, at) => self.is_table(*at) && self.has_amount(*at),
+            _ => false,
+        }
+    }
+
+    /// "number of orders by status", but not "songs written by a singer".
+    pub(super) fn grouping(&self, at: usize) -> bool {
+        let figures = self
+            .frame
+            .select
+            .iter()
+            .any(|f| !matches!(f, Figure::Plain(_)));
+        let noun = at.checked_sub(1).is_some_and(|b| {
+            matches!(self.items[b].kind, Kind::Names | Kind::Measure(_)) && !self.items[b].optional
+        });
+        let next = self.name(self.skip(at + 1));
+        figures && noun && next.is_some_and(|n| !self.is_numeric(n))
+    }
+
+    /// Nothing of weight may be left over.
+    pub(super) fn rest(&mut self) -> Result<(), Stuck> {
+        for (at, item) in self.items.iter().enumerate() {
+            if self.used[at] || item.optional {
+                continue;
+            }
+            let passive = at > 0 && (self.soft(at - 1) || self.items[at - 1].optional);
+            let carries = match &item.kind {
+                Kind::Soft => false,
+                // "payments by card"
+                Kind::Op(Op::By)
+                    if self
+                        .items
+                        .get(self.skip(at + 1))
+                        .is_some_and(Item::is_value)
+                        && self
+                            .frame
+                            .select
+                            .iter()
+                            .any(|f| !matches!(f, Figure::Plain(_))) =>
+                {
+                    false
+                }
+                // "the names of songs by singers from Chile"
+                Kind::Op(Op::By) if self.used.get(self.skip(at + 1)) == Some(&true) => {
+                    let plain = |f: &Figure| matches!(f, Figure::Plain(_));
+                    let next = self.skip(at + 1);
+                    let asked = !self.frame.filters.is_empty() || self.frame.rank.is_some();
+                    !(passive
+                        || (self.is_table(next) && asked && self.frame.select.iter().all(plain)))
+                }
+                Kind::Op(Op::By) => !passive,
+                Kind::Op(op) => !matches!(
+                    op,
+                    Op::And
+                        | Op::Comma
+                        | Op::Of
+                        | Op::In
+                        | Op::Is
+                        | Op::Have
+                        | Op::Relative
+                        | Op::Break
+                        | Op::Named
+                        | Op::Or
+                        | Op::Both
+                ),
+                _ => true,
+            };
+            if carries {
+                return Err(self.stuck(at));
+            }
+        }
+        Ok(())
+    }
+}

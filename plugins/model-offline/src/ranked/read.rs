@@ -1,0 +1,292 @@
+//! Reads the words of a question into items: texts, times, names, operators, numbers and small words.
+
+use jiff::civil::Date;
+
+use super::items::{Item, Kind};
+use super::lexis::{self, Op, holds};
+use super::link::{Hit, Index, Target};
+use super::sentences::{
+    elliptic, ends_as_figures, names_in_full, plain_rows, sentences, without_tail,
+};
+use super::times;
+use crate::measures;
+use crate::words::{Token, TokenKind, tokenize};
+
+/// Reads a question sentence by sentence; `today` is what "last month" goes by.
+pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
+    let mut items = Vec::new();
+    for sentence in sentences(question) {
+        if !items.is_empty() {
+            items.push(Item::plain(Kind::Op(Op::Break), "."));
+        }
+        let tokens = plain_rows(without_tail(names_in_full(tokenize(&sentence), index)));
+        let mut at = 0;
+        while at < tokens.len() {
+            let place = Place {
+                tokens: &tokens,
+                at,
+                index,
+                today,
+            };
+            let (used, item) = place.item(&items);
+            items.push(item);
+            at += used;
+        }
+    }
+    ends_as_figures(&mut items);
+    items
+}
+
+/// A place in a sentence.
+struct Place<'a> {
+    tokens: &'a [Token],
+    at: usize,
+    index: &'a Index,
+    today: Option<Date>,
+}
+
+impl Place<'_> {
+    fn word(&self, at: usize) -> &str {
+        self.tokens.get(at).map_or("", |t| t.norm.as_str())
+    }
+
+    fn before(&self) -> &str {
+        self.at.checked_sub(1).map_or("", |b| self.word(b))
+    }
+
+    fn is_capital(&self) -> bool {
+        self.tokens[self.at]
+            .text
+            .starts_with(|c: char| c.is_uppercase())
+    }
+
+    /// Whether a word alone may mean a column.
+    fn is_column(&self, at: usize, least: f32) -> bool {
+        let hits = self.index.hits(&self.tokens[at..=at]);
+        hits.iter()
+            .any(|h| h.score >= least && matches!(h.target, Target::Column(_)))
+    }
+
+    fn plain(&self, used: usize, kind: Kind) -> (usize, Item) {
+        let texts: Vec<&str> = self.tokens[self.at..self.at + used]
+            .iter()
+            .map(|t| t.text.as_str())
+            .collect();
+        (used, Item::plain(kind, &texts.join(" ")))
+    }
+
+    /// The item that starts here, with the number of its tokens.
+    fn item(&self, before: &[Item]) -> (usize, Item) {
+        let token = &self.tokens[self.at];
+        if token.kind == TokenKind::Quoted {
+            let (used, mut item) = self.plain(1, Kind::Quote(token.text.trim().to_owned()));
+            item.hits = self.index.hits(&self.tokens[self.at..=self.at]);
+            item.hits.retain(|h| matches!(h.target, Target::Value(..)));
+            return (used, item);
+        }
+        if matches!(
+            [0, 1, 2].map(|i| self.word(self.at + i)),
+            ["his", "or", "her"] | ["her", "or", "his"]
+        ) {
+            return self.plain(3, Kind::Soft);
+        }
+        let (op, special) = (self.op(), self.special());
+        // A view called `average_rating` must not swallow "average rating", which has a meaning without it.
+        let of_views = |hits: &[Hit]| hits.iter().all(|h| self.index.is_of_view(&h.target));
+        let free = op.is_none() && special.is_none();
+        let named = self.named().filter(|(_, hits)| free || !of_views(hits));
+        let most = named.as_ref().map_or(0, |(used, _)| *used);
+        let wins = |(used, kind): &(usize, Kind)| {
+            *used >= most || matches!(kind, Kind::FirstRows(_) | Kind::End(_) | Kind::Soft)
+        };
+        if let Some((used, kind)) = special.filter(wins) {
+            return self.plain(used, kind);
+        }
+        let soft = lexis::is_soft(&token.norm);
+        if let Some((used, hits)) = named {
+            let (_, mut item) = self.plain(used, Kind::Names);
+            item.hits = hits;
+            item.proper = self.at > 0 && self.is_capital();
+            item.optional = used == 1 && soft;
+            let strength = item.table().max(item.column()).max(item.value());
+            let wins = match op {
+                Some((length, Op::Beyond)) if used == length => {
+                    item.table().max(item.column()) >= 0.8
+                        || (item.value() > 0.9 && self.is_capital())
+                }
+                _ => used > op.map_or(0, |(length, _)| length),
+            };
+            if wins && (!item.optional || strength >= 0.6) {
+                if used == 1 {
+                    elliptic(self.tokens, self.at, &mut item, before, self.index);
+                }
+                return (used, item);
+            }
+        }
+        if let Some((used, op)) = op {
+            return self.plain(used, Kind::Op(op));
+        }
+        let kind = match token.kind {
+            TokenKind::Number => Kind::Number(token.norm.clone()),
+            TokenKind::Word if self.carries(soft) => Kind::Unknown,
+            TokenKind::Word if soft || self.is_filler(before.last()) => Kind::Soft,
+            _ => Kind::Unknown,
+        };
+        let (used, mut item) = self.plain(1, kind);
+        item.proper = item.kind == Kind::Unknown && self.is_capital();
+        (used, item)
+    }
+
+    /// The operator that starts here.
+    fn op(&self) -> Option<(usize, Op)> {
+        let found = lexis::op(self.tokens, self.at);
+        // "never ordered", "ordered in 2024": what happened, and not how rows are put.
+        let after = self.tokens.get(self.at + 2);
+        let timed =
+            self.word(self.at + 1) == "in" && after.is_some_and(|t| t.kind != TokenKind::Word);
+        let happened = timed || matches!(self.before(), "never" | "not");
+        if self.word(self.at) == "ordered" && happened || self.is_total() {
+            return None;
+        }
+        let Some((used, Op::Agg(_) | Op::NumberOf)) = found else {
+            return found;
+        };
+        // "total amount of": where a column is the amount, the word names it.
+        let amount = |i: &usize| self.word(*i) == "amount" && self.is_column(*i, 0.6);
+        let amount = (self.at..self.at + used).find(amount);
+        amount.map_or(found, |i| lexis::op(&self.tokens[..i], self.at))
+    }
+
+    /// A time or a measure.
+    fn special(&self) -> Option<(usize, Kind)> {
+        let time = times::read(self.tokens, self.at, self.index, self.today);
+        time.or_else(|| self.measure())
+    }
+
+    /// A measure, where no table has a column that is called so. What a view works out is left to the measure.
+    fn measure(&self) -> Option<(usize, Kind)> {
+        let (used, measure) = measures::phrase(self.tokens, self.at)?;
+        let hits = self.index.hits(&self.tokens[self.at..self.at + used]);
+        let own = |h: &Hit| h.score >= 0.6 && self.is_amount(h);
+        let known = self.index.measures.contains(&measure) && !hits.iter().any(own);
+        known.then_some((used, Kind::Measure(measure)))
+    }
+
+    fn is_amount(&self, hit: &Hit) -> bool {
+        matches!(hit.target, Target::Column(c) if self.index.is_amount(c))
+    }
+
+    /// Whether "total" is the column that is called so: "a total of more than 200", "the average total", "order total".
+    fn is_total(&self) -> bool {
+        let figure = holds(
+            "average maximum minimum highest lowest order",
+            self.before(),
+        );
+        let (next, then) = (self.word(self.at + 1), self.word(self.at + 2));
+        let bound = holds("over above below", next);
+        let compared =
+            bound || holds("of under between", next) && holds("more less at over above", then);
+        let own = |h: &Hit| h.score >= 0.95 && self.is_amount(h);
+        self.word(self.at) == "total"
+            && (figure || compared)
+            && self
+                .index
+                .hits(&self.tokens[self.at..=self.at])
+                .iter()
+                .any(own)
+    }
+
+    /// Whether a small word says something here: "received an A", "who report to her", "who made an order", "the
+    /// country and state".
+    fn carries(&self, soft: bool) -> bool {
+        let before = self.before();
+        let word = self.word(self.at);
+        let listed = matches!(before, "and" | ",") && self.is_column(self.at, 0.0);
+        self.at > 0
+            && (self.tokens[self.at].text == "A"
+                || holds(REQUESTS, word) && holds("who that which to", before)
+                || word == "order" && matches!(before, "an" | "a")
+                || soft && listed && !holds("list show find give name return order", word))
+    }
+
+    /// Whether an unknown word adds nothing to its neighbours: "staff members", "30 minutes", "songs steered by".
+    fn is_filler(&self, before: Option<&Item>) -> bool {
+        let word = self.word(self.at);
+        let rows = before.is_some_and(|b| b.is_name() && b.table() >= 0.8);
+        let number = before.is_some_and(|b| matches!(b.kind, Kind::Number(_)));
+        let stem = word
+            .strip_suffix("ed")
+            .filter(|s| s.len() > 2 && !s.starts_with("un"));
+        let verb = stem
+            .is_some_and(|s| holds(VERB_ENDS, self.word(self.at + 1)) && !self.index.has_part(s));
+        (rows && holds(MEMBERS, word)) || (number && holds(UNITS, word)) || verb
+    }
+
+    /// The longest name or value that starts here.
+    fn named(&self) -> Option<(usize, Vec<Hit>)> {
+        let token = &self.tokens[self.at];
+        let (mut used, mut hits) = self.index.longest(self.tokens, self.at)?;
+        let value = |h: &Hit| matches!(h.target, Target::Value(..));
+        if used == 1 {
+            let short = token.norm.chars().count() < 2 && !self.is_capital();
+            let asks = self.at == 0 && holds(REQUESTS, &token.norm);
+            if short || asks || token.kind != TokenKind::Word || holds(STOPS, &token.norm) {
+                return None;
+            }
+            if lexis::is_soft(&token.norm) && !self.is_capital() {
+                // "run drills": a small word is a value only where the next word names the table that holds it.
+                let next = self.tokens.get(self.at + 1..self.at + 2);
+                let next = next.map_or_else(Vec::new, |t| self.index.hits(t));
+                let names = |t| {
+                    next.iter()
+                        .any(|h| h.target == Target::Table(t) && h.score >= 0.9)
+                };
+                hits.retain(|h| match h.target {
+                    Target::Value(c, _) => names(c.table),
+                    _ => true,
+                });
+            }
+        } else if hits.iter().any(value) {
+            // "Kent County": the value of one column, or `Kent` in the column `county`.
+            let last = self.at + used - 1;
+            let columns = self.index.hits(&self.tokens[last..=last]);
+            let called = |c| {
+                columns
+                    .iter()
+                    .any(|k| k.target == Target::Column(c) && k.score >= 0.9)
+            };
+            let mut first = self.index.hits(&self.tokens[self.at..last]);
+            first.retain(|h| matches!(h.target, Target::Value(c, _) if called(c)));
+            hits.extend(first);
+        }
+        // "phone numbers" are the column `phone`.
+        let exactly = |h: &Hit| h.score >= 0.85 && matches!(h.target, Target::Column(_));
+        let rows = |h: &Hit| matches!(h.target, Target::Table(_));
+        let numbers = matches!(self.word(self.at + used), "number" | "numbers");
+        if numbers && hits.iter().any(exactly) && !hits.iter().any(rows) {
+            used += 1;
+        }
+        // A phrase that starts or ends with a small word is that phrase without it.
+        let edge = |at: usize| holds(STOPS, self.word(at)) || self.word(at) == ",";
+        let exact = hits.iter().any(|h| h.score >= 0.95);
+        let cut = used > 1 && !exact && (edge(self.at) || edge(self.at + used - 1));
+        (!cut && !hits.is_empty()).then_some((used, hits))
+    }
+}
+
+/// Behind the name of a table they only say that its rows are meant.
+const MEMBERS: &str = "member members item items entity entities";
+
+/// Behind a number they only say what it counts.
+const UNITS: &str = "minutes hours seconds days years dollars usd euros pounds meters metres feet kilometers km miles mm cm kg \
+    points";
+
+/// What follows a verb that only relates two rows.
+const VERB_ENDS: &str = "by in at from to for on with as any the a an";
+
+/// What a request starts with, whatever the catalog calls so.
+const REQUESTS: &str = "return report list display state present output";
+
+const STOPS: &str = "a an the what which who whom there we our us me my i you your it its they their them his her please can \
+    could would will all any do does did is are was were be of in for from to at on and or not with that whose \
+    have has had by than no how many more as this these those so if show find give";

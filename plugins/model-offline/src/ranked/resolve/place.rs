@@ -1,0 +1,226 @@
+//! Where the conditions go: into the joins, or into a test of the key.
+
+use super::*;
+
+impl Resolver<'_> {
+    /// Puts conditions where they do not repeat rows: into the joins, or into a test of the key.
+    pub(super) fn place(
+        &mut self,
+        query: &mut Query,
+        base: usize,
+        needed: &[usize],
+        filters: Vec<Resolved>,
+    ) -> Answer<()> {
+        let edges = self.graph.connect(base, needed).map_err(Trouble::NoWay)?;
+        let without = self.frame.without;
+        let (negative, positive): (Vec<Resolved>, Vec<Resolved>) =
+            filters.into_iter().partition(|f| {
+                without.is_some_and(|(at, _)| f.at > at && !self.joined_by_and(at, f.at))
+            });
+        let mut extra: Vec<usize> = positive.iter().map(|f| f.condition.column.table).collect();
+        let lacking_from = without.map_or(At::MAX, |(at, _)| at);
+        extra.extend(self.related_tables(base, lacking_from));
+        let all: Vec<usize> = needed.iter().chain(&extra).copied().collect();
+        let whole = self.graph.connect(base, &all).map_err(Trouble::NoWay)?;
+        let in_main: Vec<usize> = edges.iter().map(|e| e.to).chain([base]).collect();
+        let repeats = whole.iter().any(|e| e.many && !in_main.contains(&e.to));
+        let both = self.frame.both;
+        let groups = grouped_conditions(positive);
+        if both {
+            return self.both(query, base, edges, whole, groups, repeats);
+        }
+        let negated_far = groups.iter().any(|g| {
+            g.iter()
+                .any(|c| c.negated && !in_main.contains(&c.column.table))
+        });
+        // A list shows the rows as often as they match; one that has a row twice is asked back.
+        let lists = !self
+            .frame
+            .select
+            .iter()
+            .any(|f| matches!(f, Figure::Agg(..) | Figure::Count(..)))
+            && self.frame.rank.is_none();
+        if !repeats || (lists && without.is_none() && !negated_far) {
+            query.source = Source::new(base, whole, groups);
+        } else {
+            if self.key(base).is_empty() {
+                return Err(Trouble::Shape("a table without a key"));
+            }
+            let (near, far): (Vec<_>, Vec<_>) = groups
+                .into_iter()
+                .partition(|g| g.iter().all(|c| in_main.contains(&c.column.table)));
+            query.source = Source::new(base, edges, near);
+            if negated_far {
+                let [group] = far.as_slice() else {
+                    return Err(Trouble::Shape("several conditions with not"));
+                };
+                let other = group.iter().any(|c| self.says_other(c));
+                if other {
+                    // "speak languages other than Dutch": beside it, or not it.
+                    return Err(Trouble::Shape("others among several"));
+                }
+                let [condition] = group.as_slice() else {
+                    return Err(Trouble::Shape("several conditions with not"));
+                };
+                let positive = Condition {
+                    negated: false,
+                    ..condition.clone()
+                };
+                query
+                    .members
+                    .push(Source::new(base, whole, vec![vec![positive]]).member(true));
+            } else {
+                query
+                    .members
+                    .push(Source::new(base, whole, far).member(false));
+            }
+        }
+        if let Some((_, at)) = without {
+            self.lacking(query, base, at, negative)?;
+            if self.subject.is_none() {
+                return Err(Trouble::Shape("rows that lack others, and a name for them"));
+            }
+        } else if !negative.is_empty() {
+            return Err(Trouble::Shape("a condition with not"));
+        }
+        Ok(())
+    }
+
+    /// Whether a condition excludes values by "other than".
+    pub(super) fn says_other(&self, condition: &Condition) -> bool {
+        condition.negated
+            && self
+                .items
+                .iter()
+                .any(|i| i.text.eq_ignore_ascii_case("other than"))
+    }
+
+    pub(super) fn joined_by_and(&self, from: At, to: At) -> bool {
+        (from..to).any(|i| matches!(self.items[i].op(), Some(Op::And | Op::Comma | Op::Break)))
+    }
+
+    /// Tables that the conditions mention without a column of theirs: "students who have pets".
+    pub(super) fn related_tables(&self, base: usize, until: At) -> Vec<usize> {
+        let after = |at: At| {
+            (0..at)
+                .rev()
+                .take_while(|i| !self.items[*i].is(Op::Break))
+                .any(|i| matches!(self.items[i].op(), Some(Op::Relative | Op::Have)))
+        };
+        let listed = self
+            .frame
+            .tables
+            .iter()
+            .filter(|at| **at < until && after(**at))
+            .filter_map(|at| self.item_table(*at));
+        listed
+            .filter(|t| *t != base && !self.valued.contains(t))
+            .collect()
+    }
+
+    pub(super) fn lacking(
+        &mut self,
+        query: &mut Query,
+        base: usize,
+        at: Option<At>,
+        negative: Vec<Resolved>,
+    ) -> Answer<()> {
+        if at.is_none() && negative.iter().all(|f| f.condition.column.table == base) {
+            // "channels that do not use Latin", where each channel has one language.
+            for mut filter in negative {
+                filter.condition.negated = true;
+                query.source.conditions.push(vec![filter.condition]);
+            }
+            return Ok(());
+        }
+        let table = match at {
+            Some(at) => self.table(at)?,
+            // "who do not speak Dutch": the table that holds the value.
+            None => negative
+                .first()
+                .map(|f| f.condition.column.table)
+                .ok_or(Trouble::Shape("a condition with not"))?,
+        };
+        if negative.iter().any(|f| f.condition.column.table == base) {
+            return Err(Trouble::Shape("a condition with not"));
+        }
+        if table == base || self.key(base).len() != 1 {
+            return Err(Trouble::Shape("rows that lack themselves"));
+        }
+        let mut tables: Vec<usize> = negative.iter().map(|f| f.condition.column.table).collect();
+        tables.push(table);
+        let later = self
+            .frame
+            .tables
+            .iter()
+            .filter(|t| at.is_some_and(|a| **t > a));
+        tables.extend(
+            later
+                .filter_map(|t| self.item_table(*t))
+                .filter(|t| *t != base),
+        );
+        let joins = self.graph.connect(base, &tables).map_err(Trouble::NoWay)?;
+        if let (true, Some(key)) = (negative.is_empty(), self.own_key(base, table)) {
+            // "orders without a delivery address"
+            query
+                .source
+                .conditions
+                .push(vec![Condition::new(key, Check::Missing)]);
+            return Ok(());
+        }
+        if !joins.iter().any(|e| e.many) {
+            return Err(Trouble::Shape("a reference that is missing"));
+        }
+        query
+            .members
+            .push(Source::new(base, joins, grouped_conditions(negative)).member(true));
+        Ok(())
+    }
+
+    /// "both A and B": rows that meet the one and the other.
+    pub(super) fn both(
+        &mut self,
+        query: &mut Query,
+        base: usize,
+        edges: Vec<Edge>,
+        whole: Vec<Edge>,
+        groups: Vec<Vec<Condition>>,
+        repeats: bool,
+    ) -> Answer<()> {
+        let [first, second] = groups.as_slice() else {
+            return Err(Trouble::Shape("both, with more than two conditions"));
+        };
+        let same = first.len() == 1
+            && second.len() == 1
+            && first[0].column == second[0].column
+            && !first[0].negated
+            && !second[0].negated;
+        if !same || self.frame.without.is_some() {
+            return Err(Trouble::Shape("both, with different columns"));
+        }
+        if !query.order.is_empty() || query.limit.is_some() || !self.frame.order.is_empty() {
+            return Err(Trouble::Shape("both, with an order"));
+        }
+        let counts = self
+            .frame
+            .select
+            .iter()
+            .any(|f| !matches!(f, Figure::Plain(_)));
+        let told_apart = repeats && !self.key(base).is_empty();
+        if counts && !told_apart {
+            return Err(Trouble::Shape("a count of rows that meet both"));
+        }
+        if told_apart {
+            query.source = Source::new(base, edges, Vec::new());
+            for group in groups {
+                query
+                    .members
+                    .push(Source::new(base, whole.clone(), vec![group]).member(false));
+            }
+            return Ok(());
+        }
+        query.source = Source::new(base, whole, vec![first.clone()]);
+        query.intersect = Some(vec![second.clone()]);
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! Whole sentences: what is put right in a question before and after its words are read.
+
+use super::items::{Item, Kind};
+use super::lexis::Op;
+use super::link::{Hit, Index, Target};
+use crate::vocabulary::Aggregate;
+use crate::words::{Token, tokenize};
+
+/// Sentences end where a capital or nothing follows the mark.
+pub fn sentences(question: &str) -> Vec<String> {
+    let chars: Vec<char> = question.chars().collect();
+    let mut out = vec![String::new()];
+    for (i, c) in chars.iter().enumerate() {
+        let ends = matches!(c, '?' | ';' | '!')
+            || (*c == '.'
+                && chars.get(i + 1).is_none_or(|n| n.is_whitespace())
+                && i > 2
+                && !abbreviated(&chars[..i]));
+        if ends {
+            out.push(String::new());
+        } else if let Some(last) = out.last_mut() {
+            last.push(*c);
+        }
+    }
+    out.retain(|s| !s.trim().is_empty());
+    out
+}
+
+/// Whether a point follows a short word with a capital: "St. Helena".
+fn abbreviated(before: &[char]) -> bool {
+    let word: Vec<&char> = before
+        .iter()
+        .rev()
+        .take_while(|c| c.is_alphanumeric())
+        .collect();
+    word.len() < 4 && word.last().is_some_and(|c| c.is_uppercase())
+}
+
+/// "first and last name" is "first name and last name", and so is "full name", where the catalog has no such column.
+pub fn names_in_full(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
+    let full = tokens
+        .windows(2)
+        .position(|w| w[0].norm == "full" && w[1].norm.starts_with("name"));
+    if let Some(at) = full.filter(|at| index.hits(&tokens[*at..at + 2]).is_empty()) {
+        let plain = tokenize("first name and last name");
+        if !index.hits(&plain[..2]).is_empty() {
+            tokens.splice(at..at + 2, plain);
+        }
+    }
+    let short = |w: &[Token]| {
+        let words = [&w[0].norm, &w[1].norm, &w[2].norm].map(String::as_str);
+        matches!(words, ["first", "and", "last"] | ["last", "and", "first"])
+            && w[3].norm.starts_with("name")
+    };
+    if let Some(at) = tokens.windows(4).position(short) {
+        tokens.insert(at + 1, tokens[at + 3].clone());
+    }
+    tokens
+}
+
+/// "the highest, lowest and average price" asks for three figures, and not for the first row of an order.
+pub fn ends_as_figures(items: &mut [Item]) {
+    let figure = |i: &Item| matches!(i.op(), Some(Op::Agg(_) | Op::Most(_, None)));
+    let listed = |i: &Item| matches!(i.op(), Some(Op::And | Op::Comma));
+    let ends: Vec<(usize, Aggregate)> = items
+        .iter()
+        .enumerate()
+        .filter_map(|(at, item)| {
+            let Some(Op::Most(down, None)) = item.op() else {
+                return None;
+            };
+            let mut after = items[at + 1..].iter().skip_while(|i| listed(i));
+            let joins = items.get(at + 1).is_some_and(listed) && after.next().is_some_and(figure);
+            let mut before = items[..at].iter().rev().skip_while(|i| listed(i));
+            let joined = at > 0 && listed(&items[at - 1]) && before.next().is_some_and(figure);
+            let end = if down { Aggregate::Max } else { Aggregate::Min };
+            (joins || joined).then_some((at, end))
+        })
+        .collect();
+    for (at, end) in ends {
+        items[at].kind = Kind::Op(Op::Agg(end));
+    }
+}
+
+/// "the colour code and description" asks for the description of the colour.
+pub fn elliptic(tokens: &[Token], at: usize, item: &mut Item, before: &[Item], index: &Index) {
+    let [.., first, and] = before else {
+        return;
+    };
+    let words = first.text.split(' ').count();
+    if and.is(Op::And) && first.kind == Kind::Names && words > 1 && at > words {
+        let mut whole = tokens[at - 1 - words..at - 2].to_vec();
+        whole.push(tokens[at].clone());
+        let whole = index.hits(&whole);
+        let meant = |h: &Hit| {
+            let column = h.score >= 0.95 && matches!(h.target, Target::Column(_));
+            column && item.hits.iter().any(|o| o.target == h.target)
+        };
+        let meant: Vec<Hit> = whole.iter().filter(|h| meant(h)).cloned().collect();
+        if !meant.is_empty() {
+            item.hits = meant;
+        }
+    }
+}
+
+/// ", and how much?" behind a ranking asks for the figure that is shown anyway.
+pub fn without_tail(mut tokens: Vec<Token>) -> Vec<Token> {
+    let ranks = |t: &Token| matches!(t.norm.as_str(), "most" | "least" | "highest" | "lowest");
+    let tail = |w: &[Token]| w[0].norm == "and" && w[1].norm == "how" && w[2].norm == "much";
+    if tokens.iter().any(ranks) && tokens.windows(3).last().is_some_and(tail) {
+        tokens.truncate(tokens.len() - 3);
+        tokens.pop_if(|last| last.norm == ",");
+    }
+    tokens
+}
+
+/// "how many rows are in reviews" is "how many reviews".
+pub fn plain_rows(mut tokens: Vec<Token>) -> Vec<Token> {
+    let counted =
+        |w: &[Token]| w[0].norm == "many" && matches!(w[1].stem.as_str(), "row" | "record");
+    if let Some(at) = tokens.windows(2).position(counted) {
+        let small = |t: &&Token| {
+            matches!(
+                t.norm.as_str(),
+                "are" | "is" | "there" | "does" | "do" | "in" | "of" | "the"
+            )
+        };
+        let used = tokens[at + 2..].iter().take_while(small).count();
+        if tokens.len() > at + 2 + used && used > 0 {
+            tokens.drain(at + 1..at + 2 + used);
+        }
+    }
+    tokens
+}
