@@ -185,7 +185,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
             };
         }
         let mut work = Box::pin(work);
-        // Most calls end in their first slice, which is shorter than the way to another thread and back.
+        // Short calls end in their first slice, before another thread would have taken them over.
         if prompt
             && let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await
         {

@@ -95,6 +95,25 @@ pub enum Op {
     Beyond,
 }
 
+impl Op {
+    /// Whether it only holds the parts of a question together.
+    pub fn connects(self) -> bool {
+        matches!(
+            self,
+            Self::And
+                | Self::Comma
+                | Self::Of
+                | Self::In
+                | Self::Is
+                | Self::Have
+                | Self::Relative
+                | Self::Break
+                | Self::Named
+                | Self::Both
+        )
+    }
+}
+
 use Aggregate::{Average, Max, Min, Sum};
 use Comparison::{Above, AtLeast, AtMost, Below, Equal};
 use Quality::{Age, Height, Length, Price, Rated, Sold, Speed, Time, Weight};

@@ -106,20 +106,7 @@ impl Parser<'_> {
                         || (self.is_table(next) && asked && self.frame.select.iter().all(plain)))
                 }
                 Kind::Op(Op::By) => !passive,
-                Kind::Op(op) => !matches!(
-                    op,
-                    Op::And
-                        | Op::Comma
-                        | Op::Of
-                        | Op::In
-                        | Op::Is
-                        | Op::Have
-                        | Op::Relative
-                        | Op::Break
-                        | Op::Named
-                        | Op::Or
-                        | Op::Both
-                ),
+                Kind::Op(op) => !op.connects() && *op != Op::Or,
                 _ => true,
             };
             if carries {

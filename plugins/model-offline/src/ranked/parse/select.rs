@@ -84,23 +84,8 @@ impl Parser<'_> {
                     self.frame.distinct = true;
                     self.used[at] = true;
                 }
-                Some(
-                    Op::And
-                    | Op::Comma
-                    | Op::Of
-                    | Op::In
-                    | Op::Is
-                    | Op::Have
-                    | Op::Relative
-                    | Op::Break
-                    | Op::Both
-                    | Op::Named
-                    | Op::By,
-                ) => {
-                    let ends = matches!(
-                        self.op(at),
-                        Some(Op::Of | Op::Is | Op::Relative | Op::Break)
-                    );
+                Some(op) if op.connects() || op == Op::By => {
+                    let ends = matches!(op, Op::Of | Op::Is | Op::Relative | Op::Break);
                     running = running.filter(|_| !ends || !aggregates.is_empty());
                 }
                 None if self.figure(at).is_some() => {
