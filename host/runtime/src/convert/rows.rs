@@ -216,22 +216,31 @@ pub fn cell_size(size: usize, max: usize) -> Result<usize> {
 
 /// Whether text is a decimal: `-12.50`, `1e10`, or one of the three special values of some engines.
 pub fn is_decimal(text: &str) -> bool {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    if matches!(digits, "NaN" | "Infinity") {
+    let number = without_sign(text.as_bytes());
+    if matches!(number, b"NaN" | b"Infinity") {
         return true;
     }
-    let (number, exponent) = match digits.split_once(['e', 'E']) {
-        Some((number, exponent)) => (number, Some(exponent)),
-        None => (digits, None),
-    };
-    let (whole, fraction) = match number.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (number, None),
-    };
-    let all_digits =
-        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let exponent_ok = |text: &str| all_digits(text.strip_prefix(['-', '+']).unwrap_or(text));
-    all_digits(whole) && fraction.is_none_or(all_digits) && exponent.is_none_or(exponent_ok)
+    let mut rest = after_digits(number);
+    if let Some([b'.', fraction @ ..]) = rest {
+        rest = after_digits(fraction);
+    }
+    if let Some([b'e' | b'E', exponent @ ..]) = rest {
+        rest = after_digits(without_sign(exponent));
+    }
+    rest.is_some_and(<[u8]>::is_empty)
+}
+
+fn without_sign(number: &[u8]) -> &[u8] {
+    match number {
+        [b'-' | b'+', rest @ ..] => rest,
+        _ => number,
+    }
+}
+
+/// What follows the digits at the beginning. None if there is no digit.
+fn after_digits(text: &[u8]) -> Option<&[u8]> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    text.get(digits..).filter(|_| digits > 0)
 }
 
 /// Whether text is one JSON document.
@@ -320,7 +329,9 @@ mod tests {
         for good in ["0", "-12.50", "1e10", "1.5E-3", "NaN", "-Infinity"] {
             assert!(is_decimal(good), "{good}");
         }
-        for bad in ["", "-", "1.", ".5", "1e", "0x1", "1,5", "nan", "1 "] {
+        for bad in [
+            "", "-", "--1", "1.", ".5", "1.5.2", "1e", "1e5.3", "1e5e6", "0x1", "1,5", "nan", "1 ",
+        ] {
             assert!(!is_decimal(bad), "{bad}");
         }
     }
