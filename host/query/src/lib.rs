@@ -34,6 +34,7 @@ mod slow_functions;
 mod spill;
 mod splitter;
 mod table;
+mod table_names;
 #[cfg(test)]
 mod tests;
 mod timestamps;

@@ -40,7 +40,7 @@ use super::{
     scheduler::{Share, SlicedStream},
     slow_functions::StatementCall,
     spill::{SpillFiles, StatementDisk},
-    splitter, timestamps,
+    splitter, table_names, timestamps,
 };
 use mindhost_base::error::{Code, Error, Result as HostResult};
 use mindhost_plugin_api::{Call, Column};
@@ -102,10 +102,22 @@ pub struct StatementPlan {
 
 /// Plans a statement. Reads only the columns of its tables.
 pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<StatementPlan> {
-    let mut planned = plan(text, &tables, bounds, PlanNames::Usual).await;
-    if matches!(&planned, Err(error) if distinct_names::are_missing(error)) {
-        planned = plan(text, &tables, bounds, PlanNames::Distinct).await;
-    }
+    let mut names = PlanNames::default();
+    // What is refused with names of our own too is refused with the caller's.
+    let mut refusal = None;
+    let planned = loop {
+        match plan(text, &tables, bounds, names).await {
+            Err(error) if !names.own_columns && distinct_names::are_missing(&error) => {
+                names.own_columns = true;
+            }
+            Err(error) if !names.own_tables && table_names::are_hidden(&error) => {
+                names.own_tables = true;
+                refusal = Some(error);
+            }
+            Err(error) => break Err(refusal.unwrap_or(error)),
+            planned => break planned,
+        }
+    };
     let convert = |error| errors::convert(&error, &bounds.memory, bounds.disk.as_deref());
     let (plan, state, names) = planned.map_err(convert)?;
     let form = ResultEncoder::of(&plan.schema(), &names);
@@ -126,13 +138,13 @@ pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<Sta
     })
 }
 
-/// How the columns of a statement are named while it is planned.
-#[derive(Clone, Copy)]
-enum PlanNames {
-    /// As DataFusion does it.
-    Usual,
-    /// Each once, also where DataFusion would have one for two.
-    Distinct,
+/// What has a name of our own while a statement is planned. Otherwise names are as DataFusion makes them.
+#[derive(Clone, Copy, Default)]
+struct PlanNames {
+    /// Columns, where DataFusion would have one name for two.
+    own_columns: bool,
+    /// Tables, where DataFusion takes their names for columns.
+    own_tables: bool,
 }
 
 async fn plan(
@@ -152,9 +164,12 @@ async fn plan(
             refused::check(query).map_err(errors::external)?;
             merged_columns::named_by_table(query).map_err(errors::external)?;
             timestamps::to_microseconds(query);
-            match names {
-                PlanNames::Usual => column_names,
-                PlanNames::Distinct => column_names.with_own(distinct_names::make(query)),
+            if names.own_tables {
+                table_names::make(query);
+            }
+            match names.own_columns {
+                false => column_names,
+                true => column_names.with_own(distinct_names::make(query)),
             }
         }
         // The guard allows only queries. The options below refuse other statements too, except EXPLAIN.

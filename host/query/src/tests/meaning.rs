@@ -127,6 +127,31 @@ async fn correlated_subquery_is_about_the_column_that_it_names() {
 }
 
 #[tokio::test]
+async fn table_is_no_column_of_a_subquery() {
+    // `s` has a column `v`, which has no field `id`.
+    let tables = "WITH v(id) AS (VALUES (1), (7)), s(id, v) AS (VALUES (1, 'a'), (2, 'b'))";
+    for (rest, expected) in [
+        ("v WHERE EXISTS (SELECT 1 FROM s WHERE s.id = v.id)", "1"),
+        (
+            "v WHERE v.id NOT IN (SELECT s.id FROM s WHERE s.id < v.id + 1)",
+            "7",
+        ),
+        (
+            "s AS v WHERE EXISTS (SELECT 1 FROM s WHERE s.id > v.id)",
+            "1",
+        ),
+    ] {
+        let sql = format!("{tables} SELECT v.id AS \"first\", v.id AS \"again\" FROM {rest}");
+        assert_eq!(one(&sql).await, [expected, expected], "{rest}");
+        assert_eq!(names(&sql).await, ["first", "again"]);
+    }
+    // A field of a text is none, by whatever name.
+    let error = refused(&format!("{tables} SELECT s.v.id FROM s")).await;
+    assert_eq!(error.code(), Code::SqlInvalid);
+    assert!(!error.to_string().contains("__table"), "{error}");
+}
+
+#[tokio::test]
 async fn decimal_that_is_cast_to_fewer_digits_loses_them_first() {
     for (condition, expected) in [
         ("CAST(v AS int) = 1", "1 2"),
