@@ -85,15 +85,18 @@ impl ArrowColumn {
             batch.append_null();
             return Ok(());
         }
+        let start = buffers.values.start;
         let at = |width: usize| {
-            let start = buffers.values.start + row * width;
+            let start = start + row * width;
             rows.body.get(start..start + width).unwrap_or_default()
         };
         match &self.read {
             Read::Null => batch.append_null(),
-            Read::Bool => batch.append_bool(bit(rows, buffers.values.start, row)),
-            Read::Int { bytes, signed } => batch.append_i64(integer(at(*bytes), *signed)),
-            Read::Unsigned => batch.append_u64(integer(at(8), true).cast_unsigned()),
+            Read::Bool => batch.append_bool(bit(rows, start, row)),
+            Read::Int { bytes, signed } => {
+                batch.append_i64(integer(rows, start, row, *bytes, *signed))
+            }
+            Read::Unsigned => batch.append_u64(u64::from_le_bytes(fixed(rows, start, row))),
             Read::Wide {
                 bytes,
                 signed,
@@ -102,8 +105,8 @@ impl ArrowColumn {
                 wide::text(at(*bytes), *signed, *scale, scratch);
                 batch.append_decimal(scratch);
             }
-            Read::Float32 => batch.append_f64(short(f32::from_le_bytes(array(at(4))))),
-            Read::Float64 => batch.append_f64(f64::from_le_bytes(array(at(8)))),
+            Read::Float32 => batch.append_f64(short(f32::from_le_bytes(fixed(rows, start, row)))),
+            Read::Float64 => batch.append_f64(f64::from_le_bytes(fixed(rows, start, row))),
             Read::Bytes => {
                 let value = of_any_length(rows, buffers, row);
                 if value.len() as u64 > self.max_cell {
@@ -112,24 +115,29 @@ impl ArrowColumn {
                 append_bytes(value, batch);
             }
             Read::Fixed(width) => append_bytes(at(*width), batch),
-            Read::Uuid => batch.append_text(uuid(&array(at(16)), scratch)),
+            Read::Uuid => batch.append_text(uuid(&fixed(rows, start, row), scratch)),
             Read::Ipv4 => {
-                let address = u32::from_le_bytes(array(at(4)));
+                let address = u32::from_le_bytes(fixed(rows, start, row));
                 batch.append_text(&std::net::Ipv4Addr::from(address).to_string());
             }
-            Read::Ipv6 => {
-                batch.append_text(&std::net::Ipv6Addr::from(array::<16>(at(16))).to_string())
+            Read::Ipv6 => batch
+                .append_text(&std::net::Ipv6Addr::from(fixed::<16>(rows, start, row)).to_string()),
+            Read::Days => batch.append_date(i32::from_le_bytes(fixed(rows, start, row))),
+            Read::ShortDays => {
+                batch.append_date(i32::from(u16::from_le_bytes(fixed(rows, start, row))))
             }
-            Read::Days => batch.append_date(i32::from_le_bytes(array(at(4)))),
-            Read::ShortDays => batch.append_date(i32::from(u16::from_le_bytes(array(at(2))))),
             Read::Instant(in_a_second) => {
-                batch.append_timestamp_utc(micros(i64::from_le_bytes(array(at(8))), *in_a_second));
+                batch.append_timestamp_utc(micros(
+                    i64::from_le_bytes(fixed(rows, start, row)),
+                    *in_a_second,
+                ));
             }
-            Read::Seconds => {
-                batch.append_timestamp_utc(i64::from(u32::from_le_bytes(array(at(4)))) * 1_000_000)
-            }
+            Read::Seconds => batch.append_timestamp_utc(
+                i64::from(u32::from_le_bytes(fixed(rows, start, row))) * 1_000_000,
+            ),
             Read::Enum { bytes, names } => {
-                let number = i16::try_from(integer(at(*bytes), true)).unwrap_or(i16::MIN);
+                let number =
+                    i16::try_from(integer(rows, start, row, *bytes, true)).unwrap_or(i16::MIN);
                 let name = names.get(&number);
                 let name = name.ok_or_else(|| {
                     malformed(&format!(
@@ -242,27 +250,28 @@ fn bit(rows: &Rows, start: usize, row: usize) -> bool {
         .is_some_and(|byte| byte >> (row % 8) & 1 == 1)
 }
 
-fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    bytes.first_chunk().copied().unwrap_or([0; N])
+/// The value of a row among values of N bytes that begin at `start`.
+fn fixed<const N: usize>(rows: &Rows, start: usize, row: usize) -> [u8; N] {
+    let rest = rows.body.get(start + row * N..).unwrap_or_default();
+    rest.first_chunk().copied().unwrap_or([0; N])
 }
 
-fn integer(bytes: &[u8], signed: bool) -> i64 {
-    match (bytes.len(), signed) {
-        (1, true) => i64::from(i8::from_le_bytes(array(bytes))),
-        (1, false) => i64::from(u8::from_le_bytes(array(bytes))),
-        (2, true) => i64::from(i16::from_le_bytes(array(bytes))),
-        (2, false) => i64::from(u16::from_le_bytes(array(bytes))),
-        (4, true) => i64::from(i32::from_le_bytes(array(bytes))),
-        (4, false) => i64::from(u32::from_le_bytes(array(bytes))),
-        _ => i64::from_le_bytes(array(bytes)),
+fn integer(rows: &Rows, start: usize, row: usize, bytes: usize, signed: bool) -> i64 {
+    match (bytes, signed) {
+        (1, true) => i64::from(i8::from_le_bytes(fixed(rows, start, row))),
+        (1, false) => i64::from(u8::from_le_bytes(fixed(rows, start, row))),
+        (2, true) => i64::from(i16::from_le_bytes(fixed(rows, start, row))),
+        (2, false) => i64::from(u16::from_le_bytes(fixed(rows, start, row))),
+        (4, true) => i64::from(i32::from_le_bytes(fixed(rows, start, row))),
+        (4, false) => i64::from(u32::from_le_bytes(fixed(rows, start, row))),
+        _ => i64::from_le_bytes(fixed(rows, start, row)),
     }
 }
 
 fn of_any_length<'r>(rows: &'r Rows, buffers: &ColumnBuffers, row: usize) -> &'r [u8] {
     let at = |row: usize| {
-        let start = buffers.offsets.start + row * 4;
-        let bytes = rows.body.get(start..start + 4).unwrap_or_default();
-        usize::try_from(u32::from_le_bytes(array(bytes))).unwrap_or(usize::MAX)
+        let offset = u32::from_le_bytes(fixed(rows, buffers.offsets.start, row));
+        usize::try_from(offset).unwrap_or(usize::MAX)
     };
     let values = rows.body.get(buffers.values.clone()).unwrap_or_default();
     values.get(at(row)..at(row + 1)).unwrap_or_default()

@@ -4,15 +4,23 @@
 pub(crate) fn text(bytes: &[u8], signed: bool, scale: usize, into: &mut String) {
     let negative = signed && bytes.last().is_some_and(|byte| byte & 0x80 != 0);
     into.clear();
-    let digits = match magnitude(bytes, negative) {
-        Ok(small) => small.to_string(),
-        Err(limbs) => long_division(limbs),
-    };
     if negative {
         into.push('-');
     }
-    let whole = digits.len().saturating_sub(scale);
-    let (before, after) = digits.split_at(whole);
+    let mut buffer = itoa::Buffer::new();
+    match magnitude(bytes, negative) {
+        // A division of 128 bits is slow in the sandbox, and nearly all numbers are small.
+        Ok(number) => match u64::try_from(number) {
+            Ok(small) => append(buffer.format(small), scale, into),
+            Err(_) => append(buffer.format(number), scale, into),
+        },
+        Err(limbs) => append(&long_division(limbs), scale, into),
+    }
+}
+
+/// Digits, of which so many stand behind the point.
+fn append(digits: &str, scale: usize, into: &mut String) {
+    let (before, after) = digits.split_at(digits.len().saturating_sub(scale));
     into.push_str(if before.is_empty() { "0" } else { before });
     if scale > 0 {
         into.push('.');
@@ -23,7 +31,19 @@ pub(crate) fn text(bytes: &[u8], signed: bool, scale: usize, into: &mut String) 
 
 /// The absolute value, in a machine's integer or in eight limbs.
 fn magnitude(bytes: &[u8], negative: bool) -> Result<u128, [u32; 8]> {
-    let mut all = [if negative { 0xff } else { 0 }; 32];
+    let filler = if negative { 0xff } else { 0 };
+    if bytes.len() <= 16 {
+        let mut all = [filler; 16];
+        if let Some(to) = all.get_mut(..bytes.len()) {
+            to.copy_from_slice(bytes);
+        }
+        // With the sign it is a number of 128 bits in two's complement, whose absolute value fits without the sign.
+        return Ok(match negative {
+            true => u128::from_le_bytes(all).wrapping_neg(),
+            false => u128::from_le_bytes(all),
+        });
+    }
+    let mut all = [filler; 32];
     for (to, from) in all.iter_mut().zip(bytes) {
         *to = *from;
     }

@@ -177,33 +177,34 @@ pub fn is_json(text: &str) -> bool {
 }
 
 /// `-12.50`, `1e10`, and the words that some engines have among their decimals.
-#[inline]
 pub fn is_decimal(text: &str) -> bool {
-    let number = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let rest = after_digits(number);
-    let whole = number.len() - rest.len();
-    if whole == 0 {
-        return matches!(number, "NaN" | "Infinity");
-    }
-    let rest = match rest.strip_prefix('.') {
-        Some(fraction) => match after_digits(fraction) {
-            same if same.len() == fraction.len() => return false,
-            rest => rest,
-        },
-        None => rest,
+    let number = without_sign(text.as_bytes());
+    let Some(mut rest) = after_digits(number) else {
+        return matches!(number, b"NaN" | b"Infinity");
     };
-    match rest.strip_prefix(['e', 'E']) {
-        Some(exponent) => {
-            let digits = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
-            !digits.is_empty() && after_digits(digits).is_empty()
-        }
-        None => rest.is_empty(),
+    if let [b'.', fraction @ ..] = rest {
+        let Some(after) = after_digits(fraction) else {
+            return false;
+        };
+        rest = after;
+    }
+    match rest {
+        [b'e' | b'E', exponent @ ..] => after_digits(without_sign(exponent)) == Some(&[]),
+        _ => rest.is_empty(),
     }
 }
 
-#[inline]
-fn after_digits(text: &str) -> &str {
-    text.trim_start_matches(|character: char| character.is_ascii_digit())
+fn without_sign(number: &[u8]) -> &[u8] {
+    match number {
+        [b'-' | b'+', rest @ ..] => rest,
+        _ => number,
+    }
+}
+
+/// What follows the digits at the beginning. None if there is no digit.
+fn after_digits(text: &[u8]) -> Option<&[u8]> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    text.get(digits..).filter(|_| digits > 0)
 }
 
 #[cfg(test)]
