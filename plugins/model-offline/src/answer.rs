@@ -3,6 +3,7 @@
 use crate::catalog::Catalog;
 use crate::dates;
 use crate::markdown::{self, capital};
+use crate::pick::label_columns;
 use crate::query::{Check, Condition, Expr, Query};
 use crate::tools::{RowCount, Rows};
 use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
@@ -63,7 +64,11 @@ fn asked(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
     match rows.rows.as_slice() {
         [] => return nothing(catalog, query),
         // A count of nothing is as likely a word that was read wrongly, unless all values are stored so.
-        [row] if row.len() == 1 && row[0].as_i64() == Some(0) && !has_known_values(query) => {
+        [row]
+            if row.len() == 1
+                && row[0].as_i64() == Some(0)
+                && !has_known_values(catalog, query) =>
+        {
             return nothing(catalog, query);
         }
         [row] if row.len() == 1 => return single(catalog, query, rows),
@@ -87,11 +92,17 @@ fn asked(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
     )
 }
 
-/// Whether there are conditions, and each is that a column has a value that is known to be stored in it.
-fn has_known_values(query: &Query) -> bool {
+/// Whether there are conditions, and each is that a column has a value that is known to be stored in it. A first and a
+/// last name that no row has together are not.
+fn has_known_values(catalog: &Catalog, query: &Query) -> bool {
     let own = query.source.conditions.iter().flatten();
+    let names = own.clone().filter(|c| {
+        let label = label_columns(catalog.table(c.column.table));
+        label.len() > 1 && label.contains(&c.column.column)
+    });
     let mut conditions = own.peekable();
     query.members.is_empty()
+        && names.count() < 2
         && conditions.peek().is_some()
         && conditions.all(|c| {
             matches!(

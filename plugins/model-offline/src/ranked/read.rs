@@ -90,7 +90,8 @@ impl Place<'_> {
         ) {
             return self.plain(3, Kind::Soft);
         }
-        let (op, special) = (self.op(), self.special());
+        let code = |op: &(usize, Op)| *op == (1, Op::In) && self.at > 0 && self.is_code();
+        let (op, special) = (self.op().filter(|op| !code(op)), self.special());
         // A view called `average_rating` must not swallow "average rating", which has a meaning without it.
         let of_views = |hits: &[Hit]| hits.iter().all(|h| self.index.is_of_view(&h.target));
         let free = op.is_none() && special.is_none();
@@ -107,7 +108,7 @@ impl Place<'_> {
             let (_, mut item) = self.plain(used, Kind::Names);
             item.hits = hits;
             item.proper = self.at > 0 && self.is_capital();
-            item.optional = used == 1 && soft;
+            item.optional = used == 1 && soft && !self.is_code();
             let strength = item.table().max(item.column()).max(item.value());
             let wins = match op {
                 Some((length, Op::Beyond)) if used == length => {
@@ -203,10 +204,17 @@ impl Place<'_> {
         let word = self.word(self.at);
         let listed = matches!(before, "and" | ",") && self.is_column(self.at, 0.0);
         self.at > 0
-            && (self.tokens[self.at].text == "A"
+            && (self.is_code()
                 || holds(REQUESTS, word) && holds("who that which to", before)
                 || word == "order" && matches!(before, "an" | "a")
                 || soft && listed && !holds("list show find give name return order", word))
+    }
+
+    /// "division AS": a word in capitals, where not all are.
+    fn is_code(&self) -> bool {
+        let text = &self.tokens[self.at].text;
+        let small = |text: &str| text.contains(char::is_lowercase);
+        text != "I" && !small(text) && self.tokens.iter().any(|t| small(&t.text))
     }
 
     /// Whether an unknown word adds nothing to its neighbours: "staff members", "30 minutes", "songs steered by".

@@ -275,6 +275,28 @@ impl Resolver<'_> {
         if pair && plain && filters.iter().any(one) {
             return Err(Trouble::Shape("the other one of a pair"));
         }
+        // "orders shipped after May": a time of the shipping, and not of the shipped orders.
+        let happened = |w: &[Filter]| {
+            let value = matches!(w[0].test, Test::Values(_)) && w[0].column.is_none();
+            value && w[1].quality == Some(Quality::Time) && w[0].at + 1 == w[1].at
+        };
+        if self.frame.filters.windows(2).any(happened) {
+            return Err(Trouble::Shape("a time beside a value"));
+        }
+        // "Anna Berg", where one table has an Anna and another a Berg: neither is meant.
+        let part = |f: &Resolved, part: usize| {
+            let label = self.label(f.condition.column.table);
+            label.len() == 2 && label.get(part) == Some(&f.condition.column)
+        };
+        let torn = filters.windows(2).any(|w| {
+            w[0].at + 1 == w[1].at
+                && w[0].condition.column.table != w[1].condition.column.table
+                && part(&w[0], 0)
+                && part(&w[1], 1)
+        });
+        if torn {
+            return Err(Trouble::Shape("a full name that no row has"));
+        }
         if contradictory(&filters) && !self.frame.both {
             return Err(Trouble::Shape("two values of one column at once"));
         }

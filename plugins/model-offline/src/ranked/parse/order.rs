@@ -62,13 +62,19 @@ impl Parser<'_> {
                     if self.is_table(at) && !keys.is_empty() {
                         break;
                     }
-                    if self.is_table(at) && self.items[at].column() < 0.6 {
+                    let owner = self.is_table(at)
+                        && self.name(at + 1).is_some_and(|next| self.is_column(next));
+                    if owner || self.is_table(at) && self.items[at].column() < 0.6 {
                         // "sorted by the students' age" names the table first.
                         if self.name(self.skip(at + 1)).is_none() {
                             break;
                         }
                         self.frame.tables.push(at);
                     } else {
+                        // "by placed date": two names that only together mean one.
+                        if matches!(keys.last(), Some(Figure::Plain(last)) if last + 1 == at) {
+                            return Err(self.stuck(at));
+                        }
                         keys.push(Figure::Plain(at));
                     }
                 }

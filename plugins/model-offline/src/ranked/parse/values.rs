@@ -20,23 +20,42 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// "whose name contains 'a'"
+    /// "whose name contains 'a'", "contains 'a' or 'b'": patterns of one column, and the place behind them.
     fn pattern(&mut self, at: usize, mark: usize, place: MatchPosition) -> Result<usize, Stuck> {
         let named = self
             .back(mark, &[Op::Is, Op::Have])
             .and_then(|b| self.name(b));
         let named = named.filter(|n| self.items[*n].column() > 0.5);
         let column = self.left(mark).or(named).ok_or_else(|| self.stuck(at))?;
-        let item = &self.items[at];
-        let text = match &item.kind {
-            Kind::Quote(text) => text,
-            _ => &item.text,
-        };
-        let test = Test::Like(place, text.clone());
         let negated = self.negated_before(mark);
-        let filter = Filter::new(at, Some(column), test);
-        self.keep(mark..at + 1, Filter { negated, ..filter });
-        Ok(at + 1)
+        let (mut from, mut value, mut or) = (mark, at, false);
+        loop {
+            let item = &self.items[value];
+            let text = match &item.kind {
+                Kind::Quote(text) => text,
+                _ => &item.text,
+            };
+            let test = Test::Like(place, text.clone());
+            let filter = Filter::new(value, Some(column), test);
+            self.keep(
+                from..value + 1,
+                Filter {
+                    negated,
+                    or,
+                    ..filter
+                },
+            );
+            from = value + 1;
+            let next = self.skip_ops(from, &[Op::Or]);
+            or = (from..next).any(|i| self.op(i) == Some(Op::Or));
+            if !or || !self.get(next).is_some_and(Item::is_value) {
+                return Ok(from);
+            }
+            if negated {
+                return Err(self.stuck(next));
+            }
+            value = next;
+        }
     }
 
     /// "in Rome or Bonn", "the genre is novel": values of one column, and the place behind them.

@@ -248,7 +248,19 @@ impl Resolver<'_> {
                 return Err(Trouble::Weak(text, self.catalog.label(column)));
             }
             match (named, own) {
-                (None, Some(own)) => return Ok(*own),
+                (None, Some(own)) => {
+                    // "the names of entrepreneurs", who have a company, and a name as the people that they are.
+                    let parent = hits
+                        .iter()
+                        .find(|(c, s)| *s >= WEAKEST && self.graph.belongs(owner, c.table));
+                    return match parent.filter(|_| !self.names_rows(*own)) {
+                        None => Ok(*own),
+                        Some((parent, _)) => {
+                            let names = [own, parent].map(|c| self.catalog.label(*c));
+                            Err(Trouble::Ambiguous(text, names.to_vec()))
+                        }
+                    };
+                }
                 (Some((column, score)), Some(own)) if own != column && *score < 0.9 => {
                     let names = vec![self.catalog.label(*own), self.catalog.label(*column)];
                     return Err(Trouble::Ambiguous(text, names));
@@ -272,21 +284,26 @@ impl Resolver<'_> {
 
     pub(super) fn label(&self, table: usize) -> Vec<ColumnRef> {
         let source = self.catalog.table(table);
-        let own: String = split(&source.name)
-            .iter()
-            .map(|w| crate::words::stem(w))
-            .collect();
-        let names_rows = |c: &crate::catalog::Column| {
-            let name: String = split(&c.name)
-                .iter()
-                .map(|w| crate::words::stem(w))
-                .collect();
-            c.kind == Type::Text && (name == own || name == format!("{own}name"))
-        };
-        let named = source.columns.iter().position(names_rows);
-        let columns = named.map_or_else(|| label_columns(source), |at| vec![at]);
         let reference = |column| ColumnRef::new(table, column);
-        columns.into_iter().map(reference).collect()
+        let named = (0..source.columns.len())
+            .map(reference)
+            .find(|column| self.names_rows(*column));
+        named.map_or_else(
+            || label_columns(source).into_iter().map(reference).collect(),
+            |column| vec![column],
+        )
+    }
+
+    /// Whether a column is called like its table: `orchestra.orchestra`, `orchestra.orchestra_name`.
+    fn names_rows(&self, column: ColumnRef) -> bool {
+        let stemmed = |name: &str| -> String {
+            let words = split(name);
+            words.iter().map(|w| crate::words::stem(w)).collect()
+        };
+        let own = stemmed(&self.catalog.table(column.table).name);
+        let column = self.catalog.column(column);
+        let name = stemmed(&column.name);
+        column.kind == Type::Text && (name == own || name == format!("{own}name"))
     }
 
     pub(super) fn key(&self, table: usize) -> Vec<ColumnRef> {

@@ -84,7 +84,14 @@ impl Resolver<'_> {
         };
         let needed = self.needed(&select, &order);
         self.place(&mut query, base, &needed, filters)?;
-        if aggregated && query.source.joins.iter().any(|e| e.many) {
+        // "the average grade point of the students", who share grades: each grade counts as often as it was given.
+        let weighs = |e: &Expr| matches!(e, Expr::Agg(Aggregate::Sum | Aggregate::Average, _));
+        let shared = select.iter().any(weighs)
+            && !query.members.is_empty()
+            && self.frame.without.is_none()
+            && base != subject
+            && !self.graph.belongs(subject, base);
+        if aggregated && (shared || query.source.joins.iter().any(|e| e.many)) {
             return Err(Trouble::Shape("a figure over rows that a join repeats"));
         }
         if let (Some(rank), Some((Expr::Column(column), false))) = (&self.frame.rank, order.first())
@@ -117,7 +124,7 @@ impl Resolver<'_> {
             return false;
         };
         self.frame.groups.is_empty()
-            && which
+            && (which || self.frame.tables.is_empty())
             && self.is_shared(*column)
             && self.frame.rank.is_none()
             && self.frame.order.is_empty()
