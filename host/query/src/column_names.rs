@@ -1,9 +1,11 @@
 //! Names of a result's columns that the statement does not name: the text of the expression, as other engines do it.
 //! DataFusion's own names are parts of its plan, such as `sales.orders.quantity + Int64(1)`.
 
+use std::borrow::Cow;
+
 use sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr, Statement};
 
-use super::distinct_names::Shown;
+use super::{distinct_names::Shown, table_names::Written};
 
 /// What the statement says of the names. How many columns `*` stands for is not known here, so the names are counted
 /// from both ends.
@@ -15,6 +17,8 @@ pub struct ColumnNames {
     last: Vec<Option<String>>,
     /// The names to show for those that the host itself gave, if it planned with such.
     own: Shown,
+    /// The same for tables, which are in names that the plan makes.
+    tables: Written,
 }
 
 impl ColumnNames {
@@ -46,6 +50,7 @@ impl ColumnNames {
                 .map(named)
                 .collect(),
             own: Shown::new(),
+            tables: Written::default(),
         }
     }
 
@@ -54,16 +59,18 @@ impl ColumnNames {
         Self { own, ..self }
     }
 
+    /// The same, for a plan in which some tables have names of the host.
+    pub fn with_tables(self, tables: Written) -> Self {
+        Self { tables, ..self }
+    }
+
     /// The name to show for a column of the plan: it has this name there and this place among so many.
-    pub fn shown<'a>(&'a self, name: &'a str, place: usize, columns: usize) -> &'a str {
+    pub fn shown<'a>(&'a self, name: &'a str, place: usize, columns: usize) -> Cow<'a, str> {
         let from_end = columns.saturating_sub(place + 1);
         let text = self.first.get(place).or_else(|| self.last.get(from_end));
         let text = || text.and_then(Option::as_deref);
-        self.own
-            .get(name)
-            .map(String::as_str)
-            .or_else(text)
-            .unwrap_or(name)
+        let said = self.own.get(name).map(String::as_str).or_else(text);
+        said.map_or_else(|| self.tables.restored(name), Cow::Borrowed)
     }
 }
 
@@ -106,7 +113,7 @@ mod tests {
         let names = ColumnNames::of(&parsed[0]);
         let places = planned.iter().enumerate();
         places
-            .map(|(place, name)| names.shown(name, place, planned.len()).to_owned())
+            .map(|(place, name)| names.shown(name, place, planned.len()).into_owned())
             .collect()
     }
 

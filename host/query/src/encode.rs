@@ -39,7 +39,7 @@ impl ResultEncoder {
         let shown = |(place, field): (usize, &Arc<Field>)| {
             let column = column(field);
             Column {
-                name: names.shown(&column.name, place, count).to_owned(),
+                name: names.shown(&column.name, place, count).into_owned(),
                 ..column
             }
         };

@@ -103,7 +103,7 @@ pub struct StatementPlan {
 /// Plans a statement. Reads only the columns of its tables.
 pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<StatementPlan> {
     let mut names = PlanNames::default();
-    // What is refused with names of our own too is refused with the caller's.
+    // If the statement is refused with our names too, the caller gets the first error, which has his own names.
     let mut refusal = None;
     let planned = loop {
         match plan(text, &tables, bounds, names).await {
@@ -114,7 +114,7 @@ pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<Sta
                 names.own_tables = true;
                 refusal = Some(error);
             }
-            Err(error) => break Err(refusal.unwrap_or(error)),
+            Err(error) if table_names::are_in(&error) => break Err(refusal.unwrap_or(error)),
             planned => break planned,
         }
     };
@@ -164,12 +164,13 @@ async fn plan(
             refused::check(query).map_err(errors::external)?;
             merged_columns::named_by_table(query).map_err(errors::external)?;
             timestamps::to_microseconds(query);
-            if names.own_tables {
-                table_names::make(query);
-            }
-            match names.own_columns {
+            let column_names = match names.own_columns {
                 false => column_names,
                 true => column_names.with_own(distinct_names::make(query)),
+            };
+            match names.own_tables {
+                false => column_names,
+                true => column_names.with_tables(table_names::make(query)),
             }
         }
         // The guard allows only queries. The options below refuse other statements too, except EXPLAIN.

@@ -2,18 +2,22 @@
 //!
 //! In a subquery it reads `city.name` as a field of the subquery's own column `city`, also where `city` is a table of
 //! the query around it. A statement that it refuses for this is planned again, with a name of our own for each table.
+//! It refuses none whose column `city` has no type at all, as of `SELECT NULL AS city`: each field of it is NULL.
 
-use std::{collections::HashMap, ops::ControlFlow};
+use std::{borrow::Cow, collections::HashMap, ops::ControlFlow};
 
 use datafusion::error::DataFusionError;
 use sqlparser::ast::{
-    Expr, Ident, ObjectName, Select, SelectItem, SelectItemQualifiedWildcardKind, Statement,
-    TableAlias, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, Statement, TableAlias, TableFactor, Visit, VisitMut, Visitor,
+    VisitorMut,
 };
+
+use super::names::folded;
 
 /// The names of our own, with a number behind.
 const TABLE: &str = "__table_";
-/// What DataFusion says of a field of a value that has none.
+/// What DataFusion says of a field of a column that has none.
 const REFUSAL: &str = "Cannot access field at argument";
 
 /// Whether a statement may have been refused because a column hides a table.
@@ -23,22 +27,52 @@ pub fn are_hidden(error: &DataFusionError) -> bool {
     of_planner && root.strip_backtrace().contains(REFUSAL)
 }
 
-/// Gives the tables names that no column has.
-pub fn make(statement: &mut Statement) {
+/// Whether an error has names that the caller did not write.
+pub fn are_in(error: &DataFusionError) -> bool {
+    error.strip_backtrace().contains(TABLE)
+}
+
+/// Names of our own with those that the caller wrote.
+#[derive(Default)]
+pub struct Written(Vec<(String, String)>);
+
+impl Written {
+    /// Puts the caller's names into a text of the plan.
+    pub fn restored<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut restored = Cow::Borrowed(text);
+        // From the last one back: the name of the first one is the beginning of that of the tenth.
+        for (own, written) in self.0.iter().rev() {
+            if restored.contains(own) {
+                restored = Cow::Owned(restored.replace(own, written));
+            }
+        }
+        restored
+    }
+}
+
+/// Gives the tables names of our own.
+pub fn make(statement: &mut Statement) -> Written {
     let mut found = Found::default();
     let _ = Visit::visit(statement, &mut found);
-    let _ = VisitMut::visit(statement, &mut Renaming(found.own()));
+    let own = found.own();
+    let mut written: Vec<(String, String)> = own
+        .iter()
+        .map(|(written, (own, _))| (own.value.clone(), written.clone()))
+        .collect();
+    written.sort_by_key(|(own, _)| (own.len(), own.clone()));
+    let _ = VisitMut::visit(statement, &mut Renaming(own));
+    Written(written)
 }
 
 /// What one name stands for in the FROM clauses of a statement.
 #[derive(Clone, Debug, PartialEq)]
 enum Meaning {
-    /// What has it as an alias.
+    /// It is an alias.
     Alias,
-    /// This table, without an alias.
+    /// It is this table, without an alias.
     Table(Vec<String>),
-    /// Several of these, which are not told apart here.
-    Several,
+    /// It keeps its name: it is several of these, or the alias of a function, which may be the name of its column too.
+    Kept,
 }
 
 #[derive(Default)]
@@ -51,7 +85,7 @@ impl Found {
     fn add(&mut self, name: String, meaning: Meaning) {
         match self.meanings.get_mut(&name) {
             Some(known) if *known == meaning => {}
-            Some(known) => *known = Meaning::Several,
+            Some(known) => *known = Meaning::Kept,
             None => {
                 self.in_order.push(name.clone());
                 self.meanings.insert(name, meaning);
@@ -59,13 +93,17 @@ impl Found {
         }
     }
 
-    fn own(mut self) -> HashMap<String, (Ident, Meaning)> {
+    fn own(self) -> HashMap<String, (Ident, Meaning)> {
+        let mut numbers = 1..;
         let mut own = HashMap::new();
-        for (index, name) in self.in_order.into_iter().enumerate() {
-            let meaning = self.meanings.remove(&name);
-            if let Some(meaning @ (Meaning::Alias | Meaning::Table(_))) = meaning {
-                let ident = Ident::with_quote('"', format!("{TABLE}{}", index + 1));
-                own.insert(name, (ident, meaning));
+        for name in self.in_order {
+            let free = numbers
+                .by_ref()
+                .map(|number| format!("{TABLE}{number}"))
+                .find(|free| !self.meanings.contains_key(free));
+            let meaning = self.meanings.get(&name);
+            if let (Some(free), Some(meaning)) = (free, meaning.filter(|m| **m != Meaning::Kept)) {
+                own.insert(name, (Ident::with_quote('"', free), meaning.clone()));
             }
         }
         own
@@ -99,7 +137,7 @@ impl Visitor for Found {
             | TableFactor::UNNEST { alias, .. }
             | TableFactor::NestedJoin { alias, .. } => {
                 if let Some(alias) = alias {
-                    self.add(folded(&alias.name), Meaning::Several);
+                    self.add(folded(&alias.name), Meaning::Kept);
                 }
             }
             _ => {}
@@ -121,6 +159,16 @@ impl Renaming {
             _ => false,
         };
         is_meant.then(|| own.clone())
+    }
+
+    fn rename_wildcard(&self, qualifier: &mut ObjectName) {
+        let parts = qualifier
+            .0
+            .iter()
+            .filter_map(|part| part.as_ident().cloned());
+        if let Some(own) = self.of(&parts.collect::<Vec<_>>()) {
+            *qualifier = ObjectName::from(vec![own]);
+        }
     }
 
     fn rename(&self, alias: &mut TableAlias) {
@@ -170,21 +218,34 @@ impl VisitorMut for Renaming {
                 SelectItemQualifiedWildcardKind::ObjectName(name),
                 _,
             ) = item
-                && let parts = name.0.iter().filter_map(|part| part.as_ident().cloned())
-                && let Some(own) = self.of(&parts.collect::<Vec<_>>())
             {
-                *name = ObjectName::from(vec![own]);
+                self.rename_wildcard(name);
             }
         }
         ControlFlow::Continue(())
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Expr::CompoundIdentifier(parts) = expr
-            && let Some((column, qualifier)) = parts.split_last()
-            && let Some(own) = self.of(qualifier)
-        {
-            *parts = vec![own, column.clone()];
+        match expr {
+            Expr::CompoundIdentifier(parts) => {
+                if let Some((column, qualifier)) = parts.split_last()
+                    && let Some(own) = self.of(qualifier)
+                {
+                    *parts = vec![own, column.clone()];
+                }
+            }
+            // `count(city.*)`
+            Expr::Function(function) => {
+                if let FunctionArguments::List(list) = &mut function.args {
+                    for arg in &mut list.args {
+                        if let FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(name)) = arg
+                        {
+                            self.rename_wildcard(name);
+                        }
+                    }
+                }
+            }
+            _ => {}
         }
         ControlFlow::Continue(())
     }
@@ -193,14 +254,6 @@ impl VisitorMut for Renaming {
 fn parts(name: &ObjectName) -> Vec<String> {
     let idents = name.0.iter().filter_map(|part| part.as_ident());
     idents.map(folded).collect()
-}
-
-/// A name as DataFusion compares it.
-fn folded(name: &Ident) -> String {
-    match name.quote_style {
-        Some(_) => name.value.clone(),
-        None => name.value.to_lowercase(),
-    }
 }
 
 #[cfg(test)]
@@ -230,8 +283,12 @@ mod tests {
                 "SELECT v.m.a.x, w.m.a.x FROM v.m.a, w.m.a",
             ),
             (
-                "WITH s AS (SELECT 1 AS id) SELECT s.id FROM s",
-                r#"WITH s AS (SELECT 1 AS id) SELECT "__table_1".id FROM s AS "__table_1""#,
+                "WITH s AS (SELECT 1 AS id) SELECT s.id, count(s.*) FROM s",
+                r#"WITH s AS (SELECT 1 AS id) SELECT "__table_1".id, count("__table_1".*) FROM s AS "__table_1""#,
+            ),
+            (
+                "SELECT a.x FROM w.m.a, unnest(a.y) AS __table_1",
+                r#"SELECT "__table_2".x FROM w.m.a AS "__table_2", UNNEST("__table_2".y) AS __table_1"#,
             ),
         ] {
             let parsed = Parser::parse_sql(&GenericDialect {}, written).unwrap();
@@ -239,5 +296,15 @@ mod tests {
             make(&mut statement);
             assert_eq!(statement.to_string(), expected);
         }
+    }
+
+    #[test]
+    fn the_callers_names_are_put_back() {
+        let tables = (1..=10).map(|n| format!("w.m.t{n}"));
+        let sql = format!("SELECT 1 FROM {}", tables.collect::<Vec<_>>().join(", "));
+        let mut parsed = Parser::parse_sql(&GenericDialect {}, &sql).unwrap();
+        let written = make(&mut parsed[0]);
+        let plan = "max(__table_10.id) + __table_1.k";
+        assert_eq!(written.restored(plan), "max(t10.id) + t1.k");
     }
 }

@@ -542,8 +542,11 @@ async fn statement_ends_at_its_deadline() {
         timeout: Duration::from_millis(100),
         ..statement(FOREVER[0])
     };
-    connection.query(&short, &call()).await.unwrap();
-    let error = connection.next(10, &call()).await.unwrap_err();
+    // On a busy machine already while it is planned.
+    let error = match connection.query(&short, &call()).await {
+        Ok(_) => connection.next(10, &call()).await.unwrap_err(),
+        Err(error) => error,
+    };
     assert_eq!(error.code(), Code::Timeout);
 }
 

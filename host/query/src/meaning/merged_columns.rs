@@ -11,6 +11,7 @@ use sqlparser::ast::{
     helpers::attached_token::AttachedToken,
 };
 
+use crate::names::folded;
 use mindhost_base::error::{Code, Error, Result};
 
 const IN_SUBQUERY: &str =
@@ -103,7 +104,7 @@ fn replaced(select: &mut Select, in_subquery: bool) -> ControlFlow<&'static str,
     };
     for item in &mut select.projection {
         if let SelectItem::UnnamedExpr(Expr::Identifier(name)) = item
-            && let Some(Expr::Case { .. }) = names.columns.get(&normal(name))
+            && let Some(Expr::Case { .. }) = names.columns.get(&folded(name))
         {
             let (expr, alias) = (Expr::Identifier(name.clone()), name.clone());
             *item = SelectItem::ExprWithAlias { expr, alias };
@@ -118,7 +119,7 @@ fn replaced(select: &mut Select, in_subquery: bool) -> ControlFlow<&'static str,
 
 fn has_alias(select: &Select, name: &str) -> bool {
     select.projection.iter().any(|item| match item {
-        SelectItem::ExprWithAlias { alias, .. } => normal(alias) == name,
+        SelectItem::ExprWithAlias { alias, .. } => folded(alias) == name,
         _ => false,
     })
 }
@@ -186,7 +187,7 @@ impl Joins {
         };
         let mut found = Merged::new();
         for name in names.iter().filter_map(only_part) {
-            let key = normal(name);
+            let key = folded(name);
             let sides = [columns.remove(&key), others.remove(&key)];
             if sides.iter().flatten().flatten().any(|side| !side.is_left) {
                 return ControlFlow::Break(AGAIN);
@@ -235,19 +236,11 @@ impl VisitorMut for Names {
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         if self.depth == 0
             && let Expr::Identifier(name) = expr
-            && let Some(column) = self.columns.get(&normal(name))
+            && let Some(column) = self.columns.get(&folded(name))
         {
             *expr = column.clone();
         }
         ControlFlow::Continue(())
-    }
-}
-
-/// A name as DataFusion compares it.
-fn normal(name: &Ident) -> String {
-    match name.quote_style {
-        Some(_) => name.value.clone(),
-        None => name.value.to_lowercase(),
     }
 }
 

@@ -145,10 +145,34 @@ async fn table_is_no_column_of_a_subquery() {
         assert_eq!(one(&sql).await, [expected, expected], "{rest}");
         assert_eq!(names(&sql).await, ["first", "again"]);
     }
-    // A field of a text is none, by whatever name.
-    let error = refused(&format!("{tables} SELECT s.v.id FROM s")).await;
-    assert_eq!(error.code(), Code::SqlInvalid);
-    assert!(!error.to_string().contains("__table"), "{error}");
+    let hidden = "FROM v WHERE EXISTS (SELECT 1 FROM s WHERE s.id = v.id)";
+    for (list, expected) in [
+        (
+            "SELECT v.id + 1, v.id + 1 HIDDEN",
+            ["v.id + 1", "v.id + 1"].as_slice(),
+        ),
+        (
+            "SELECT * FROM (SELECT max(v.id), 1 AS one HIDDEN) d",
+            &["max(v.id)", "one"],
+        ),
+    ] {
+        let sql = format!("{tables} {}", list.replace("HIDDEN", hidden));
+        assert_eq!(names(&sql).await, expected);
+    }
+    // What is wrong besides is said, in the caller's words.
+    for (sql, expected) in [
+        ("SELECT s.v.id FROM s", "Cannot access field"),
+        (
+            "SELECT v.id FROM v WHERE EXISTS (SELECT count(*) FROM s WHERE s.id = v.id)",
+            "EXISTS",
+        ),
+    ] {
+        let error = refused(&format!("{tables} {sql}")).await.to_string();
+        assert!(
+            error.contains(expected) && !error.contains("__table"),
+            "{error}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -326,11 +326,21 @@ mod tests {
 
     #[test]
     fn decimals_are_numbers() {
-        for good in ["0", "-12.50", "1e10", "1.5E-3", "NaN", "-Infinity"] {
+        for good in [
+            "0",
+            "+1",
+            "-12.50",
+            "1e10",
+            "1.5E-3",
+            "NaN",
+            "-NaN",
+            "-Infinity",
+        ] {
             assert!(is_decimal(good), "{good}");
         }
         for bad in [
-            "", "-", "--1", "1.", ".5", "1.5.2", "1e", "1e5.3", "1e5e6", "0x1", "1,5", "nan", "1 ",
+            "", "-", "--1", "1.", ".5", "1.5.2", "1e", "1e5.3", "1e5e6", "1e--5", "0x1", "1,5",
+            "nan", "1 ",
         ] {
             assert!(!is_decimal(bad), "{bad}");
         }
