@@ -34,10 +34,11 @@ fn magnitude(bytes: &[u8], negative: bool) -> Result<u128, [u32; 8]> {
     let filler = if negative { 0xff } else { 0 };
     if bytes.len() <= 16 {
         let mut all = [filler; 16];
-        if let Some(to) = all.get_mut(..bytes.len()) {
-            to.copy_from_slice(bytes);
+        for (to, from) in all.iter_mut().zip(bytes) {
+            *to = *from;
         }
-        // With the sign it is a number of 128 bits in two's complement, whose absolute value fits without the sign.
+        // A negative number in two's complement. Its absolute value fits an unsigned one of the same width, also that of
+        // the smallest number.
         return Ok(match negative {
             true => u128::from_le_bytes(all).wrapping_neg(),
             false => u128::from_le_bytes(all),
@@ -120,6 +121,12 @@ mod tests {
     #[test]
     fn a_scale_sets_the_point() {
         check(&150_i32.to_le_bytes(), true, 2, "1.50");
+        check(&u64::MAX.to_le_bytes(), false, 3, "18446744073709551.615");
+        let more = u128::from(u64::MAX) + 1;
+        check(&more.to_le_bytes(), false, 3, "18446744073709551.616");
+        let mut wide = [0xff; 32];
+        wide[0] = 0xfb;
+        check(&wide, true, 1, "-0.5");
         check(&(-5_i64).to_le_bytes(), true, 3, "-0.005");
         check(&[0; 32], true, 40, &format!("0.{}", "0".repeat(40)));
     }

@@ -179,19 +179,17 @@ pub fn is_json(text: &str) -> bool {
 /// `-12.50`, `1e10`, and the words that some engines have among their decimals.
 pub fn is_decimal(text: &str) -> bool {
     let number = without_sign(text.as_bytes());
-    let Some(mut rest) = after_digits(number) else {
-        return matches!(number, b"NaN" | b"Infinity");
-    };
-    if let [b'.', fraction @ ..] = rest {
-        let Some(after) = after_digits(fraction) else {
-            return false;
-        };
-        rest = after;
+    if matches!(number, b"NaN" | b"Infinity") {
+        return true;
     }
-    match rest {
-        [b'e' | b'E', exponent @ ..] => after_digits(without_sign(exponent)) == Some(&[]),
-        _ => rest.is_empty(),
+    let mut rest = after_digits(number);
+    if let Some([b'.', fraction @ ..]) = rest {
+        rest = after_digits(fraction);
     }
+    if let Some([b'e' | b'E', exponent @ ..]) = rest {
+        rest = after_digits(without_sign(exponent));
+    }
+    rest.is_some_and(<[u8]>::is_empty)
 }
 
 fn without_sign(number: &[u8]) -> &[u8] {
