@@ -82,8 +82,9 @@ fn asked(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
         let way = if *down { "largest" } else { "smallest" };
         format!(", by {name} ({way} first)")
     });
+    let once = if query.distinct { ", each once" } else { "" };
     format!(
-        "{}{}{}:\n\n{}{}",
+        "{}{}{once}{}:\n\n{}{}",
         capital(&query.title),
         conditions_of(catalog, query),
         order.unwrap_or_default(),
@@ -93,7 +94,7 @@ fn asked(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
 }
 
 /// Whether there are conditions, and each is that a column has a value that is known to be stored in it. A first and a
-/// last name that no row has together are not.
+/// last name do not count: no row may have both.
 fn has_known_values(catalog: &Catalog, query: &Query) -> bool {
     let own = query.source.conditions.iter().flatten();
     let names = own.clone().filter(|c| {

@@ -90,8 +90,9 @@ impl Place<'_> {
         ) {
             return self.plain(3, Kind::Soft);
         }
-        let code = |op: &(usize, Op)| *op == (1, Op::In) && self.at > 0 && self.is_code();
-        let (op, special) = (self.op().filter(|op| !code(op)), self.special());
+        let code = self.is_code(before.last());
+        let op = self.op().filter(|op| !code || *op != (1, Op::In));
+        let special = self.special();
         // A view called `average_rating` must not swallow "average rating", which has a meaning without it.
         let of_views = |hits: &[Hit]| hits.iter().all(|h| self.index.is_of_view(&h.target));
         let free = op.is_none() && special.is_none();
@@ -108,7 +109,7 @@ impl Place<'_> {
             let (_, mut item) = self.plain(used, Kind::Names);
             item.hits = hits;
             item.proper = self.at > 0 && self.is_capital();
-            item.optional = used == 1 && soft && !self.is_code();
+            item.optional = used == 1 && soft && !code;
             let strength = item.table().max(item.column()).max(item.value());
             let wins = match op {
                 Some((length, Op::Beyond)) if used == length => {
@@ -129,7 +130,7 @@ impl Place<'_> {
         }
         let kind = match token.kind {
             TokenKind::Number => Kind::Number(token.norm.clone()),
-            TokenKind::Word if self.carries(soft) => Kind::Unknown,
+            TokenKind::Word if code || self.carries(soft) => Kind::Unknown,
             TokenKind::Word if soft || self.is_filler(before.last()) => Kind::Soft,
             _ => Kind::Unknown,
         };
@@ -204,17 +205,23 @@ impl Place<'_> {
         let word = self.word(self.at);
         let listed = matches!(before, "and" | ",") && self.is_column(self.at, 0.0);
         self.at > 0
-            && (self.is_code()
+            && (self.tokens[self.at].text == "A"
                 || holds(REQUESTS, word) && holds("who that which to", before)
                 || word == "order" && matches!(before, "an" | "a")
                 || soft && listed && !holds("list show find give name return order", word))
     }
 
-    /// "division AS": a word in capitals, where not all are.
-    fn is_code(&self) -> bool {
-        let text = &self.tokens[self.at].text;
-        let small = |text: &str| text.contains(char::is_lowercase);
-        text != "I" && !small(text) && self.tokens.iter().any(|t| small(&t.text))
+    /// "in the division AS?": a word in capitals behind a name, where others are not. "customers IN Rome" goes on.
+    fn is_code(&self, before: Option<&Item>) -> bool {
+        let small = |token: &Token| token.text.contains(char::is_lowercase);
+        let ends = self
+            .tokens
+            .get(self.at + 1)
+            .is_none_or(|next| next.kind == TokenKind::Symbol);
+        before.is_some_and(Item::is_name)
+            && ends
+            && !small(&self.tokens[self.at])
+            && self.tokens.iter().any(small)
     }
 
     /// Whether an unknown word adds nothing to its neighbours: "staff members", "30 minutes", "songs steered by".

@@ -275,10 +275,19 @@ impl Resolver<'_> {
         if pair && plain && filters.iter().any(one) {
             return Err(Trouble::Shape("the other one of a pair"));
         }
-        // "orders shipped after May": a time of the shipping, and not of the shipped orders.
+        // "orders shipped after May": a time of the shipping, and not of the shipped orders. A value behind "from" or "is"
+        // does not happen.
         let happened = |w: &[Filter]| {
             let value = matches!(w[0].test, Test::Values(_)) && w[0].column.is_none();
-            value && w[1].quality == Some(Quality::Time) && w[0].at + 1 == w[1].at
+            let rows = w[0]
+                .at
+                .checked_sub(1)
+                .is_some_and(|before| self.items[before].is_table());
+            let near = (w[0].at + 1..w[1].at).all(|i| {
+                let item = &self.items[i];
+                item.kind == Kind::Soft || item.is(Op::In)
+            });
+            value && rows && near && w[1].quality == Some(Quality::Time)
         };
         if self.frame.filters.windows(2).any(happened) {
             return Err(Trouble::Shape("a time beside a value"));

@@ -71,7 +71,7 @@ impl Parser<'_> {
                         }
                         self.frame.tables.push(at);
                     } else {
-                        // "by placed date": two names that only together mean one.
+                        // "by placed date": two names side by side, which together may mean a third column.
                         if matches!(keys.last(), Some(Figure::Plain(last)) if last + 1 == at) {
                             return Err(self.stuck(at));
                         }

@@ -51,7 +51,7 @@ impl Parser<'_> {
             if !or || !self.get(next).is_some_and(Item::is_value) {
                 return Ok(from);
             }
-            if negated {
+            if negated || !matches!(self.items[next].kind, Kind::Quote(_)) {
                 return Err(self.stuck(next));
             }
             value = next;

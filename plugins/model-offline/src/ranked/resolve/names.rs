@@ -249,7 +249,7 @@ impl Resolver<'_> {
             }
             match (named, own) {
                 (None, Some(own)) => {
-                    // "the names of entrepreneurs", who have a company, and a name as the people that they are.
+                    // "the names of entrepreneurs", whose own table has only a company; their name is in that of people.
                     let parent = hits
                         .iter()
                         .find(|(c, s)| *s >= WEAKEST && self.graph.belongs(owner, c.table));

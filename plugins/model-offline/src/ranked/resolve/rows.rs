@@ -84,14 +84,15 @@ impl Resolver<'_> {
         };
         let needed = self.needed(&select, &order);
         self.place(&mut query, base, &needed, filters)?;
-        // "the average grade point of the students", who share grades: each grade counts as often as it was given.
+        // "the average grade point of the students", who share grades: each grade counts as often as it was given, but the
+        // rows of grades are each there once.
         let weighs = |e: &Expr| matches!(e, Expr::Agg(Aggregate::Sum | Aggregate::Average, _));
-        let shared = select.iter().any(weighs)
+        let is_weighed = select.iter().any(weighs)
             && !query.members.is_empty()
             && self.frame.without.is_none()
             && base != subject
             && !self.graph.belongs(subject, base);
-        if aggregated && (shared || query.source.joins.iter().any(|e| e.many)) {
+        if aggregated && (is_weighed || query.source.joins.iter().any(|e| e.many)) {
             return Err(Trouble::Shape("a figure over rows that a join repeats"));
         }
         if let (Some(rank), Some((Expr::Column(column), false))) = (&self.frame.rank, order.first())
@@ -114,7 +115,8 @@ impl Resolver<'_> {
         Ok(query)
     }
 
-    /// "Which towns have parks?" asks for each town once, where several rows share it.
+    /// "Which towns have parks?" asks for each town once, where several rows share it, and so does "What are the towns?",
+    /// which names no rows.
     fn asks_which(&self, select: &[Expr]) -> bool {
         let which = self
             .items
