@@ -87,10 +87,9 @@ fn sent<'a>(item: &'a Value, datasource: &str) -> Vec<(&'a str, u64)> {
     let sources = item["explain"]["sources"].as_array().unwrap();
     let of = sources.iter().filter(|one| one["datasource"] == datasource);
     of.map(|one| {
-        (
-            one["executed_query"].as_str().unwrap(),
-            one["rows"].as_u64().unwrap(),
-        )
+        let rows = one["rows"].as_u64().unwrap();
+        assert_eq!(one["bytes"].as_u64().unwrap() > 0, rows > 0, "{one}");
+        (one["executed_query"].as_str().unwrap(), rows)
     })
     .collect()
 }
