@@ -103,7 +103,7 @@ pub struct StatementPlan {
 /// Plans a statement. Reads only the columns of its tables.
 pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<StatementPlan> {
     let mut names = PlanNames::default();
-    // If the statement is refused with our names too, the caller gets the first error, which has his own names.
+    // If the statement is refused with our names too, the first error is returned, which has the caller's names.
     let mut refusal = None;
     let planned = loop {
         match plan(text, &tables, bounds, names).await {

@@ -9,8 +9,7 @@ use std::{borrow::Cow, collections::HashMap, ops::ControlFlow};
 use datafusion::error::DataFusionError;
 use sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, Statement, TableAlias, TableFactor, Visit, VisitMut, Visitor,
-    VisitorMut,
+    SelectItemQualifiedWildcardKind, Statement, TableAlias, TableFactor, VisitMut as _, VisitorMut,
 };
 
 use super::names::folded;
@@ -53,14 +52,14 @@ impl Written {
 /// Gives the tables names of our own.
 pub fn make(statement: &mut Statement) -> Written {
     let mut found = Found::default();
-    let _ = Visit::visit(statement, &mut found);
+    let _ = statement.visit(&mut found);
     let own = found.own();
     let mut written: Vec<(String, String)> = own
         .iter()
         .map(|(written, (own, _))| (own.value.clone(), written.clone()))
         .collect();
     written.sort_by_key(|(own, _)| (own.len(), own.clone()));
-    let _ = VisitMut::visit(statement, &mut Renaming(own));
+    let _ = statement.visit(&mut Renaming(own));
     Written(written)
 }
 
@@ -110,39 +109,46 @@ impl Found {
     }
 }
 
-impl Visitor for Found {
+impl VisitorMut for Found {
     type Break = ();
 
-    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-        match factor {
-            TableFactor::Table {
-                alias: Some(alias),
-                args: None,
-                ..
-            }
-            | TableFactor::Derived {
-                alias: Some(alias), ..
-            } => self.add(folded(&alias.name), Meaning::Alias),
-            TableFactor::Table {
-                name, args: None, ..
-            } => {
-                let parts = parts(name);
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        match renamable(factor) {
+            Some((_, Some(alias))) => self.add(folded(&alias.name), Meaning::Alias),
+            Some((Some(name), None)) => {
+                let parts: Vec<String> = idents(name).map(folded).collect();
                 if let Some(last) = parts.last() {
                     self.add(last.clone(), Meaning::Table(parts));
                 }
             }
-            TableFactor::Table { alias, .. }
-            | TableFactor::Function { alias, .. }
-            | TableFactor::TableFunction { alias, .. }
-            | TableFactor::UNNEST { alias, .. }
-            | TableFactor::NestedJoin { alias, .. } => {
-                if let Some(alias) = alias {
+            Some((None, None)) => {}
+            None => {
+                if let TableFactor::Table { alias, .. }
+                | TableFactor::Function { alias, .. }
+                | TableFactor::TableFunction { alias, .. }
+                | TableFactor::UNNEST { alias, .. }
+                | TableFactor::NestedJoin { alias, .. } = factor
+                    && let Some(alias) = alias
+                {
                     self.add(folded(&alias.name), Meaning::Kept);
                 }
             }
-            _ => {}
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// The name, if it has one, and the alias of what can get a name of our own: a table or a subquery.
+fn renamable(factor: &mut TableFactor) -> Option<(Option<&ObjectName>, &mut Option<TableAlias>)> {
+    match factor {
+        TableFactor::Table {
+            name,
+            alias,
+            args: None,
+            ..
+        } => Some((Some(name), alias)),
+        TableFactor::Derived { alias, .. } => Some((None, alias)),
+        _ => None,
     }
 }
 
@@ -162,18 +168,9 @@ impl Renaming {
     }
 
     fn rename_wildcard(&self, qualifier: &mut ObjectName) {
-        let parts = qualifier
-            .0
-            .iter()
-            .filter_map(|part| part.as_ident().cloned());
-        if let Some(own) = self.of(&parts.collect::<Vec<_>>()) {
+        let parts: Vec<Ident> = idents(qualifier).cloned().collect();
+        if let Some(own) = self.of(&parts) {
             *qualifier = ObjectName::from(vec![own]);
-        }
-    }
-
-    fn rename(&self, alias: &mut TableAlias) {
-        if let Some(own) = self.of(std::slice::from_ref(&alias.name)) {
-            alias.name = own;
         }
     }
 }
@@ -182,32 +179,25 @@ impl VisitorMut for Renaming {
     type Break = ();
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
-        match factor {
-            TableFactor::Table {
-                alias: Some(alias),
-                args: None,
-                ..
-            }
-            | TableFactor::Derived {
-                alias: Some(alias), ..
-            } => self.rename(alias),
-            TableFactor::Table {
-                name,
-                alias,
-                args: None,
-                ..
-            } => {
-                let last = name.0.last().and_then(|part| part.as_ident());
-                *alias = last
-                    .and_then(|last| self.of(std::slice::from_ref(last)))
-                    .map(|name| TableAlias {
+        let Some((name, alias)) = renamable(factor) else {
+            return ControlFlow::Continue(());
+        };
+        let written = match alias {
+            Some(alias) => Some(&alias.name),
+            None => name.and_then(|name| idents(name).last()),
+        };
+        if let Some(own) = written.and_then(|name| self.of(std::slice::from_ref(name))) {
+            match alias {
+                Some(alias) => alias.name = own,
+                None => {
+                    *alias = Some(TableAlias {
                         explicit: true,
-                        name,
+                        name: own,
                         columns: Vec::new(),
                         at: None,
                     });
+                }
             }
-            _ => {}
         }
         ControlFlow::Continue(())
     }
@@ -251,9 +241,8 @@ impl VisitorMut for Renaming {
     }
 }
 
-fn parts(name: &ObjectName) -> Vec<String> {
-    let idents = name.0.iter().filter_map(|part| part.as_ident());
-    idents.map(folded).collect()
+fn idents(name: &ObjectName) -> impl Iterator<Item = &Ident> {
+    name.0.iter().filter_map(|part| part.as_ident())
 }
 
 #[cfg(test)]
