@@ -26,10 +26,8 @@ pub struct Database {
 
 impl Database {
     pub fn open(path: PathBuf) -> Result<Self> {
-        let mut file = DatabaseFile::open(path)?;
-        let state = file.settled_state()?;
         let watch = Arc::new(Watch::default());
-        let connection = connect(file.path(), &watch)?;
+        let (file, state, connection) = opened(path, &watch)?;
         Ok(Self {
             file,
             connection,
@@ -57,9 +55,8 @@ impl Database {
         if self.in_snapshot {
             return Err(changed("since the snapshot began"));
         }
-        self.file = DatabaseFile::open(self.file.path().to_owned())?;
-        self.state = self.file.settled_state()?;
-        self.connection = connect(self.file.path(), &self.watch)?;
+        (self.file, self.state, self.connection) =
+            opened(self.file.path().to_owned(), &self.watch)?;
         Ok(())
     }
 
@@ -94,6 +91,18 @@ impl Database {
             .ended()
             .unwrap_or_else(|| errors::from_sqlite(error, statement))
     }
+}
+
+/// The file, its state, and a connection to it: all three of the same file.
+fn opened(path: PathBuf, watch: &Arc<Watch>) -> Result<(DatabaseFile, FileState, Rc<Connection>)> {
+    let mut file = DatabaseFile::open(path)?;
+    let state = file.settled_state()?;
+    let connection = connect(file.path(), watch)?;
+    // Another file may have taken the path before SQLite opened it.
+    if file.settled_state()? != state {
+        return Err(changed("while it was being opened"));
+    }
+    Ok((file, state, connection))
 }
 
 fn connect(path: &Path, watch: &Arc<Watch>) -> Result<Rc<Connection>> {

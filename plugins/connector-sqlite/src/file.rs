@@ -1,6 +1,6 @@
 //! The database file as other programs leave it: what tells one state of it from the next.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -26,10 +26,22 @@ pub struct FileState {
     header: [u8; 100],
 }
 
-/// The database file, and the names of its siblings.
+impl FileState {
+    /// Whether a write-ahead log may belong to the file. The versions of the format in its header are 1 while it has
+    /// none: a database enters and leaves WAL mode by a transaction that changes them, without a frame in a log.
+    /// Source: sections 1.3.3 and 4 of "Database File Format" in SQLite's documentation.
+    fn may_have_log(&self) -> bool {
+        self.header[18..20] != [1, 1]
+    }
+}
+
+/// The database file, and the paths of its siblings.
 pub struct DatabaseFile {
     path: PathBuf,
     handle: File,
+    journal: PathBuf,
+    log: PathBuf,
+    log_index: PathBuf,
 }
 
 impl DatabaseFile {
@@ -42,29 +54,51 @@ impl DatabaseFile {
             )));
         }
         let handle = File::open(&path).map_err(|error| unreadable(&path, &error))?;
-        Ok(Self { path, handle })
+        Ok(Self {
+            journal: sibling(&path, "-journal"),
+            log: sibling(&path, "-wal"),
+            log_index: sibling(&path, "-shm"),
+            path,
+            handle,
+        })
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The state of the file, once everything in it is whole.
+    /// The state of the file that has this path now, once everything in it is whole.
     ///
     /// # Errors
     /// When another program is in the middle of a transaction, or a write-ahead log holds what the file lacks.
     pub fn settled_state(&mut self) -> Result<FileState> {
-        self.wait_for_journal()?;
-        if wal::holds_changes(&self.sibling("-wal"), &self.sibling("-shm")) {
+        let started = Instant::now();
+        let state = loop {
+            // The journal comes second: a transaction that begins later changes this state, and `state` will tell.
+            let state = self.state_of(fs::metadata(&self.path))?;
+            if !is_hot(&self.journal) {
+                break state;
+            }
+            if started.elapsed() > JOURNAL_WAIT {
+                return Err(busy(&self.path));
+            }
+            control::check()?;
+            thread::sleep(JOURNAL_POLL);
+        };
+        if state.may_have_log() && wal::holds_changes(&self.log, &self.log_index) {
             return Err(live_wal(&self.path));
         }
-        self.state()
+        Ok(state)
     }
 
-    /// The state of the file, whatever it is.
+    /// The state of the open file, whatever it is, and whatever has its path now.
     pub fn state(&mut self) -> Result<FileState> {
+        self.state_of(self.handle.metadata())
+    }
+
+    fn state_of(&mut self, metadata: io::Result<Metadata>) -> Result<FileState> {
         let failed = |error| unreadable(&self.path, &error);
-        let metadata = fs::metadata(&self.path).map_err(failed)?;
+        let metadata = metadata.map_err(failed)?;
         let mut header = [0; 100];
         if metadata.len() > 0 {
             self.handle.rewind().map_err(failed)?;
@@ -81,25 +115,13 @@ impl DatabaseFile {
             header,
         })
     }
+}
 
-    fn wait_for_journal(&self) -> Result<()> {
-        let journal = self.sibling("-journal");
-        let started = Instant::now();
-        while is_hot(&journal) {
-            if started.elapsed() > JOURNAL_WAIT {
-                return Err(busy(&self.path));
-            }
-            control::check()?;
-            thread::sleep(JOURNAL_POLL);
-        }
-        Ok(())
-    }
-
-    fn sibling(&self, suffix: &str) -> PathBuf {
-        let mut path = self.path.clone().into_os_string();
-        path.push(suffix);
-        path.into()
-    }
+/// A file beside the database whose name has a suffix more.
+fn sibling(path: &Path, suffix: &str) -> PathBuf {
+    let mut sibling = path.to_owned().into_os_string();
+    sibling.push(suffix);
+    sibling.into()
 }
 
 /// A journal with a header belongs to a transaction that is running, or that a crash left behind.
