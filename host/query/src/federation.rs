@@ -3,14 +3,17 @@
 //!
 //! The plan is optimised first, then cut ([`cut`]): the largest parts that lie within one datasource, and whose
 //! expressions mean the same there ([`dialects`]), become one statement each ([`select`]). Such a statement is guarded
-//! like a caller's before it is sent ([`SqlSource::guard`]). The order of joins follows from what the catalog knows of the
-//! tables ([`estimates`]). Sources are read at the same time ([`remote`]); what one side of a join has become known by
-//! then is sent to the other as a filter ([`dynamic_filters`]).
+//! like a caller's before it is sent ([`SqlSource::guard`]). Where cells may have other types than their columns,
+//! groups look at the cells that they read ([`cells`]); where groups may be finer than the host's, it puts them
+//! together ([`merged_groups`]). The order of joins follows from what the catalog knows of the tables ([`estimates`]).
+//! Sources are read at the same time ([`remote`]); what one side of a join has become known by then is sent to the
+//! other as a filter ([`dynamic_filters`]).
 //!
 //! Why not `datafusion-federation` and DataFusion's unparser: with several sources the first pushes nothing down but whole
 //! subplans of one source, before the optimiser has moved filters there; and the second writes whatever the plan says in
 //! the words of a dialect, also where that dialect computes something else.
 
+mod cells;
 mod cut;
 mod dialects;
 mod dynamic_filters;
@@ -21,6 +24,7 @@ mod group_keys;
 mod key_filters;
 mod kinds;
 mod literals;
+mod merged_groups;
 mod planner;
 mod receive;
 mod regroup;

@@ -131,9 +131,10 @@ fn create_table(connection: &Connection, table: &CreateTable) -> Result<()> {
             // SQLite would look its own collation up, so ours is part of the type's name.
             let kind = format!("{}{}", column.data_type, collation.unwrap_or_default());
             format!(
-                "[{}] \"{kind}\"{}",
+                "[{}] \"{kind}\"{}{}",
                 column.name.value,
-                if not_null { " NOT NULL" } else { "" }
+                if not_null { " NOT NULL" } else { "" },
+                crate::values::collation(&kind)
             )
         })
         .collect();

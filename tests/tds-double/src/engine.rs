@@ -73,6 +73,7 @@ impl Engine {
 fn open(folder: &std::path::Path) -> Result<Connection> {
     let connection = Connection::open_in_memory()?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    crate::values::register(&connection)?;
     for schema in SCHEMAS {
         let file = folder.join(format!("{schema}.db"));
         connection.execute(&format!("ATTACH ?1 AS {schema}"), [file.to_string_lossy()])?;

@@ -4,9 +4,11 @@
 //! and tokens are written here once more. Clients of others (the JDBC driver, FreeTDS, python-tds) log into it in the
 //! tests too, so that it is known to speak the protocol and not only what one client of ours expects.
 //!
-//! It is no SQL Server. Of T-SQL it has what SQLite has, with the commonest differences in spelling ([`translate`]);
-//! rights, locks, plans, statistics and collations are not there. Batches are cut into statements as T-SQL does, without
-//! semicolons ([`batch`]), and writes write, so that a test sees a statement that should not have come through.
+//! It is no SQL Server. Of T-SQL it has what SQLite has, with the commonest differences in spelling ([`translate`]),
+//! the types of results ([`inference`]), one collation for all texts, which ignores case and blanks at the end, and
+//! sums of decimals that keep every digit ([`values`]). Rights, locks, plans and statistics are not there. Batches are
+//! cut into statements as T-SQL does, without semicolons ([`batch`]), and writes write, so that a test sees a statement
+//! that should not have come through.
 //!
 //! ```no_run
 //! let double = tds_double::Double::start("CREATE TABLE dbo.item (id int NOT NULL PRIMARY KEY, name nvarchar(40))");
@@ -25,6 +27,7 @@ pub mod batch;
 pub mod catalog;
 pub mod channel;
 pub mod engine;
+pub mod inference;
 pub mod login;
 pub mod rpc;
 pub mod session;
@@ -32,6 +35,7 @@ pub mod tls;
 pub mod tokens;
 pub mod translate;
 pub mod types;
+pub mod values;
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use anyhow::{Context, Result, anyhow};
 use sqlparser::ast::{
     BinaryOperator, Expr, Fetch, FunctionArg, FunctionArgExpr, FunctionArguments, LimitClause,
-    ObjectName, ObjectNamePart, Offset, Query, SelectItem, SetExpr, Statement, TableFactor,
-    TopQuantity, Value, VisitMut, VisitorMut,
+    ObjectName, ObjectNamePart, Offset, Query, SetExpr, Statement, TableFactor, TopQuantity, Value,
+    VisitMut, VisitorMut,
 };
 use sqlparser::dialect::{MsSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
@@ -14,12 +14,12 @@ use sqlparser::tokenizer::Token;
 
 use crate::types::SqlType;
 
-/// A SELECT for SQLite, and what is known of its columns.
+/// A SELECT for SQLite, and as it was.
 pub struct Translated {
     /// The text.
     pub text: String,
-    /// For each column its type, where the statement says it; shorter where there is a star.
-    pub types: Vec<Option<SqlType>>,
+    /// The statement in T-SQL, which says what the types of its columns are.
+    pub query: Query,
 }
 
 /// A text in which every N'…' is '…'.
@@ -40,84 +40,18 @@ pub(crate) fn literals(sql: &str) -> String {
 /// When it is none, or has what this does not know.
 pub fn select(sql: &str) -> Result<Translated> {
     let mut parsed = Parser::parse_sql(&MsSqlDialect {}, sql).context("syntax")?;
-    let (Some(Statement::Query(mut query)), true) = (parsed.pop(), parsed.is_empty()) else {
+    let (Some(Statement::Query(query)), true) = (parsed.pop(), parsed.is_empty()) else {
         return Err(anyhow!("this is no SELECT"));
     };
-    let types = types(&query.body);
+    let original = *query;
+    let mut query = original.clone();
     if let ControlFlow::Break(error) = query.visit(&mut Rewrite) {
         return Err(anyhow!(error));
     }
     Ok(Translated {
         text: query.to_string(),
-        types,
+        query: original,
     })
-}
-
-fn types(body: &SetExpr) -> Vec<Option<SqlType>> {
-    match body {
-        SetExpr::Select(select) => select
-            .projection
-            .iter()
-            .take_while(|item| {
-                matches!(
-                    item,
-                    SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. }
-                )
-            })
-            .map(|item| match item {
-                SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
-                    type_of(expr)
-                }
-                _ => None,
-            })
-            .collect(),
-        SetExpr::SetOperation { left, .. } => types(left),
-        SetExpr::Query(query) => types(&query.body),
-        _ => Vec::new(),
-    }
-}
-
-fn type_of(expr: &Expr) -> Option<SqlType> {
-    match expr {
-        Expr::Cast { data_type, .. } => SqlType::parse(&data_type.to_string()),
-        Expr::Convert { data_type, .. } => SqlType::parse(&data_type.as_ref()?.to_string()),
-        Expr::Collate { expr, collation } => SqlType::parse(&format!(
-            "{} collate {collation}",
-            match expr.as_ref() {
-                Expr::Cast { data_type, .. } => data_type.to_string(),
-                _ => return None,
-            }
-        )),
-        Expr::Nested(inner) => type_of(inner),
-        Expr::Value(value) => match &value.value {
-            Value::Number(digits, _) if digits.contains('.') => {
-                let scale = digits.rsplit('.').next().map_or(0, str::len);
-                let precision = digits.len().saturating_sub(1).clamp(1, 38);
-                Some(SqlType::Decimal(precision as u8, scale as u8, true))
-            }
-            Value::Number(digits, _) if digits.parse::<i32>().is_ok() => Some(SqlType::Int(4)),
-            Value::SingleQuotedString(text) => {
-                Some(SqlType::Char(short(text), false, crate::types::COLLATION))
-            }
-            Value::NationalStringLiteral(text) => Some(SqlType::NChar(
-                short(text).filter(|length| *length <= 4000),
-                false,
-            )),
-            _ => None,
-        },
-        Expr::Function(function) => match function.name.to_string().to_ascii_lowercase().as_str() {
-            "count" => Some(SqlType::Int(4)),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// The length of a literal, where its characters are those of one byte; else it is a text of UTF-16.
-fn short(text: &str) -> Option<u16> {
-    u16::try_from(text.chars().count().max(1))
-        .ok()
-        .filter(|length| *length <= 8000)
 }
 
 struct Rewrite;
@@ -257,24 +191,49 @@ fn local(name: &mut ObjectName) {
     }
 }
 
+/// Whether `+` joins it to what stands beside: a text, or bytes.
 fn is_text(expr: &Expr) -> bool {
-    matches!(expr, Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_) | Value::NationalStringLiteral(_)))
-        || matches!(
-            expr,
-            Expr::BinaryOp {
-                op: BinaryOperator::StringConcat,
-                ..
-            }
+    matches!(
+        expr,
+        Expr::Value(value) if matches!(
+            value.value,
+            Value::SingleQuotedString(_) | Value::NationalStringLiteral(_) | Value::HexStringLiteral(_)
         )
+    ) || matches!(
+        expr,
+        Expr::BinaryOp {
+            op: BinaryOperator::StringConcat,
+            ..
+        }
+    )
 }
 
-/// SQLite's own casts are for numbers and texts; the other types are written when a row is.
+/// SQLite's own casts are for numbers, texts and bytes; the other types are written when a row is. A moment gets the
+/// form that it has in a table.
 fn cast(inner: &mut Expr, kind: &str) -> Expr {
     let inner = std::mem::replace(inner, Expr::Tuple(Vec::new()));
-    let to = match SqlType::parse(kind) {
+    let kind = SqlType::parse(kind);
+    if let Expr::Value(value) = &inner {
+        let literal = match (&kind, &value.value) {
+            (Some(SqlType::Binary(Some(1), true)), Value::Number(number, _)) => number
+                .parse::<u8>()
+                .ok()
+                .map(|byte| format!("X'{byte:02X}'")),
+            (
+                Some(SqlType::DateTime(_) | SqlType::DateTime2(_) | SqlType::DateTimeOffset(_)),
+                Value::SingleQuotedString(text),
+            ) => Some(format!("'{}'", crate::values::stored_moment(text))),
+            _ => None,
+        };
+        if let Some(literal) = literal.and_then(|literal| parsed(&literal)) {
+            return literal;
+        }
+    }
+    let to = match kind {
         Some(SqlType::Int(_) | SqlType::Bit) => "INTEGER",
         Some(SqlType::Float(_)) => "REAL",
         Some(SqlType::Char(..) | SqlType::NChar(..)) => "TEXT",
+        Some(SqlType::Binary(..)) => "BLOB",
         _ => return Expr::Nested(Box::new(inner)),
     };
     parsed(&format!("CAST({inner} AS {to})")).unwrap_or(inner)
@@ -327,6 +286,10 @@ fn function(expr: &mut Expr) -> ControlFlow<String> {
             function.name = ObjectName::from(vec!["count".into()]);
             return ControlFlow::Continue(());
         }
+        ("sum", _) if function.over.is_none() => {
+            function.name = ObjectName::from(vec!["exact_sum".into()]);
+            return ControlFlow::Continue(());
+        }
         _ => return ControlFlow::Continue(()),
     };
     match parsed(&replaced) {
@@ -369,13 +332,22 @@ mod tests {
     }
 
     #[test]
-    fn a_cast_says_the_type_of_its_column() {
-        let types =
-            select("SELECT CAST('1.5' AS decimal(5,2)) AS d, CONVERT(date, '2024-01-01'), 1")
-                .unwrap()
-                .types;
-        assert_eq!(types[0], Some(SqlType::Decimal(5, 2, false)));
-        assert_eq!(types[1], Some(SqlType::Date));
-        assert_eq!(types[2], Some(SqlType::Int(4)));
+    fn bytes_are_joined_and_moments_have_the_form_of_a_table() {
+        for (sql, text) in [
+            (
+                "SELECT CAST(N'a' AS VARBINARY(MAX)) + CAST(1 AS BINARY(1))",
+                "SELECT CAST('a' AS BLOB) || X'01'",
+            ),
+            (
+                "SELECT CAST('2024-02-29T12:00:00.500000' AS datetime2(6))",
+                "SELECT '2024-02-29 12:00:00.5'",
+            ),
+            (
+                "SELECT sum(a), count_big(*) FROM t",
+                "SELECT exact_sum(a), count(*) FROM t",
+            ),
+        ] {
+            assert_eq!(select(sql).unwrap().text, text, "{sql}");
+        }
     }
 }

@@ -7,7 +7,7 @@ pub const UTF8_COLLATION: [u8; 5] = [0x09, 0x04, 0xD0, 0x24, 0];
 /// The collation of texts that are not UTF-8.
 pub const COLLATION: [u8; 5] = [0x09, 0x04, 0xD0, 0x00, 52];
 /// Microseconds, and other units of time.
-const DAY_TICKS: i64 = 864_000_000_000;
+pub(crate) const DAY_TICKS: i64 = 864_000_000_000;
 /// The largest value that travels with a length of two bytes.
 const MAX_SHORT: usize = 8000;
 
@@ -289,7 +289,11 @@ impl SqlType {
                 [&bytes[4..], &bytes[..4]].concat()
             }
             Self::Decimal(precision, scale, _) => {
-                let number = scaled(&text?, usize::from(*scale))?;
+                let text = match value {
+                    Value::Real(number) => format!("{number:.*}", usize::from(*scale)),
+                    _ => text?,
+                };
+                let number = scaled(&text, usize::from(*scale))?;
                 let length = match precision {
                     1..=9 => 4,
                     10..=19 => 8,
@@ -410,7 +414,7 @@ fn ticks(text: &str) -> Option<i64> {
     Some(((hours * 60 + minutes) * 60 + seconds) * 10_000_000 + fraction.parse::<i64>().ok()?)
 }
 
-fn moment(text: &str) -> Option<(u32, i64)> {
+pub(crate) fn moment(text: &str) -> Option<(u32, i64)> {
     let clock = text.get(11..).filter(|clock| !clock.is_empty());
     Some((days(text)?, clock.map_or(Some(0), ticks)?))
 }

@@ -14,16 +14,19 @@ use datafusion::{
         tree_node::{Transformed, TreeNode as _},
     },
     logical_expr::{
-        Expr, Extension, FetchType, Filter, Join, Limit, LogicalPlan, LogicalPlanBuilder, SkipType,
-        Sort, Subquery, TableScan, TableScanBuilder, UserDefinedLogicalNodeCore,
+        Aggregate, Expr, Extension, FetchType, Filter, Join, Limit, LogicalPlan,
+        LogicalPlanBuilder, SkipType, Sort, Subquery, TableScan, TableScanBuilder,
+        UserDefinedLogicalNodeCore,
         utils::{conjunction, split_conjunction},
     },
 };
 
 use super::{
     estimates,
+    merged_groups::merged,
+    regroup::is_choice,
     select::{Names, Scalars, Select},
-    sources::{RemoteTable, unqualified},
+    sources::{RemoteTable, unqualified, with_table},
 };
 
 /// Longest statement that is sent.
@@ -91,6 +94,11 @@ impl<'a> Cutter<'a> {
         if let LogicalPlan::TableScan(scan) = plan {
             return self.scan(scan);
         }
+        if let LogicalPlan::Aggregate(aggregate) = plan
+            && let Some(groups) = self.checked_groups(aggregate, plan)?
+        {
+            return Ok(Part::Host(groups));
+        }
         let inputs = plan.inputs().into_iter().map(|input| self.part(input));
         let mut inputs = inputs.collect::<Result<Vec<_>>>()?;
         if let Some(mut select) = self.pushed(plan, &mut inputs)?
@@ -98,6 +106,15 @@ impl<'a> Cutter<'a> {
         {
             select.estimate = estimates::plan(plan);
             return Ok(Part::One(Box::new(select), Arc::clone(plan.schema())));
+        }
+        if let (LogicalPlan::Aggregate(aggregate), [Part::One(input, _)]) =
+            (plan, inputs.as_slice())
+            && input.takes_groups()
+            && let Some(finer) = (**input).clone().grouped(aggregate, self.names)
+            && finer.has_finer_groups()
+            && let Some(groups) = self.sent_groups(aggregate, finer, plan)?
+        {
+            return Ok(Part::Host(groups));
         }
         // What the host tests right above a statement counts as if the datasource did.
         if let (LogicalPlan::Filter(_), [Part::One(input, _)]) = (plan, inputs.as_mut_slice()) {
@@ -110,6 +127,80 @@ impl<'a> Cutter<'a> {
             false => plan.with_new_exprs(plan.expressions(), inputs)?,
         };
         self.subqueries(plan).map(Part::Host)
+    }
+
+    /// The groups of one table whose datasource looks at the cells that it reads, if it can compute them.
+    fn checked_groups(
+        &mut self,
+        aggregate: &Aggregate,
+        plan: &LogicalPlan,
+    ) -> Result<Option<LogicalPlan>> {
+        let select = self.checked_rows(&aggregate.input)?;
+        match select.and_then(|select| select.grouped_where_cells_fit(aggregate)) {
+            Some(select) => self.sent_groups(aggregate, select, plan),
+            None => Ok(None),
+        }
+    }
+
+    /// The statement for rows of such a table, which still has to look at the cells that its conditions read.
+    fn checked_rows(&mut self, plan: &LogicalPlan) -> Result<Option<Select>> {
+        if let LogicalPlan::TableScan(scan) = plan {
+            return self.checked_table(scan);
+        }
+        let inputs = plan.inputs();
+        let [input] = inputs.as_slice() else {
+            return Ok(None);
+        };
+        let Some(select) = self.checked_rows(input)? else {
+            return Ok(None);
+        };
+        let schema = input.schema();
+        Ok(match plan {
+            LogicalPlan::SubqueryAlias(_) => Some(select),
+            LogicalPlan::Filter(filter) => split_conjunction(&filter.predicate)
+                .into_iter()
+                .try_fold(select, |select, part| {
+                    select.filtered_where_cells_fit(part, schema)
+                }),
+            LogicalPlan::Projection(projection) if is_choice(projection) => {
+                select.projected(&projection.expr, schema, self.names)
+            }
+            _ => None,
+        })
+    }
+
+    fn checked_table(&mut self, scan: &TableScan) -> Result<Option<Select>> {
+        let is_checked = with_table(scan, RemoteTable::takes_checked_groups);
+        if is_checked != Some(true) || scan.fetch.is_some() {
+            return Ok(None);
+        }
+        Ok(match self.scan(scan)? {
+            Part::One(select, _) => Some(*select),
+            Part::Host(_) => None,
+        })
+    }
+
+    /// The groups that a statement computes, put together in the host where they are finer there.
+    fn sent_groups(
+        &mut self,
+        aggregate: &Aggregate,
+        mut select: Select,
+        plan: &LogicalPlan,
+    ) -> Result<Option<LogicalPlan>> {
+        if select.text().len() > MAX_BYTES {
+            return Ok(None);
+        }
+        select.estimate = estimates::plan(plan);
+        let is_finer = select.has_finer_groups();
+        if is_finer {
+            select.hide_computed(aggregate.group_expr.len());
+        }
+        let part = Part::One(Box::new(select), Arc::clone(&aggregate.schema));
+        let groups = self.finished(part)?;
+        match is_finer {
+            true => merged(aggregate, groups),
+            false => Ok(Some(groups)),
+        }
     }
 
     /// Cuts the plans within the expressions of a node.
@@ -197,9 +288,10 @@ impl<'a> Cutter<'a> {
                         .projected(&projection.expr, schema, self.names)
                 }
                 LogicalPlan::SubqueryAlias(_) => Some((**input).clone()),
-                LogicalPlan::Aggregate(aggregate) => {
-                    (**input).clone().grouped(aggregate, self.names)
-                }
+                LogicalPlan::Aggregate(aggregate) => (**input)
+                    .clone()
+                    .grouped(aggregate, self.names)
+                    .filter(|groups| !groups.has_finer_groups()),
                 LogicalPlan::Filter(filter) => self.filter(filter, input, schema)?,
                 LogicalPlan::Limit(limit) => {
                     self.limit(limit, input)?;

@@ -16,8 +16,14 @@ pub struct Rules {
     /// Whether a filter there keeps exactly the rows that it keeps in the host. Where cells may have other types than
     /// their columns (SQLite), it may keep more, and the host filters again.
     pub exact: bool,
-    /// Whether groups and limits go there. They need exact filters.
+    /// Whether groups go there, and limits above conditions. They need exact filters.
     pub groups: bool,
+    /// Whether groups of one table go there although cells may have other types than their columns, with a look at each
+    /// cell that they read; see [`super::cells`].
+    pub checked_groups: bool,
+    /// Whether a text is grouped by what its engine stores, of which two forms may be one text in the host. The host
+    /// then puts such groups together.
+    pub groups_stored_texts: bool,
     /// Whether joins and subqueries go there too.
     pub joins: bool,
     /// Whether `+`, `-`, `*` and CASE go there: what overflows has to be an error.
@@ -30,6 +36,8 @@ pub struct Rules {
     pub glob: bool,
     /// Around a text: makes comparisons those of bytes.
     bytewise: (&'static str, &'static str),
+    /// Whether such texts have the order of their UTF-8.
+    pub orders_texts: bool,
     /// Whether that changes the type of the text, so that both sides of a comparison need it, and a result needs
     /// [`Rules::text_again`].
     pub bytes_are_binary: bool,
@@ -48,8 +56,10 @@ pub struct Rules {
     pub exists_with_texts: bool,
     /// The type of 64-bit integers in CAST.
     pub int64: &'static str,
-    /// Whether a statement may end in LIMIT.
-    pub limits: bool,
+    /// The aggregate that counts with 64 bits.
+    pub count: &'static str,
+    /// Whether a limit stands behind SELECT, as TOP, and not at the end.
+    pub has_top: bool,
     /// Whether `x IN (1)` is false where `x` is NULL, and `x NOT IN (1)` true, in place of unknown.
     pub in_knows_null: bool,
     /// Whether `min`, `max` and `sum` of no rows are NULL for each column, and not its type's first value.
@@ -69,6 +79,8 @@ pub enum NullOrder {
     Keywords,
     /// By a key of its own: `x IS NULL`.
     OwnKey,
+    /// By a key of its own that is a number, where a truth value is no value.
+    CaseKey,
 }
 
 const PLAIN: Rules = Rules {
@@ -77,12 +89,15 @@ const PLAIN: Rules = Rules {
     filters: false,
     exact: false,
     groups: false,
+    checked_groups: false,
+    groups_stored_texts: false,
     joins: false,
     computes: false,
     like: false,
     like_escapes: true,
     glob: false,
     bytewise: ("", ""),
+    orders_texts: true,
     bytes_are_binary: false,
     text_again: ("", ""),
     like_text: ("", ""),
@@ -91,7 +106,8 @@ const PLAIN: Rules = Rules {
     full_joins: true,
     exists_with_texts: true,
     int64: "BIGINT",
-    limits: true,
+    count: "count",
+    has_top: false,
     in_knows_null: false,
     empty_is_null: true,
     mixes_numbers: true,
@@ -126,10 +142,15 @@ static POSTGRESQL: Rules = Rules {
     ..WHOLE
 };
 
+/// A database may be in UTF-16, whose bytes have another order than the host's. Cells may have other types than their
+/// columns, and a row of a join has no place for a look at the cells that it was joined by, so joins stay in the host.
 static SQLITE: Rules = Rules {
     filters: true,
+    checked_groups: true,
+    groups_stored_texts: true,
     glob: true,
     bytewise: ("", " COLLATE BINARY"),
+    orders_texts: false,
     max_listed: MANY_LISTED,
     ..PLAIN
 };
@@ -141,8 +162,10 @@ static TRINO: Rules = Rules {
     ..WHOLE
 };
 
-/// Texts are compared by their bytes. Joins stay in the host: those of old servers know no NULL and join two tables at
-/// most. What overflows wraps there, or is an error where it would not be one in the host.
+/// Texts are compared by their bytes. Joins stay in the host, because no plan knows what its server makes of them: old
+/// ones know no NULL in them and join two tables at most, the connection data may say `join_use_nulls: false`, a
+/// profile with `readonly = 1` takes no setting, and the guard takes none in a statement. What overflows wraps there,
+/// or is an error where it would not be one in the host.
 static CLICKHOUSE: Rules = Rules {
     names_everywhere: true,
     filters: true,
@@ -173,14 +196,24 @@ static MYSQL: Rules = Rules {
     ..WHOLE
 };
 
-/// Numbers and days alone: texts have collations, and there are no constants for truth values. The host filters again,
-/// as over SQLite. The server fails on lists of many thousand values.
+/// Texts have collations, which pad with blanks too, and UTF-16 has another order than UTF-8, so texts are compared
+/// with constants, and grouped, as the bytes that are stored. A byte that is not 0 stands behind them: where one side
+/// is shorter, binary values may be filled with zeros. There are no truth values. LIKE has classes of characters and
+/// looks at halves of characters. The arithmetic of decimals rounds where 38 digits are not enough. The server fails on
+/// lists of many thousand values.
 static MSSQL: Rules = Rules {
     quotes: ('[', ']'),
-    filters: true,
-    limits: false,
+    groups_stored_texts: true,
+    computes: false,
+    like: false,
+    bytewise: ("(CAST(", " AS VARBINARY(MAX)) + CAST(1 AS BINARY(1)))"),
+    bytes_are_binary: true,
+    uses_index: true,
+    nulls: NullOrder::CaseKey,
+    count: "count_big",
+    has_top: true,
     max_listed: 1_000,
-    ..PLAIN
+    ..WHOLE
 };
 
 /// The rules of a dialect. One without rules of its own gives columns, and nothing more.

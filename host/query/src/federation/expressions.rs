@@ -19,6 +19,9 @@ use mindhost_plugin_api::Dialect;
 /// The longest expression: a projection may repeat the ones below it.
 const MAX_BYTES: usize = 32 << 10;
 
+/// Texts of a list at most that is looked for in an index first.
+const MAX_INDEXED: usize = 100;
+
 /// The longest pattern: comparing takes as many steps for each character of a text at worst.
 const MAX_PATTERN: usize = 1_000;
 
@@ -236,7 +239,11 @@ impl<'a> Scope<'a> {
             Expr::Alias(alias) => self.condition(&alias.expr)?,
             Expr::Literal(ScalarValue::Boolean(Some(_)), _) | Expr::Column(_) => {
                 let value = self.value(expr)?;
-                (value.kind == Kind::Boolean).then_some(value.sql)?
+                match value.kind {
+                    Kind::Boolean => value.sql,
+                    Kind::Bit => format!("({} = 1)", value.sql),
+                    _ => return None,
+                }
             }
             _ => return None,
         };
@@ -327,7 +334,15 @@ impl<'a> Scope<'a> {
         }
         let rules = self.rules();
         let (left, right) = (&a.sql, &b.sql);
-        if !a.kind.is_text() {
+        let is_constant = |sql: &str| sql.starts_with(['\'', 'N']);
+        let is_equality = matches!(op, "=" | "<>");
+        if a.kind.is_stored_text() && !(is_equality && is_constant(right)) {
+            return None;
+        }
+        if a.kind.is_text() && !is_equality && !rules.orders_texts {
+            return None;
+        }
+        if !a.kind.is_text() && !a.kind.is_stored_text() {
             return Some(format!("({left} {op} {right})"));
         }
         let bytewise = match rules.bytes_are_binary {
@@ -335,7 +350,6 @@ impl<'a> Scope<'a> {
             false => format!("{} {op} {right}", rules.bytes(left)),
         };
         // Columns of two collations cannot be compared in MySQL.
-        let is_constant = |sql: &str| sql.starts_with('\'');
         let uses_index = rules.uses_index && (is_constant(right) || !rules.bytes_are_binary);
         Some(match op == "=" && uses_index {
             true => format!("({left} = {right} AND {bytewise})"),
@@ -372,7 +386,19 @@ impl<'a> Scope<'a> {
         let list = texts.join(", ");
         let not = if negated { " NOT" } else { "" };
         Some(match of.kind {
-            kind if kind.is_text() && rules.uses_index && !negated && values.len() <= 100 => {
+            kind if kind.is_stored_text() => {
+                let stored: Vec<_> = texts.iter().map(|text| rules.bytes(text)).collect();
+                let stored = format!("{}{not} IN ({})", rules.bytes(&of.sql), stored.join(", "));
+                match negated || values.len() > MAX_INDEXED {
+                    true => format!("({stored})"),
+                    false => format!("({} IN ({list}) AND {stored})", of.sql),
+                }
+            }
+            kind if kind.is_text()
+                && rules.uses_index
+                && !negated
+                && values.len() <= MAX_INDEXED =>
+            {
                 let of = &of.sql;
                 format!("({of} IN ({list}) AND {} IN ({list}))", rules.bytes(of))
             }
@@ -480,5 +506,95 @@ mod tests {
         }
         assert_eq!(glob(r"100\%"), None);
         assert_eq!(glob(&"a".repeat(MAX_PATTERN + 1)), None);
+    }
+
+    fn value(sql: &str, kind: Kind) -> Value {
+        let sql = sql.to_owned();
+        Value { sql, kind }
+    }
+
+    fn bytes(sql: &str) -> String {
+        format!("(CAST({sql} AS VARBINARY(MAX)) + CAST(1 AS BINARY(1)))")
+    }
+
+    #[test]
+    fn texts_of_sql_server_are_compared_with_constants_by_their_bytes() {
+        let scope = Scope::exact(Dialect::Mssql, &[]);
+        let name = value("t1.[name]", Kind::Utf16);
+        let compared = |op, text: &str| scope.compared_to(&name, op, &ScalarValue::from(text));
+        assert_eq!(
+            compared(Operator::Eq, "té").unwrap(),
+            format!(
+                "(t1.[name] = N'té' AND {} = {})",
+                bytes("t1.[name]"),
+                bytes("N'té'")
+            )
+        );
+        assert_eq!(
+            compared(Operator::NotEq, "a").unwrap(),
+            format!("({} <> {})", bytes("t1.[name]"), bytes("N'a'"))
+        );
+        // UTF-16 has another order, and half of a pair is any other half for the host.
+        assert_eq!(compared(Operator::Lt, "a"), None);
+        assert_eq!(compared(Operator::Eq, "\u{fffd}"), None);
+        for other in [Kind::Utf16, Kind::CodePage, Kind::Text, Kind::Opaque] {
+            let other = value("t2.[name]", other);
+            assert_eq!(scope.compared(&name, Operator::Eq, &other), None);
+        }
+    }
+
+    #[test]
+    fn texts_of_sqlite_have_no_order_there() {
+        let scope = Scope::widening(Dialect::Sqlite, &[]);
+        let code = value("code", Kind::Text);
+        let compared = |op| scope.compared_to(&code, op, &ScalarValue::from("b"));
+        assert_eq!(
+            compared(Operator::Eq).unwrap(),
+            "(code COLLATE BINARY = 'b')"
+        );
+        assert_eq!(compared(Operator::GtEq), None);
+        let postgresql = Scope::exact(Dialect::Postgresql, &[]);
+        assert!(
+            postgresql
+                .compared_to(&code, Operator::GtEq, &ScalarValue::from("b"))
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn lists_of_texts_of_sql_server_are_lists_of_bytes() {
+        let scope = Scope::exact(Dialect::Mssql, &[]);
+        let code = value("t1.[code]", Kind::CodePage);
+        let one = |text: &str| scope.constant(Kind::CodePage, &ScalarValue::from(text));
+        let two = [one("a").unwrap(), one("b ").unwrap()];
+        let stored = format!("IN ({}, {})", bytes("'a'"), bytes("'b '"));
+        assert_eq!(
+            scope.listed(&code, &two, false).unwrap(),
+            format!(
+                "(t1.[code] IN ('a', 'b ') AND {} {stored})",
+                bytes("t1.[code]")
+            )
+        );
+        assert_eq!(
+            scope.listed(&code, &two, true).unwrap(),
+            format!("({} NOT {stored})", bytes("t1.[code]"))
+        );
+        assert_eq!(one("ä"), None);
+        let many = vec![one("a").unwrap(); 1_001];
+        assert_eq!(scope.listed(&code, &many, false), None);
+    }
+
+    #[test]
+    fn truth_value_of_sql_server_is_compared_with_one() {
+        use datafusion::arrow::datatypes::{Field, Schema};
+        let schema = Schema::new(vec![Field::new("sold", Physical::Boolean, true)]);
+        let schema = DFSchema::try_from(schema).unwrap();
+        let values = [value("t1.[sold]", Kind::Bit)];
+        let inputs = [(&schema, values.as_slice())];
+        let sold = Expr::Column(Column::new_unqualified("sold"));
+        let condition = |expr: &Expr| Scope::exact(Dialect::Mssql, &inputs).condition(expr);
+        assert_eq!(condition(&sold).unwrap(), "(t1.[sold] = 1)");
+        let not = Expr::Not(Box::new(sold));
+        assert_eq!(condition(&not).unwrap(), "(NOT (t1.[sold] = 1))");
     }
 }

@@ -32,6 +32,14 @@ pub enum Kind {
     ZonedText,
     /// UUIDs, whose order is that of their lower-case texts.
     Uuid,
+    /// Texts of SQL Server in UTF-16. Half of a surrogate pair is U+FFFD for the host.
+    Utf16,
+    /// Texts of SQL Server in a code page that the plan does not know. ASCII is the same in each.
+    CodePage,
+    /// Moments of SQL Server in three hundredths of a second (`datetime`), which the host reads in milliseconds.
+    Ticks,
+    /// Truth values of SQL Server, where a column is no condition.
+    Bit,
     /// Whatever else: it is read, and not compared in the engine.
     Opaque,
 }
@@ -128,6 +136,19 @@ impl Kind {
                 Self::Decimal
             }
             DataType::Date => Self::Date,
+            DataType::Boolean => Self::Bit,
+            // A seventh digit that is not 0 is an error where it is read, so no row has it.
+            DataType::Timestamp if native.starts_with("datetime2") || native == "smalldatetime" => {
+                Self::Timestamp
+            }
+            DataType::Timestamp if native == "datetime" => Self::Ticks,
+            DataType::TimestampUtc => Self::TimestampUtc,
+            DataType::Text if native.starts_with("nvarchar") || native.starts_with("nchar") => {
+                Self::Utf16
+            }
+            DataType::Text if native.starts_with("varchar") || native.starts_with("char") => {
+                Self::CodePage
+            }
             _ => Self::Opaque,
         }
     }
@@ -151,6 +172,11 @@ impl Kind {
         matches!(self, Self::Integer | Self::Unsigned | Self::Decimal)
     }
 
+    /// Whether it is a text that its engine compares with constants alone, by what it stores.
+    pub fn is_stored_text(self) -> bool {
+        matches!(self, Self::Utf16 | Self::CodePage)
+    }
+
     /// Whether it is compared by bytes.
     pub fn is_text(self) -> bool {
         matches!(self, Self::Text | Self::LongText)
@@ -160,7 +186,14 @@ impl Kind {
     pub fn is_ordered(self) -> bool {
         !matches!(
             self,
-            Self::Opaque | Self::ZonedText | Self::Float | Self::Boolean | Self::LongText
+            Self::Opaque
+                | Self::ZonedText
+                | Self::Float
+                | Self::Boolean
+                | Self::Bit
+                | Self::LongText
+                | Self::Utf16
+                | Self::CodePage
         )
     }
 }
@@ -197,7 +230,11 @@ fn is_short(native: &str) -> bool {
 fn is_text(native: &str, dialect: Dialect) -> bool {
     match dialect {
         Dialect::Postgresql => native == "text" || native.starts_with("character varying"),
-        Dialect::Sqlite | Dialect::Datafusion => true,
+        // `UUID` has the affinity of numbers: `'05'` is 5 beside a column of it.
+        Dialect::Sqlite => ["CHAR", "CLOB", "TEXT"]
+            .iter()
+            .any(|part| native.to_ascii_uppercase().contains(part)),
+        Dialect::Datafusion => true,
         // `char(n)` is filled with blanks.
         Dialect::Trino => native.starts_with("varchar"),
         // An enum is ordered by its declaration.
@@ -235,6 +272,15 @@ mod tests {
         for native in ["character(5)", "citext", "public.mood", "inet", "name"] {
             assert_eq!(kind(native), Kind::Opaque, "{native}");
         }
+    }
+
+    #[test]
+    fn text_of_sqlite_has_the_affinity_of_texts() {
+        let kind = |native: &str| Kind::of(&column(DataType::Text, native), Dialect::Sqlite);
+        assert_eq!(kind("varchar(20)"), Kind::Text);
+        assert_eq!(kind("TEXT"), Kind::Text);
+        assert_eq!(kind("UUID"), Kind::Opaque);
+        assert_eq!(kind("STRING"), Kind::Opaque);
     }
 
     #[test]
@@ -283,19 +329,46 @@ mod tests {
     }
 
     #[test]
-    fn exact_numbers_and_days_of_sql_server_are_compared() {
+    fn types_of_sql_server_are_known_by_their_names() {
         let kind = |data_type, native: &str| Kind::of(&column(data_type, native), Dialect::Mssql);
-        assert_eq!(kind(DataType::Int64, "bigint"), Kind::Integer);
-        assert_eq!(kind(DataType::Decimal, "numeric(12,2)"), Kind::Decimal);
-        assert_eq!(kind(DataType::Date, "date"), Kind::Date);
-        for (data_type, native) in [
-            (DataType::Decimal, "money"),
-            (DataType::Float64, "float"),
-            (DataType::Boolean, "bit"),
-            (DataType::Timestamp, "datetime2(3)"),
-            (DataType::Text, "nvarchar(10)"),
+        for (data_type, native, wanted) in [
+            (DataType::Int64, "bigint", Kind::Integer),
+            (DataType::Decimal, "numeric(12,2)", Kind::Decimal),
+            (DataType::Date, "date", Kind::Date),
+            (DataType::Boolean, "bit", Kind::Bit),
+            (DataType::Timestamp, "datetime2(7)", Kind::Timestamp),
+            (DataType::Timestamp, "smalldatetime", Kind::Timestamp),
+            (DataType::Timestamp, "datetime", Kind::Ticks),
+            (
+                DataType::TimestampUtc,
+                "datetimeoffset(3)",
+                Kind::TimestampUtc,
+            ),
+            (DataType::Text, "nvarchar(max)", Kind::Utf16),
+            (DataType::Text, "nchar(3)", Kind::Utf16),
+            (DataType::Text, "varchar(10)", Kind::CodePage),
+            (DataType::Text, "char(10)", Kind::CodePage),
+            // Sums of money overflow, and what is shown as 0.1 is a little more than that where it is compared.
+            (DataType::Decimal, "money", Kind::Opaque),
+            (DataType::Float64, "float", Kind::Opaque),
+            (DataType::Time, "time(3)", Kind::Opaque),
+            // Shown in upper case, not compared, and of any type.
+            (DataType::Text, "uniqueidentifier", Kind::Opaque),
+            (DataType::Text, "ntext", Kind::Opaque),
+            (DataType::Text, "xml", Kind::Opaque),
+            (DataType::Any, "sql_variant", Kind::Opaque),
         ] {
-            assert_eq!(kind(data_type, native), Kind::Opaque, "{native}");
+            assert_eq!(kind(data_type, native), wanted, "{native}");
         }
+    }
+
+    #[test]
+    fn texts_of_sql_server_have_no_order_and_no_equal_of_another_type() {
+        for kind in [Kind::Utf16, Kind::CodePage] {
+            assert!(kind.is_stored_text() && !kind.is_text() && !kind.is_ordered());
+            assert!(!kind.compares_with(Kind::Text) && !Kind::Text.compares_with(kind));
+        }
+        assert!(!Kind::Utf16.compares_with(Kind::CodePage));
+        assert!(!Kind::Ticks.compares_with(Kind::Timestamp));
     }
 }

@@ -41,9 +41,11 @@ pub fn literal(value: &ScalarValue, dialect: Dialect) -> Option<(String, Kind)> 
             _ => (decimal(*number, *scale, dialect)?, Kind::Decimal),
         },
         Float64(Some(number)) => (float(*number, dialect)?, Kind::Float),
-        Utf8(Some(text)) | LargeUtf8(Some(text)) | Utf8View(Some(text)) => {
-            (quoted(text, dialect)?, Kind::Text)
-        }
+        Utf8(Some(text)) | LargeUtf8(Some(text)) | Utf8View(Some(text)) => match dialect {
+            // By itself it would be compared by the collation of the database.
+            Dialect::Mssql => (utf16(text)?, Kind::Opaque),
+            _ => (quoted(text, dialect)?, Kind::Text),
+        },
         Boolean(Some(value)) if has_booleans(dialect) => {
             (value.to_string().to_uppercase(), Kind::Boolean)
         }
@@ -71,6 +73,14 @@ pub fn literal_beside(of: Kind, value: &ScalarValue, dialect: Dialect) -> Option
         (Kind::Uuid, Utf8(Some(text)) | LargeUtf8(Some(text)) | Utf8View(Some(text))) => {
             uuid(text)?
         }
+        (Kind::Utf16, Utf8(Some(text)) | LargeUtf8(Some(text)) | Utf8View(Some(text))) => {
+            utf16(text)?
+        }
+        (Kind::CodePage, Utf8(Some(text)) | LargeUtf8(Some(text)) | Utf8View(Some(text))) => {
+            ascii(text)?
+        }
+        (Kind::Ticks, TimestampMicrosecond(Some(micros), None)) => ticks(*micros)?,
+        (Kind::Utf16 | Kind::CodePage | Kind::Ticks, _) => return None,
         (Kind::Decimal, _) if dialect == Dialect::Clickhouse => decimal_of_clickhouse(value)?,
         (Kind::Instant(_) | Kind::Uuid | Kind::ZonedText, _) => return None,
         _ => return literal(value, dialect),
@@ -184,9 +194,9 @@ fn decimal(number: i128, scale: i8, dialect: Dialect) -> Option<String> {
     })
 }
 
-/// Not zero, which has a sign here, and not NaN.
+/// Not zero, which has a sign here, and not NaN. No column of SQL Server is compared with one.
 fn float(number: f64, dialect: Dialect) -> Option<String> {
-    if !number.is_normal() {
+    if !number.is_normal() || dialect == Dialect::Mssql {
         return None;
     }
     Some(match dialect {
@@ -210,7 +220,7 @@ fn date(days: i32, dialect: Dialect) -> Option<String> {
         return None;
     }
     let date = date32_to_datetime(days)?.date().to_string();
-    let is_plain = date.len() == "2024-02-29".len();
+    let is_plain = date.len() == "2024-02-29".len() && is_year_of(dialect, &date);
     is_plain.then(|| match dialect {
         Dialect::Sqlite => format!("'{date}'"),
         Dialect::Clickhouse => format!("toDate('{date}')"),
@@ -219,9 +229,25 @@ fn date(days: i32, dialect: Dialect) -> Option<String> {
     })
 }
 
+/// Whether a dialect has the year that a date begins with: SQL Server fails on the year 0.
+fn is_year_of(dialect: Dialect, date: &str) -> bool {
+    dialect != Dialect::Mssql || !date.starts_with("0000")
+}
+
 fn moment(micros: i64, has_zone: bool, dialect: Dialect) -> Option<(String, Kind)> {
-    let text = moment_text(micros)?;
+    let text = moment_text(micros).filter(|text| is_year_of(dialect, text))?;
     match (has_zone, dialect) {
+        (false, Dialect::Mssql) => Some((
+            format!("CAST('{}' AS datetime2(6))", text.replace(' ', "T")),
+            Kind::Timestamp,
+        )),
+        (true, Dialect::Mssql) => Some((
+            format!(
+                "CAST('{}+00:00' AS datetimeoffset(6))",
+                text.replace(' ', "T")
+            ),
+            Kind::TimestampUtc,
+        )),
         (false, Dialect::Postgresql | Dialect::Datafusion | Dialect::Mysql | Dialect::Trino) => {
             Some((format!("TIMESTAMP '{text}'"), Kind::Timestamp))
         }
@@ -254,6 +280,27 @@ fn instant(micros: i64, digits: u8) -> Option<String> {
         "" => format!("toDateTime('{seconds}', 'UTC')"),
         fraction => format!("toDateTime64('{seconds}.{fraction}', {digits}, 'UTC')"),
     })
+}
+
+/// A text in UTF-16; `None` for one with U+FFFD, which also stands for half of a pair.
+fn utf16(text: &str) -> Option<String> {
+    let literal = quoted(text, Dialect::Mssql)?;
+    (!text.contains(char::REPLACEMENT_CHARACTER)).then(|| format!("N{literal}"))
+}
+
+/// A text that has the same bytes in every code page.
+fn ascii(text: &str) -> Option<String> {
+    text.is_ascii().then(|| quoted(text, Dialect::Mssql))?
+}
+
+/// A moment of the type `datetime`, which has one for every hundredth of a second from 1753 to 9999. The `T` makes its
+/// form the same in every language.
+fn ticks(micros: i64) -> Option<String> {
+    const HUNDREDTH: i64 = 10_000;
+    let text = moment_text(micros)?.replace(' ', "T");
+    let millis = text.get(.."2024-02-29T12:00:00.000".len())?;
+    let is_exact = micros % HUNDREDTH == 0 && text.as_str() >= "1753";
+    is_exact.then(|| format!("CAST('{millis}' AS datetime)"))
 }
 
 /// A UUID as PostgreSQL writes it. No column has another form of it, so that the text of another form equals none.
@@ -388,6 +435,53 @@ mod tests {
         );
         assert_eq!(beside(&decimal(1, 19)), None);
         assert_eq!(beside(&ScalarValue::Float64(Some(1.5))), None);
+    }
+
+    #[test]
+    fn texts_of_sql_server_are_constants_of_the_type_of_the_column() {
+        let beside = |of, text: &str| {
+            literal_beside(of, &ScalarValue::from(text), Dialect::Mssql).map(|(text, _)| text)
+        };
+        assert_eq!(beside(Kind::Utf16, "O'Hära").unwrap(), "N'O''Hära'");
+        assert_eq!(beside(Kind::CodePage, "O'Hara").unwrap(), "'O''Hara'");
+        // Of another code page, half of a pair, and the end of a text.
+        assert_eq!(beside(Kind::CodePage, "ä"), None);
+        assert_eq!(beside(Kind::Utf16, "a\u{fffd}"), None);
+        assert_eq!(beside(Kind::Utf16, "a\0"), None);
+        // Alone it has the collation of the database.
+        let alone = literal(&ScalarValue::from("a"), Dialect::Mssql);
+        assert_eq!(alone, Some(("N'a'".into(), Kind::Opaque)));
+        assert_eq!(text(&ScalarValue::Float64(Some(1.5)), Dialect::Mssql), None);
+    }
+
+    #[test]
+    fn moments_of_sql_server_have_the_type_of_the_column() {
+        let at = |micros| ScalarValue::TimestampMicrosecond(Some(micros), None);
+        let beside =
+            |of, micros| literal_beside(of, &at(micros), Dialect::Mssql).map(|(text, _)| text);
+        let half = 1_709_208_000_500_000;
+        assert_eq!(
+            beside(Kind::Timestamp, half + 1).unwrap(),
+            "CAST('2024-02-29T12:00:00.500001' AS datetime2(6))"
+        );
+        assert_eq!(
+            beside(Kind::Ticks, half).unwrap(),
+            "CAST('2024-02-29T12:00:00.500' AS datetime)"
+        );
+        // Between two moments of the column, before its first one, and in a year that the server does not have.
+        assert_eq!(beside(Kind::Ticks, half + 1_000), None);
+        assert_eq!(beside(Kind::Ticks, -79_258 * DAY), None);
+        assert!(beside(Kind::Ticks, -79_257 * DAY).is_some());
+        assert_eq!(beside(Kind::Timestamp, -719_200 * DAY), None);
+        assert_eq!(
+            text(&ScalarValue::Date32(Some(-719_200)), Dialect::Mssql),
+            None
+        );
+        let utc = ScalarValue::TimestampMicrosecond(Some(half), Some("UTC".into()));
+        assert_eq!(
+            text(&utc, Dialect::Mssql).unwrap(),
+            "CAST('2024-02-29T12:00:00.500000+00:00' AS datetimeoffset(6))"
+        );
     }
 
     #[test]

@@ -5,9 +5,14 @@
 //! depth of those.
 
 mod aggregates;
+mod checked;
 mod clauses;
 mod keys;
 mod scalars;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
 
 use datafusion::{
     common::DFSchema,
@@ -51,6 +56,8 @@ pub struct Select {
     has_join: bool,
     tables: usize,
     conditions: Vec<Condition>,
+    /// What is true of a row with a cell of another type than its column, among those that the conditions read.
+    misfits: Vec<String>,
     groups: Option<Vec<String>>,
     order: Vec<String>,
     limit: Option<u64>,
@@ -94,6 +101,7 @@ impl Select {
             label: name,
             tables: 1,
             conditions: Vec::new(),
+            misfits: Vec::new(),
             groups: None,
             order: Vec::new(),
             limit: None,
@@ -129,7 +137,10 @@ impl Select {
             true => format!("1 AS {}", self.alias(0)),
             false => columns.join(", "),
         };
-        let mut text = format!("SELECT {columns} FROM {}", self.entries(", "));
+        let has_top = self.rules().has_top;
+        let top = self.limit.filter(|_| has_top);
+        let top = top.map_or_else(String::new, |rows| format!("TOP ({rows}) "));
+        let mut text = format!("SELECT {top}{columns} FROM {}", self.entries(", "));
         if !self.conditions.is_empty() {
             text += &format!(" WHERE {}", clauses::all_of(&self.conditions));
         }
@@ -139,7 +150,7 @@ impl Select {
         if !self.order.is_empty() {
             text += &format!(" ORDER BY {}", self.order.join(", "));
         }
-        if let Some(limit) = self.limit {
+        if let Some(limit) = self.limit.filter(|_| !has_top) {
             text += &format!(" LIMIT {limit}");
         }
         text
@@ -178,6 +189,7 @@ impl Select {
             label: name,
             has_join: false,
             conditions: Vec::new(),
+            misfits: Vec::new(),
             groups: None,
             order: Vec::new(),
             limit: None,
@@ -264,7 +276,7 @@ impl Select {
 
     /// With at most so many rows.
     pub fn limited(mut self, rows: u64) -> Option<Self> {
-        if !self.rules().filters || !self.rules().limits {
+        if !self.rules().filters {
             return None;
         }
         self.limit = Some(self.limit.map_or(rows, |limit| limit.min(rows)));
@@ -309,13 +321,40 @@ impl Select {
             Some(match (nulls, key.nulls_first) {
                 (NullOrder::OwnKey, true) => format!("{sql} IS NULL DESC, {sql} {direction}"),
                 (NullOrder::OwnKey, false) => format!("{sql} IS NULL, {sql} {direction}"),
+                (NullOrder::CaseKey, true) => {
+                    format!("CASE WHEN {sql} IS NULL THEN 0 ELSE 1 END, {sql} {direction}")
+                }
+                (NullOrder::CaseKey, false) => {
+                    format!("CASE WHEN {sql} IS NULL THEN 1 ELSE 0 END, {sql} {direction}")
+                }
                 (_, true) => format!("{sql} {direction} NULLS FIRST"),
                 (_, false) => format!("{sql} {direction} NULLS LAST"),
             })
         };
         let order: Option<Vec<String>> = keys.iter().map(key).collect();
         open.order = order?;
+        // SQL Server refuses a column that is twice in an order.
+        let mut seen = HashSet::new();
+        open.order.retain(|key| seen.insert(key.clone()));
         open.limited(rows)
+    }
+
+    /// Whether two of its groups may be one in the host: the engine groups what it stores, and two stored texts may be
+    /// the same text.
+    pub fn has_finer_groups(&self) -> bool {
+        let mut keys = self
+            .columns
+            .iter()
+            .take(self.groups.as_ref().map_or(0, Vec::len));
+        let is_finer = |key: &Value| key.kind.is_text() || key.kind.is_stored_text();
+        self.rules().groups_stored_texts && keys.any(is_finer)
+    }
+
+    /// Has no condition on what stands behind so many keys: it is of a part of a group.
+    pub fn hide_computed(&mut self, keys: usize) {
+        for value in self.columns.iter_mut().skip(keys) {
+            value.kind = Kind::Opaque;
+        }
     }
 
     /// With the groups and aggregates of a plan; `None` if the dialect computes one of them otherwise.
@@ -332,7 +371,8 @@ impl Select {
                 .filter(|value| is_plain && is_groupable(value.kind) && !is_constant(&value.sql))?;
             let by = in_bytes(value.clone(), rules);
             // All texts of a group have the same bytes, so any of them is the text.
-            let shown = match value.kind == Kind::Text && rules.bytes_are_binary {
+            let is_changed = value.kind == Kind::Text || value.kind.is_stored_text();
+            let shown = match is_changed && rules.bytes_are_binary {
                 true => format!("min({})", value.sql),
                 false => by.sql.clone(),
             };
@@ -475,9 +515,14 @@ fn is_column(sql: &str) -> bool {
     }
 }
 
-/// Whether a value is a constant alone: it has no column in it, and nothing that is computed.
+/// Whether a value is a constant: it names no column of a table in FROM (`t1.`).
 fn is_constant(sql: &str) -> bool {
-    !sql.contains(['(', '.']) || sql.starts_with('\'') || sql.parse::<f64>().is_ok()
+    let is_name = |rest: &str| {
+        let name = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        name.len() < rest.len() && name.starts_with('.')
+    };
+    let is_text = sql.starts_with('\'') || sql.starts_with("N'");
+    is_text || !sql.split('t').skip(1).any(is_name)
 }
 
 /// The values that a join makes equal, and its conditions.

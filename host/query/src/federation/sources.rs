@@ -312,6 +312,12 @@ impl RemoteTable {
         source.is_some_and(|source| rules(source.dialect()).groups)
     }
 
+    /// Whether groups go to its datasource with a look at the cells that they read.
+    pub fn takes_checked_groups(&self) -> bool {
+        let source = self.sources.all.get(self.index);
+        source.is_some_and(|source| rules(source.dialect()).checked_groups)
+    }
+
     /// Whether joins go to its datasource, and groups.
     pub fn takes_joins(&self) -> bool {
         let source = self.sources.all.get(self.index);

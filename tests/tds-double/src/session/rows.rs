@@ -3,6 +3,7 @@
 use rusqlite::types::Value;
 
 use super::{Session, Stop, failed, syntax};
+use crate::inference;
 use crate::tokens;
 use crate::translate::{self, Translated};
 use crate::types::SqlType;
@@ -52,6 +53,11 @@ impl Session {
     fn rows(&self, translated: &Translated) -> Result<u64, Stop> {
         let failure = |error: rusqlite::Error| self.error(&error);
         let mut statement = self.sqlite.prepare(&translated.text).map_err(failure)?;
+        let inferred = inference::types(&translated.query, &|table, column| {
+            let probe = format!("SELECT [{column}] FROM {table}");
+            let probe = self.sqlite.prepare(&probe).ok()?;
+            SqlType::parse(probe.columns().first()?.decl_type()?)
+        });
         let declared: Vec<(String, Option<SqlType>)> = statement
             .columns()
             .iter()
@@ -68,7 +74,7 @@ impl Session {
             .into_iter()
             .enumerate()
             .map(|(index, (name, declared))| {
-                let said = translated.types.get(index).cloned().flatten();
+                let said = inferred.get(index).cloned().flatten();
                 let value = row.and_then(|row| row.get::<_, Value>(index).ok());
                 let kind = said
                     .or(declared)
@@ -157,6 +163,14 @@ fn encoded(row: &rusqlite::Row<'_>, columns: &[(String, SqlType)]) -> Result<Vec
         token.extend(bits);
     }
     for (value, (name, kind)) in values.iter().zip(columns) {
+        if let (Value::Integer(number), SqlType::Int(4)) = (value, kind)
+            && i32::try_from(*number).is_err()
+        {
+            return Err(failed(
+                8115,
+                "Arithmetic overflow error converting expression to data type int.",
+            ));
+        }
         if *value != Value::Null && !kind.write(value, &mut token) {
             return Err(failed(
                 8114,

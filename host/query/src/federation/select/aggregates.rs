@@ -18,6 +18,12 @@ use mindhost_plugin_api::Dialect;
 
 /// Digits behind the point of an average that MySQL computes: it has 30 digits there at most, 20 of them for the quotient.
 const MAX_AVERAGED_SCALE: usize = 14;
+/// Digits that an average has more than its column.
+const AVERAGE_DIGITS: usize = 4;
+/// Digits that a sum of ten thousand million rows has more than its column.
+const SUMMED_DIGITS: usize = 10;
+/// Digits of a decimal.
+const MAX_DIGITS: usize = 38;
 /// Digits of an average behind the point, in Trino those of an integer in a statement.
 const MAX_LITERAL_DIGITS: usize = 18;
 
@@ -29,10 +35,16 @@ pub(super) fn is_groupable(kind: Kind) -> bool {
     )
 }
 
+/// Whether the engine counts as many different values as the host.
+fn is_countable(kind: Kind, rules: &Rules) -> bool {
+    let is_stored = rules.groups_stored_texts && (kind.is_text() || kind.is_stored_text());
+    is_groupable(kind) && !is_stored
+}
+
 /// A text that is compared by its bytes.
 pub(super) fn in_bytes(value: Value, rules: &Rules) -> Value {
     match value.kind {
-        Kind::Text => Value {
+        Kind::Text | Kind::Utf16 | Kind::CodePage => Value {
             sql: rules.bytes(&value.sql),
             ..value
         },
@@ -71,19 +83,26 @@ pub(super) fn aggregated(
     let every_row = matches!(arg, Expr::Literal(ScalarValue::Int64(Some(_)), _));
     if func.name() == "count" && every_row && !distinct {
         return Some(Value {
-            sql: String::from("count(*)"),
+            sql: format!("{}(*)", rules.count),
             kind: Kind::Integer,
         });
     }
     let of = scope.value(arg)?;
     let (sql, kind) = match (func.name(), of.kind, distinct) {
-        ("count", _, false) => (format!("count({})", of.sql), Kind::Integer),
+        // Some types cannot be counted there, but all of them can be NULL.
+        ("count", Kind::Opaque, false) if scope.dialect == Dialect::Mssql => (
+            format!("count_big(CASE WHEN {} IS NOT NULL THEN 1 END)", of.sql),
+            Kind::Integer,
+        ),
+        ("count", _, false) => (format!("{}({})", rules.count, of.sql), Kind::Integer),
         // `count(DISTINCT …)` may be an estimate there, by a setting.
-        ("count", kind, true) if is_groupable(kind) && scope.dialect == Dialect::Clickhouse => {
+        ("count", kind, true)
+            if is_countable(kind, rules) && scope.dialect == Dialect::Clickhouse =>
+        {
             (format!("uniqExact({})", of.sql), Kind::Integer)
         }
-        ("count", kind, true) if is_groupable(kind) => (
-            format!("count(DISTINCT {})", in_bytes(of, rules).sql),
+        ("count", kind, true) if is_countable(kind, rules) => (
+            format!("{}(DISTINCT {})", rules.count, in_bytes(of, rules).sql),
             Kind::Integer,
         ),
         ("min" | "max", Kind::Text, _) => {
@@ -103,8 +122,12 @@ pub(super) fn aggregated(
             let of = scope
                 .exact_number(arg)
                 .filter(|of| of.kind != Kind::Unsigned)?;
-            let sql = match of.kind {
-                Kind::Integer if !rules.mixes_numbers => format!("toDecimal128({}, 0)", of.sql),
+            let sql = match (of.kind, scope.dialect) {
+                (Kind::Integer, _) if !rules.mixes_numbers => {
+                    format!("toDecimal128({}, 0)", of.sql)
+                }
+                // The sum of a narrow type is of that type, and fails beyond it.
+                (Kind::Integer, Dialect::Mssql) => format!("CAST({} AS DECIMAL(38, 0))", of.sql),
                 _ => of.sql,
             };
             (format!("sum({})", or_null(sql)), Kind::Decimal)
@@ -125,10 +148,10 @@ pub(super) fn aggregated(
 
 /// The average of exact numbers, cut behind the digits that the host keeps.
 fn average(of: &str, result: &Physical, dialect: Dialect) -> Option<String> {
-    let Physical::Decimal128(_, scale) = result else {
+    let Physical::Decimal128(digits, scale) = result else {
         return None;
     };
-    let scale = usize::try_from(*scale).ok()?;
+    let (digits, scale) = (usize::from(*digits), usize::try_from(*scale).ok()?);
     match dialect {
         Dialect::Datafusion => Some(format!("avg({of})")),
         Dialect::Postgresql => {
@@ -155,6 +178,32 @@ fn average(of: &str, result: &Physical, dialect: Dialect) -> Option<String> {
                 "((({whole} - mod({whole}, count({of}))) / count({of})) * 0.{last}1)"
             ))
         }
+        Dialect::Mssql => average_of_mssql(of, digits, scale),
         _ => None,
     }
+}
+
+/// The quotient of what can be divided without a rest is exact there, if no step needs more than 38 digits: then the
+/// server would cut or round.
+fn average_of_mssql(of: &str, digits: usize, scale: usize) -> Option<String> {
+    let of_column = (
+        digits.checked_sub(AVERAGE_DIGITS)?,
+        scale.checked_sub(AVERAGE_DIGITS)?,
+    );
+    let summed = of_column.0 + SUMMED_DIGITS;
+    if summed + scale + 2 > MAX_DIGITS {
+        return None;
+    }
+    let zeros = "0".repeat(scale);
+    let last = "0".repeat(scale - 1);
+    let sum = format!("CAST(sum({of}) AS DECIMAL({summed}, {}))", of_column.1);
+    let factor = format!("CAST(1{zeros} AS DECIMAL({}, 0))", scale + 1);
+    let whole = format!(
+        "CAST({sum} * {factor} AS DECIMAL({}, 0))",
+        summed - of_column.1 + scale
+    );
+    let rows = format!("NULLIF(count_big({of}), 0)");
+    Some(format!(
+        "(CAST(({whole} - {whole} % {rows}) / {rows} AS DECIMAL({digits}, 0)) * 0.{last}1)"
+    ))
 }
