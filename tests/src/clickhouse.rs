@@ -86,6 +86,15 @@ impl ClickHouse {
     /// # Panics
     /// When the server refuses it.
     pub async fn ask(&self, sql: &str, settings: &[(&str, &str)]) -> String {
+        let answer = self.answer(sql, settings).await;
+        answer.unwrap_or_else(|refusal| panic!("{sql}: {refusal}"))
+    }
+
+    /// As [`ask`](Self::ask); what the server says where it refuses the statement is the error.
+    ///
+    /// # Errors
+    /// When the server refuses it.
+    pub async fn answer(&self, sql: &str, settings: &[(&str, &str)]) -> Result<String, String> {
         let request = CLIENT
             .post(&self.url)
             .query(settings)
@@ -95,8 +104,10 @@ impl ClickHouse {
         let answer = request.send().await.expect("an answer");
         let status = answer.status();
         let text = answer.text().await.unwrap_or_default();
-        assert!(status.is_success(), "{sql}: {text}");
-        text
+        match status.is_success() {
+            true => Ok(text),
+            false => Err(text),
+        }
     }
 
     /// Runs each of several statements, which end in lines `;;`.

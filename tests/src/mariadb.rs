@@ -145,9 +145,14 @@ impl MariaDatabase {
         self.client(&["--binary-as-hex", &self.name], sql).await
     }
 
-    /// The same, below a line with the names of the columns; no line if there is no row.
+    /// The same, below a line with the names of the columns; no line if there is no row. Comments are sent, too.
     pub async fn run_with_names(&self, sql: &str) -> String {
-        let options = ["--binary-as-hex", "--column-names", &self.name];
+        let options = [
+            "--binary-as-hex",
+            "--column-names",
+            "--comments",
+            &self.name,
+        ];
         self.client(&options, sql).await
     }
 

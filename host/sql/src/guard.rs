@@ -4,7 +4,7 @@
 //! form (`walk`), prints the tree, checks the text (`lexical`), parses it again and compares. So the engine reads what
 //! the guard has checked, whatever the comments, quotes, escapes or session settings are.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use sqlparser::{
     ast::{Query, Statement},
@@ -14,6 +14,7 @@ use sqlparser::{
 
 pub use super::scope::{Scope, ScopeDatasource, ScopeTable};
 use super::{
+    column_names::ColumnNames,
     dialect::PrefixLimited,
     headings::Headings,
     lexical::{self, Source},
@@ -23,7 +24,7 @@ use super::{
     walk::{Mode, Walk},
 };
 use mindhost_base::error::{Code, Error, Result};
-use mindhost_plugin_api::{Dialect, Paging, TableRef};
+use mindhost_plugin_api::{Column, Dialect, Paging, TableRef};
 
 /// Stack for parsing, walking, printing and dropping a tree, which all recurse. The depth limits stay well below it.
 /// Unused pages are not allocated.
@@ -82,7 +83,9 @@ pub struct GuardedStatement {
     volatile: bool,
     policed: bool,
     /// Aliases that the guard wrote: the caller's own text of an expression.
-    headings: Vec<String>,
+    aliases: Vec<String>,
+    /// The names of the columns where the engine's own are others.
+    names: ColumnNames,
 }
 
 /// How to get one page of a statement.
@@ -114,6 +117,12 @@ impl GuardedStatement {
         self.policed
     }
 
+    /// The columns of its result, with the names that the engine would give them for the text of the caller. `columns`
+    /// are those that the engine gave for [`text`](Self::text) or a page of it.
+    pub fn named(&self, columns: &Arc<[Column]>) -> Arc<[Column]> {
+        self.names.put_into(columns)
+    }
+
     /// Decides where it runs: one datasource runs it itself, over several the host does.
     pub fn reads(&self) -> &Reads {
         &self.reads
@@ -138,7 +147,7 @@ impl GuardedStatement {
             }
         }
         let mut literals = lexical::literals(self.shown(), Rules::of(self.dialect));
-        names.extend(self.headings.iter().map(String::as_str));
+        names.extend(self.aliases.iter().map(String::as_str));
         literals.retain(|literal| !names.contains(literal.as_str()));
         literals
     }
@@ -250,7 +259,7 @@ fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result
         return Ok(Outcome::OtherDialect);
     };
     check_schemas(source, &walk, rules, &datasource.function_schemas)?;
-    let headings = headings.keep_in(&mut query);
+    let kept = headings.keep_in(&mut query);
     let guarded = accepted(query, Reads::One(index), rules, datasource.paging, &walk)?;
     let shown = match walk.policed {
         true => Some(without_policies(source, scope, rules)?),
@@ -258,7 +267,8 @@ fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result
     };
     Ok(Outcome::Accepted(Box::new(GuardedStatement {
         shown,
-        headings,
+        aliases: kept.aliases,
+        names: kept.names,
         ..guarded
     })))
 }
@@ -294,10 +304,11 @@ fn guard_several(source: &Source<'_>, scope: &Scope) -> Result<Option<GuardedSta
     // The host cuts the page and counts the rest: a second execution would read every datasource again, in another
     // state.
     let reads = Reads::Several(several);
-    let headings = headings.keep_in(&mut query);
+    let kept = headings.keep_in(&mut query);
     let guarded = accepted(query, reads, rules, Paging::InMemory, &walk)?;
     Ok(Some(GuardedStatement {
-        headings,
+        aliases: kept.aliases,
+        names: kept.names,
         ..guarded
     }))
 }
@@ -311,7 +322,7 @@ pub(super) fn read(source: &Source<'_>, rules: &'static Rules) -> Result<Query> 
 fn read_named<'a>(source: &Source<'a>, rules: &'static Rules) -> Result<(Query, Headings<'a>)> {
     let tokens = lexical::tokens(source, rules)?;
     begins_with_select(source, &tokens)?;
-    let headings = Headings::of(source, &tokens, rules.dialect);
+    let headings = Headings::of(source, &tokens, rules);
     let tokens = if rules.dialect == Dialect::Sqlite {
         without_materialized(tokens)
     } else {
@@ -341,7 +352,8 @@ fn accepted(
         plan,
         volatile,
         policed: walk.policed,
-        headings: Vec::new(),
+        aliases: Vec::new(),
+        names: ColumnNames::default(),
     })
 }
 

@@ -1,5 +1,7 @@
 //! Checks of the text: before it is parsed, and before it goes to the engine.
 
+use std::ops::Range;
+
 use sqlparser::{
     keywords::Keyword,
     tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace},
@@ -64,8 +66,8 @@ impl<'a> Source<'a> {
         u32::try_from(before as u64 + location.column).ok()
     }
 
-    /// The texts at these spans, which are in their order; none if the parser does not know one of them.
-    pub fn texts(&self, spans: &[Span]) -> Vec<&'a str> {
+    /// The bytes of these spans, which are in their order; none if the parser does not know one of them.
+    pub fn bytes(&self, spans: &[Span]) -> Vec<Range<usize>> {
         let mut ends = spans
             .iter()
             .flat_map(|span| [span.start, span.end])
@@ -86,9 +88,12 @@ impl<'a> Source<'a> {
             return Vec::new();
         }
         let pairs = bytes.chunks_exact(2);
-        pairs
-            .filter_map(|pair| self.text.get(pair[0]..pair[1]))
-            .collect()
+        pairs.map(|pair| pair[0]..pair[1]).collect()
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &'a str {
+        self.text
     }
 
     /// The text from a location on.

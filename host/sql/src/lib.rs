@@ -4,6 +4,7 @@
 //! Every statement of a caller or a model passes [`guard`](guard::guard) before it reaches an engine.
 
 mod cells;
+mod column_names;
 pub mod csv;
 pub mod deterministic;
 mod dialect;

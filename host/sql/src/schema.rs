@@ -7,7 +7,7 @@ use mindhost_plugin_api::{Column, DataType};
 /// One element of `column_types`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct ColumnType {
-    /// As the engine names it; names may repeat.
+    /// As the engine names it for the caller's text; names may repeat.
     pub name: String,
     /// The host's type: `int64`, `timestamp-utc`, …
     #[serde(rename = "type")]

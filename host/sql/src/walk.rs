@@ -291,7 +291,7 @@ fn is_word(value: &str) -> bool {
 
 /// Whether the serializer prints this value so that it parses to the same value. It does not double a quote that
 /// follows a backslash or another quote, which may be an escape.
-fn prints_exactly(value: &str, quote: char) -> bool {
+pub(super) fn prints_exactly(value: &str, quote: char) -> bool {
     if quote == '[' {
         return !value.contains(['[', ']']);
     }

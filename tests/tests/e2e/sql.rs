@@ -3,6 +3,7 @@
 
 mod compare;
 mod mutations;
+mod names;
 
 use mindhost_tests::{ClickHouse, Host, MariaDatabase, MariaDb, Mind, Postgres, PostgresDatabase};
 use serde_json::Value;
@@ -23,13 +24,13 @@ const MYSQL_FIXTURE: &str = include_str!("../../sql/fixture.mysql.sql");
 const SQLITE_FIXTURE: &str = include_str!("../../sql/fixture.sqlite.sql");
 
 /// A statement of a list, with the code that it must be refused with.
-struct Listed {
-    text: String,
+pub struct Listed {
+    pub text: String,
     code: Option<String>,
 }
 
 /// Reads a list; `tests/sql/README.md` describes the form.
-fn list(file: &str) -> Vec<Listed> {
+pub fn list(file: &str) -> Vec<Listed> {
     let mut statements = Vec::new();
     let (mut text, mut code) = (String::new(), None);
     for line in file.lines() {

@@ -18,7 +18,7 @@ use mindhost_base::{
 };
 use mindhost_core::usage::Tally;
 use mindhost_plugin_api::{Batch, Call, Column, Connection, Statement};
-use mindhost_sql::csv::CsvEncoder;
+use mindhost_sql::{csv::CsvEncoder, guard::GuardedStatement};
 
 /// Rows that are asked of a connector at once.
 const ROWS_AT_ONCE: u32 = 8192;
@@ -60,7 +60,7 @@ pub struct Terms {
 /// Runs the statement until its first rows, then continues in its own task. The token of `first` cancels both.
 pub async fn start(
     mut connection: Box<dyn Connection>,
-    text: &str,
+    guarded: &GuardedStatement,
     settings: &config::Sql,
     formulas: Formulas,
     first: Call,
@@ -70,7 +70,7 @@ pub async fn start(
     let whole = settings.export_timeout;
     let cancel = first.cancel.clone();
     let statement = Statement {
-        text: text.to_owned(),
+        text: guarded.text().to_owned(),
         id: Uuid::now_v7().to_string(),
         timeout: whole,
     };
@@ -81,7 +81,7 @@ pub async fn start(
     let revoked = CancellationToken::new();
     let copy = Copy {
         connection,
-        columns,
+        columns: guarded.named(&columns),
         sender,
         deadline: Instant::now() + whole,
         idle: settings.export_idle_timeout,

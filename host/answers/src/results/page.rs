@@ -27,7 +27,7 @@ pub struct Window {
 /// Some rows of a result, from an offset on.
 #[derive(Debug)]
 pub struct Page {
-    /// Name and type of each column, in the order of the cells of a row.
+    /// Name and type of each column, in the order of the cells of a row. The names are those for the caller's text.
     pub columns: Arc<[Column]>,
     /// The rows, in order.
     pub batches: Vec<Batch>,
@@ -77,7 +77,7 @@ pub async fn read<'a>(
             _ => page_cut_by_host(connection, guarded.text(), window, call).await?,
         };
     Ok(Page {
-        columns,
+        columns: guarded.named(&columns),
         batches,
         total,
         ordered: guarded.is_ordered(),
