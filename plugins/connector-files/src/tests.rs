@@ -4,6 +4,7 @@ mod columnar;
 mod csv;
 mod foreign;
 mod hostile;
+mod readme;
 mod text;
 
 use std::fs;

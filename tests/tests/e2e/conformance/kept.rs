@@ -82,6 +82,100 @@ fn the_connector_of_csv_files() {
     }
 }
 
+/// A file that another program wrote, for the tests of the connector.
+fn fixture(name: &str) -> Vec<u8> {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../plugins/connector-files/fixture"
+    );
+    std::fs::read(std::path::Path::new(folder).join(name)).unwrap()
+}
+
+type Files = Vec<(&'static str, Vec<u8>)>;
+
+const ROWS: &str = "id,name,price,day\n1,tea,2.5,2024-02-29\n2,salt,,\n3,rare,1.0,2024-03-01\n";
+const LINES: &str =
+    "{\"id\": 1, \"name\": \"tea\", \"tags\": [\"a\"], \"at\": \"2024-02-29T12:00:00Z\"}
+{\"id\": 2, \"name\": null, \"ok\": true}\n{\"id\": 3, \"name\": \"\", \"tags\": {\"b\": 1.50}}\n";
+
+/// A file of each format, which is a table.
+fn single_files() -> Files {
+    vec![
+        ("tabs.tsv", ROWS.replace(',', "\t").into_bytes()),
+        ("lines.jsonl", LINES.as_bytes().to_vec()),
+        ("parquet_1.parquet", fixture("duckdb_snappy.parquet")),
+        ("parquet_2.parquet", fixture("duckdb_v2.parquet")),
+        ("int96.parquet", fixture("pyarrow_int96.parquet")),
+        ("arrow.arrow", fixture("pyarrow_uncompressed.feather")),
+        ("compressed.feather", fixture("pyarrow_lz4.feather")),
+    ]
+}
+
+/// Directories of each format, whose names are partitions; each is a table.
+fn partitions() -> Files {
+    vec![
+        ("rows/year=2023/a.csv", ROWS.as_bytes().to_vec()),
+        ("rows/year=2024/a.csv", ROWS.as_bytes().to_vec()),
+        ("rows/year=2024/b.csv", b"id,name\n9,milk\n".to_vec()),
+        (
+            "rows/year=__HIVE_DEFAULT_PARTITION__/a.csv",
+            ROWS.as_bytes().to_vec(),
+        ),
+        (
+            "lines/place=north/day=2024-02-29/a.jsonl",
+            LINES.as_bytes().to_vec(),
+        ),
+        (
+            "lines/place=south/day=2024-03-01/a.jsonl",
+            LINES.as_bytes().to_vec(),
+        ),
+        (
+            "parquet/place=north/a.parquet",
+            fixture("duckdb_zstd.parquet"),
+        ),
+        (
+            "parquet/place=south/a.parquet",
+            fixture("duckdb_gzip.parquet"),
+        ),
+        ("arrow/n=1/a.arrow", fixture("pyarrow_zstd.feather")),
+        ("arrow/n=2/a.arrow", fixture("pyarrow_zstd.feather")),
+    ]
+}
+
+fn kit_passes_on_files(files: &Files, tables: usize) {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        let path = dir.path().join("sales").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+    let data = config(dir.path(), &json!({"connection_data": {"path": "sales"}}));
+    let args = ["test", &built("connector-files"), "--config", data];
+    let output = plugin(dir.path(), &args);
+    let report = stdout(&output);
+    assert!(output.status.success(), "{report}");
+    assert!(report.contains(&format!("{tables} tables\n")), "{report}");
+    for case in [
+        "describe",
+        "projection",
+        "filters",
+        "limit",
+        "batches-agree",
+    ] {
+        assert!(report.contains(&format!("pass  {case} ")), "{report}");
+    }
+}
+
+#[test]
+fn the_connector_of_files_in_each_format() {
+    kit_passes_on_files(&single_files(), 7);
+}
+
+#[test]
+fn the_connector_of_files_in_partitions() {
+    kit_passes_on_files(&partitions(), 4);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_connector_of_postgres() {
     let database = Postgres::shared()

@@ -147,3 +147,67 @@ async fn client_that_leaves_stops_its_statement_in_the_engine() {
     }
     eventually(async || double.running(), |running| *running == 0).await;
 }
+
+/// The host keeps the page that was asked for, and no more of it than `sql.page_bytes`; it counts the rest.
+#[tokio::test(flavor = "multi_thread")]
+async fn page_over_the_bound_is_an_error_and_a_smaller_one_has_the_exact_total() {
+    let word = "abcdefghij".repeat(60);
+    let double = Double::start(&format!(
+        "CREATE TABLE dbo.wide (id int NOT NULL PRIMARY KEY, body nvarchar(4000) NOT NULL);
+         INSERT INTO dbo.wide
+             WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 2500)
+             SELECT n, '{word}' FROM counted;"
+    ));
+    let host = Host::builder()
+        .env("MINDHOST_SQL__PAGE_BYTES", "1048576")
+        .start()
+        .await;
+    let data = json!({
+        "host": "localhost", "port": double.port(), "user": USER, "password": PASSWORD, "database": DATABASE,
+    });
+    host.datasource("shop", "mssql", data).await.load().await;
+    let mind = host.mind("wide").datasource("shop").direct_queries();
+    let mind = mind.create().await;
+    let ask = async |rows: u32| {
+        let query = "SELECT id, body FROM wide ORDER BY id";
+        let tool = json!({"type": "sql_query", "query": query, "max_inline_rows": rows});
+        let body = json!({"model": mind.name, "tools": [tool]});
+        host.post("/responses", body).await
+    };
+    let is_refused = |message: &str| {
+        message.contains("larger than 1 MiB")
+            && message.contains("ask for fewer rows or columns, or export the result as CSV")
+    };
+    // 2,500 rows of 600 characters are 1.5 MB.
+    let refused = ask(2_500).await.expect_error(400, "result_too_large");
+    let message = refused["message"].as_str().unwrap();
+    assert!(is_refused(message), "{refused}");
+    let response = ask(10).await.expect_status(200).json();
+    let item = &response["output"][0];
+    assert_eq!(item["data"].as_array().unwrap().len(), 10);
+    assert_eq!(
+        (&item["total"], &item["has_more"]),
+        (&json!(2500), &json!(true))
+    );
+    let path = format!(
+        "/conversations/{}/items/{}",
+        response["conversation"]["id"].as_str().unwrap(),
+        item["id"].as_str().unwrap()
+    );
+    // The bound is that of the page: the last rows are read behind all others, and the total is exact.
+    let page = host
+        .get(&format!("{path}/result?limit=100&offset=2450"))
+        .await;
+    let page = page.expect_status(200).json();
+    assert_eq!(page["result"]["data"].as_array().unwrap().len(), 50);
+    assert_eq!(page["result"]["data"][0][0], 2451);
+    assert_eq!(page["total"], 2500);
+    // What the error tells: the whole result as CSV has no such bound.
+    let export = host.get(&format!("{path}/export")).await.expect_status(200);
+    assert_eq!(export.text().matches('\n').count(), 2501);
+    // The connection of the refused page is not in the way of the next statement.
+    assert_eq!(
+        mind.query("SELECT count(*) FROM wide").await["data"],
+        json!([[2500]])
+    );
+}

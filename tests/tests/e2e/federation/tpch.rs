@@ -3,7 +3,7 @@
 //!
 //! `TPCH_SCALE=0.1` makes ten times the data of the usual tests.
 
-mod compare;
+pub mod compare;
 mod moved;
 mod single;
 mod split;
