@@ -18,6 +18,7 @@ use super::{
     AppState,
     extract::{Json, Path, Query, present},
 };
+use mindhost_answers::results::Results;
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_catalog::{
     Catalog, Column, DescriptionSource, Filter, ForeignKey, Mode, PrimaryKeyColumn, Restrictions,
@@ -208,6 +209,7 @@ pub(super) struct Services {
     catalog: Arc<Catalog>,
     datasources: Arc<Datasources>,
     minds: Arc<Minds>,
+    results: Results,
 }
 
 impl FromRef<AppState> for Services {
@@ -216,6 +218,7 @@ impl FromRef<AppState> for Services {
             catalog: state.catalog.clone(),
             datasources: state.datasources.clone(),
             minds: state.minds.clone(),
+            results: state.results.clone(),
         }
     }
 }
@@ -394,20 +397,15 @@ impl Services {
         })
     }
 
-    /// What the policies of the Minds that the caller sees withhold of the datasource. Editors write policies, so
-    /// nothing is withheld from them.
+    /// What the policies of the caller's key and of the Minds that it sees withhold of the datasource. Editors write
+    /// policies, so nothing is withheld from them.
     async fn restrictions(&self, caller: &Caller, datasource: &Datasource) -> Result<Restrictions> {
-        let mut restrictions = Restrictions::default();
         if caller.role >= Role::Editor {
-            return Ok(restrictions);
+            return Ok(Restrictions::default());
         }
-        for mind in self.minds.list(caller).await? {
-            let policies = mind.policies.iter();
-            for one in policies.filter(|one| one.datasource_id == datasource.id) {
-                restrictions.add(&one.table, &one.rule, false);
-            }
-        }
-        Ok(restrictions)
+        let minds = self.minds.list(caller).await?;
+        let results = &self.results;
+        results.restrictions(caller, &minds, datasource).await
     }
 
     /// The Mind's tables of the datasource; `None` means all.

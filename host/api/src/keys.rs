@@ -1,7 +1,11 @@
 //! `/keys`
 
+mod policies;
+
+use self::policies::Policies;
 use crate::{
     error::ApiResult,
+    policies::{POLICIES, PolicyEntry, ShownPolicy},
     routes::{ADMIN, ID, Routes, STORING, Tag, USER},
 };
 use std::{
@@ -36,6 +40,7 @@ use mindhost_store::Store;
 pub(super) fn routes() -> Routes {
     let create = ADMIN
         .fails(STORING)
+        .fails(POLICIES)
         .fails(&[Code::MindNotFound])
         .leads_to(ID, &["rotate_key", "revoke_key"]);
     let change = || ADMIN.fails(&[Code::KeyNotFound, Code::InUse, Code::WrongState]);
@@ -68,12 +73,17 @@ pub(super) struct Create {
     expires_at: Option<jiff::Timestamp>,
     /// The client whose answer format the key gets.
     compat: Option<Compat>,
-    /// What the policies of Minds know of the holder, by name: `{{caller.NAME}}` in a policy. They cannot be changed.
+    /// What policies know of the holder, by name: `{{caller.NAME}}` in a policy. They cannot be changed.
     #[serde(default)]
     attributes: Attributes,
+    /// What the holder sees of tables, through every Mind and besides the policies of the Mind. For the role `user`
+    /// only. They cannot be changed.
+    #[serde(default)]
+    #[schema(max_items = 100, required = false)]
+    policies: Vec<PolicyEntry>,
 }
 
-/// The body of `POST /workspaces/{name}/keys`: as that of `POST /keys`, for all Minds.
+/// The body of `POST /workspaces/{name}/keys`: as that of `POST /keys`, for all Minds and without policies.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = NewWorkspaceKey)]
 #[serde(deny_unknown_fields)]
@@ -91,7 +101,7 @@ pub(super) struct NewInWorkspace {
     expires_at: Option<jiff::Timestamp>,
     /// The client whose answer format the key gets.
     compat: Option<Compat>,
-    /// What the policies of Minds know of the holder, by name: `{{caller.NAME}}` in a policy. They cannot be changed.
+    /// What policies know of the holder, by name: `{{caller.NAME}}` in a policy. They cannot be changed.
     #[serde(default)]
     attributes: Attributes,
 }
@@ -116,6 +126,8 @@ pub(super) struct KeyBody {
     /// Names of the Minds that it is limited to; null for all Minds.
     #[schema(required = true)]
     minds: Option<Vec<String>>,
+    /// What its holder sees of tables, besides the policies of Minds.
+    policies: Vec<ShownPolicy>,
 }
 
 /// A new key with its text. No other answer contains the text.
@@ -129,12 +141,15 @@ pub(super) struct CreatedKey {
     shown: KeyBody,
 }
 
-/// The caller's own key.
+/// The caller's own key. It does not show its policies, which may name hidden columns.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CurrentKey)]
 pub(super) struct Current {
     #[serde(flatten)]
-    shown: KeyBody,
+    key: Key,
+    /// Names of the Minds that it is limited to; null for all Minds.
+    #[schema(required = true)]
+    minds: Option<Vec<String>>,
     /// Name of its workspace.
     #[schema(example = "default")]
     workspace: String,
@@ -147,6 +162,7 @@ pub(super) async fn create(
     caller: Caller,
     State(auth): State<Arc<Auth>>,
     State(minds): State<Arc<Minds>>,
+    State(policies): State<Policies>,
     Json(mut body): Json<Create>,
 ) -> ApiResult<(StatusCode, Extension<CreatedName>, axum::Json<CreatedKey>)> {
     if let Some(names) = &mut body.minds {
@@ -163,9 +179,12 @@ pub(super) async fn create(
         expires_at: body.expires_at,
         compat: body.compat,
         attributes: body.attributes,
+        policies: policies.checked(&caller, body.policies).await?,
     };
     let made = auth.create_key(&caller, new).await?;
-    let created = CreatedKey::new(made, body.minds);
+    let shown = policies.shown(&caller, std::slice::from_ref(&made.0));
+    let shown = shown.await?.into_iter().flatten().collect();
+    let created = CreatedKey::new(made, body.minds, shown);
     Ok((StatusCode::CREATED, created.made(), axum::Json(created)))
 }
 
@@ -178,14 +197,17 @@ pub(super) async fn rotate(
     caller: Caller,
     State(auth): State<Arc<Auth>>,
     State(minds): State<Arc<Minds>>,
+    State(policies): State<Policies>,
     Path(id): Path<String>,
     body: Option<Json<Rotate>>,
 ) -> ApiResult<axum::Json<CreatedKey>> {
     let body = body.map(|Json(body)| body).unwrap_or_default();
     let made = auth.rotate_key(&caller, &id, body.expires_at).await?;
     let names = names(&caller, &minds).await?;
-    let shown = named(&made.0, &names);
-    Ok(axum::Json(CreatedKey::new(made, shown)))
+    let minds = named(&made.0, &names);
+    let shown = policies.shown(&caller, std::slice::from_ref(&made.0));
+    let shown = shown.await?.into_iter().flatten().collect();
+    Ok(axum::Json(CreatedKey::new(made, minds, shown)))
 }
 
 /// Lists the keys of the workspace, never their texts
@@ -195,12 +217,16 @@ pub(super) async fn list(
     caller: Caller,
     State(auth): State<Arc<Auth>>,
     State(minds): State<Arc<Minds>>,
+    State(policies): State<Policies>,
 ) -> ApiResult<axum::Json<Vec<KeyBody>>> {
     let keys = auth.list_keys(&caller).await?;
     let names = names(&caller, &minds).await?;
-    let shown = keys.into_iter().map(|key| KeyBody {
+    let policies = policies.shown(&caller, &keys).await?;
+    let shown = keys.into_iter().zip(policies);
+    let shown = shown.map(|(key, policies)| KeyBody {
         minds: named(&key, &names),
         key,
+        policies,
     });
     Ok(axum::Json(shown.collect()))
 }
@@ -218,8 +244,11 @@ pub(super) async fn current(
     let names = names(&caller, &minds).await?;
     let workspace = store.workspace(&caller.workspace).await?.name.clone();
     let minds = named(&key, &names);
-    let shown = KeyBody { key, minds };
-    Ok(axum::Json(Current { shown, workspace }))
+    Ok(axum::Json(Current {
+        key,
+        minds,
+        workspace,
+    }))
 }
 
 impl From<NewInWorkspace> for NewKey {
@@ -231,15 +260,24 @@ impl From<NewInWorkspace> for NewKey {
             expires_at: body.expires_at,
             compat: body.compat,
             attributes: body.attributes,
+            policies: Arc::default(),
         }
     }
 }
 
 impl CreatedKey {
-    fn new((key, text): (Key, KeyText), minds: Option<Vec<String>>) -> Self {
+    fn new(
+        (key, text): (Key, KeyText),
+        minds: Option<Vec<String>>,
+        policies: Vec<ShownPolicy>,
+    ) -> Self {
         Self {
             key: text.to_string(),
-            shown: KeyBody { key, minds },
+            shown: KeyBody {
+                key,
+                minds,
+                policies,
+            },
         }
     }
 
@@ -248,9 +286,9 @@ impl CreatedKey {
         Extension(CreatedName(self.shown.key.id.clone()))
     }
 
-    /// A key without a limit to some Minds.
+    /// A key without a limit to some Minds, and without policies.
     pub(super) fn of_all_minds(made: (Key, KeyText)) -> Self {
-        Self::new(made, None)
+        Self::new(made, None, Vec::new())
     }
 }
 

@@ -33,6 +33,7 @@ mod models;
 mod once;
 mod openapi;
 mod plugins;
+mod policies;
 mod providers;
 mod remote;
 mod response_object;

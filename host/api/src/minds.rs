@@ -19,6 +19,7 @@ use self::entries::{Entry, Resolver};
 use super::{
     admission::CreatedName,
     extract::{Json, Path, Query},
+    policies::POLICIES,
 };
 use mindhost_base::error::{Code, Result};
 use mindhost_catalog::{Catalog, RunStatus, Source, Status, Statuses};
@@ -36,16 +37,6 @@ const ENTRIES: &[Code] = &[
     Code::NameTaken,
 ];
 
-/// Failures of new policies.
-const POLICIES: &[Code] = &[
-    Code::MindNotFound,
-    Code::UnknownDatasource,
-    Code::UnknownTable,
-    Code::AmbiguousTable,
-    Code::InvalidPolicy,
-    Code::NoPlugin,
-];
-
 /// `/minds`
 pub(super) fn routes() -> Routes {
     let create = EDITOR
@@ -60,14 +51,19 @@ pub(super) fn routes() -> Routes {
     let update = EDITOR
         .fails(ENTRIES)
         .fails(&[Code::MindNotFound, Code::InUse]);
-    let preview = EDITOR.fails(POLICIES).fails(ASKED).fails(SQL);
+    let set_policies = EDITOR.fails(POLICIES).fails(&[Code::MindNotFound]);
+    let preview = EDITOR
+        .fails(POLICIES)
+        .fails(&[Code::MindNotFound])
+        .fails(ASKED)
+        .fails(SQL);
     Routes::of(Tag::Minds)
         .route(routes!(self::list), USER)
         .route(routes!(self::create), create)
         .route(routes!(self::get), USER.fails(&[Code::MindNotFound]))
         .route(routes!(self::update), update)
         .route(routes!(policies::get), EDITOR.fails(&[Code::MindNotFound]))
-        .route(routes!(policies::set), EDITOR.fails(POLICIES))
+        .route(routes!(policies::set), set_policies)
         .route(routes!(policies::preview), preview)
         .route(routes!(self::delete), EDITOR.fails(&[Code::MindNotFound]))
 }

@@ -122,7 +122,7 @@ enum OutputItem {
 /// Why a text ends in the middle.
 #[derive(Serialize, ToSchema)]
 struct IncompleteDetails {
-    /// `max_output_tokens`, `content_filter`, `tool_limit`, `repair_limit`, `token_budget` or `timeout`.
+    /// `max_output_tokens`, `content_filter`, `tool_limit`, `repair_limit`, `token_budget`, `timeout` or `size_limit`.
     #[schema(example = "max_output_tokens")]
     reason: &'static str,
 }

@@ -67,15 +67,20 @@ impl Restriction {
         self.is_closed || self.hidden.contains(column)
     }
 
+    /// Whether each column that a rule names is there. One that is not may have got another name since the rule was
+    /// read.
+    fn fits(&self, table: &Table) -> bool {
+        let mut named = self.hidden.iter().chain(&self.masked);
+        named.all(|named| table.columns.iter().any(|column| column.name == *named))
+    }
+
     fn apply(&self, table: &mut Table) -> Result<()> {
-        table.columns.retain(|column| !self.hides(&column.name));
-        table
-            .primary_key
-            .retain(|key| !self.hides(&key.column_name));
-        table
-            .foreign_keys
-            .retain(|key| !self.hides(&key.column_name));
-        if self.is_filtered || self.is_closed {
+        let is_closed = self.is_closed || !self.fits(table);
+        let hides = |column: &str| is_closed || self.hides(column);
+        table.columns.retain(|column| !hides(&column.name));
+        table.primary_key.retain(|key| !hides(&key.column_name));
+        table.foreign_keys.retain(|key| !hides(&key.column_name));
+        if self.is_filtered || is_closed {
             table.row_count = None;
         }
         for column in &mut table.columns {
@@ -95,5 +100,66 @@ impl Restriction {
         };
         table.error = table.error.take().map(|_| what.to_owned());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{Column, Description};
+
+    fn table(columns: &[&str]) -> Table {
+        let column = |name: &&str| Column {
+            name: (*name).to_owned(),
+            data_type: "TEXT".to_owned(),
+            description: Description::from_source(None),
+            default_value: Some("'x'".to_owned()),
+            nullable: true,
+            statistics: StoredStatistics::new("{}".to_owned()).unwrap(),
+        };
+        Table {
+            id: "1".to_owned(),
+            table: TableRef::new("main", "staff"),
+            kind: "TABLE".to_owned(),
+            description: Description::from_source(None),
+            row_count: Some(3),
+            status: TableStatus::Completed,
+            error: None,
+            error_request_id: None,
+            missing: false,
+            run_id: None,
+            loaded_at: None,
+            columns: columns.iter().map(column).collect(),
+            primary_key: Vec::new(),
+            foreign_keys: Vec::new(),
+        }
+    }
+
+    /// The columns that are shown, and the number of rows.
+    fn shown(rule: &Rule, columns: &[&str]) -> (Vec<String>, Option<u64>) {
+        let mut restrictions = Restrictions::default();
+        restrictions.add(&TableRef::new("main", "staff"), rule, false);
+        let mut tables = [table(columns)];
+        restrictions.apply(&mut tables).unwrap();
+        let [table] = tables;
+        let names = table.columns.into_iter().map(|column| column.name);
+        (names.collect(), table.row_count)
+    }
+
+    #[test]
+    fn table_without_a_column_that_a_rule_names_shows_none() {
+        let hiding = Rule {
+            hidden: vec!["pay".to_owned()],
+            ..Rule::default()
+        };
+        let (seen, rows) = shown(&hiding, &["id", "pay"]);
+        assert_eq!((seen, rows), (vec!["id".to_owned()], Some(3)));
+        // `wages` may be what `pay` was when the rule was read.
+        assert_eq!(shown(&hiding, &["id", "wages"]), (Vec::new(), None));
+        let masking = Rule {
+            masked: [("pay".to_owned(), mindhost_base::policy::Mask::Null)].into(),
+            ..Rule::default()
+        };
+        assert_eq!(shown(&masking, &["id", "wages"]), (Vec::new(), None));
     }
 }

@@ -9,6 +9,7 @@ pub mod failed_logins;
 mod key;
 pub mod keys;
 pub mod limits;
+mod policies;
 mod privileges;
 pub mod sign_in_codes;
 mod store;
@@ -31,6 +32,7 @@ use mindhost_store::{Store, Tx, now};
 use sign_in_codes::SignInCodes;
 use zeroize::Zeroizing;
 
+pub use policies::{KeyPolicies, KeyPolicy};
 pub use store::proof;
 
 /// `last_used_at` is written once a minute a key, in microseconds.
@@ -105,8 +107,10 @@ pub struct Caller {
     pub expires_at: Option<jiff::Timestamp>,
     /// Shapes of answers.
     pub compat: Option<Compat>,
-    /// What the policies of Minds know of it.
+    /// What policies know of it.
     pub attributes: Arc<Attributes>,
+    /// What it sees of tables. Each Mind that it asks for has them.
+    pub policies: Arc<KeyPolicies>,
     /// The hash of the key, to look it up again; `None` for the configured key.
     pub(crate) hash: Option<Hash>,
     /// Counts the usage of the request; `None` outside of requests.
@@ -234,6 +238,7 @@ impl Auth {
                 tally: None,
                 request_id: None,
                 attributes: Arc::default(),
+                policies: Arc::default(),
             };
             (hash(key), caller)
         });
@@ -423,6 +428,7 @@ mod tests {
             tally: None,
             request_id: None,
             attributes: Arc::default(),
+            policies: Arc::default(),
         };
         assert!(caller.require(Role::User).is_ok());
         assert!(caller.require(Role::Editor).is_ok());
@@ -446,6 +452,7 @@ mod tests {
             tally: None,
             request_id: None,
             attributes: Arc::default(),
+            policies: Arc::default(),
         };
         let some = Caller {
             minds: Some(vec!["m1".to_owned()].into()),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    auth::{Caller, Role},
+    auth::{Caller, KeyPolicies, Role},
     providers::Providers,
 };
 use mindhost_base::{
@@ -55,6 +55,9 @@ pub struct Mind {
     pub parameters: Map<String, Value>,
     /// What its callers see of its tables; all of a table without one.
     pub policies: Vec<MindPolicy>,
+    /// What the policies of the caller's key withhold besides. They come with the Mind, so that no path to its rows can
+    /// be without them; they are not stored with it.
+    pub of_key: Arc<KeyPolicies>,
     /// When it was made.
     pub created_at: jiff::Timestamp,
     /// When anything of it changed.
@@ -81,6 +84,12 @@ impl Mind {
     /// Whether it is marked as a demo.
     pub fn is_demo(&self) -> bool {
         self.flag("is_demo")
+    }
+
+    /// The Mind as the holder of a key asks it.
+    fn asked_by(mut self, caller: &Caller) -> Self {
+        self.of_key = Arc::clone(&caller.policies);
+        self
     }
 
     fn flag(&self, name: &str) -> bool {
@@ -139,7 +148,7 @@ pub struct Minds {
     providers: Arc<Providers>,
     /// Saves looking up the id of a Mind by workspace and name.
     ids_by_name: ReadCache<Arc<str>>,
-    /// By workspace and id.
+    /// By workspace, id, and the policies of the caller's key.
     cache: ReadCache<Arc<Mind>>,
     store: Store,
 }
@@ -185,6 +194,7 @@ impl Minds {
             model_name: new.model_name.unwrap_or_default(),
             parameters: new.parameters,
             policies: Vec::new(),
+            of_key: Arc::default(),
             created_at: at,
             updated_at: at,
         };
@@ -255,7 +265,10 @@ impl Minds {
     pub async fn list(&self, caller: &Caller) -> Result<Vec<Mind>> {
         let mut minds = store::list(&self.store, &caller.workspace).await?;
         minds.retain(|mind| caller.sees_mind(&mind.id));
-        Ok(minds)
+        Ok(minds
+            .into_iter()
+            .map(|mind| mind.asked_by(caller))
+            .collect())
     }
 
     /// The Mind of that name, if the caller may see it.
@@ -266,6 +279,7 @@ impl Minds {
         let found = store::by_name(&self.store, &caller.workspace, name).await?;
         found
             .filter(|mind| caller.sees_mind(&mind.id))
+            .map(|mind| mind.asked_by(caller))
             .ok_or_else(|| not_found(name))
     }
 
@@ -331,13 +345,14 @@ impl Minds {
         if !caller.sees_mind(id) {
             return Ok(None);
         }
-        let key = format!("{}/{id}", caller.workspace);
+        let key = format!("{}/{id} {}", caller.workspace, caller.policies.digest());
         if let Some(mind) = self.cache.get(&key) {
             return Ok(Some(mind));
         }
         let find = async {
             let found = store::by_id(&self.store, &caller.workspace, id).await?;
-            found.map(Arc::new).ok_or_else(|| not_found(id))
+            let asked = found.map(|mind| mind.asked_by(caller));
+            asked.map(Arc::new).ok_or_else(|| not_found(id))
         };
         match self.cache.read(&key, find).await {
             Ok(mind) => Ok(Some(mind)),

@@ -247,6 +247,7 @@ mod tests {
                 expires_at: None,
                 compat: None,
                 attributes: Default::default(),
+                policies: Default::default(),
             };
             keys::create(&store, &secret, workspace, new).await.unwrap();
         }

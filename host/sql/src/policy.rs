@@ -1,9 +1,10 @@
-//! Row and column policies: a rule of a Mind and the attributes of a caller become the relation that stands in place of
-//! the table in every statement of that caller.
+//! Row and column policies: the rules of a Mind and of a key, and the attributes of a caller, become the relation that
+//! stands in place of the table in every statement of that caller.
 //!
-//! The rule is parsed here and restricted to a small grammar (`expression`); attributes become values of the tree,
+//! A rule is parsed here and restricted to a small grammar (`expression`); attributes become values of the tree,
 //! never text (`values`). The relation passes the walk of each statement like the caller's own SQL.
 
+mod combined;
 mod expression;
 mod relation;
 #[cfg(test)]
@@ -15,9 +16,9 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use sqlparser::ast::{Expr, Query};
+use sqlparser::ast::Query;
 
-use self::{expression::Columns, values::Callers};
+use self::{combined::CompiledRule, expression::Columns, values::Callers};
 pub use super::table_policy::TablePolicy;
 use super::{
     guard::{self, STACK_BYTES},
@@ -32,11 +33,16 @@ use mindhost_base::{
 use mindhost_plugin_api::{Dialect, Paging};
 
 impl TablePolicy {
-    /// The policy of a table that has these columns. A rule that does not fit closes the table. A caller without an
-    /// attribute that the filter names sees no rows.
-    pub fn new(dialect: Dialect, table: &ScopeTable, rule: &Rule, attributes: &Attributes) -> Self {
+    /// The policy of a table that has these columns, where all of these rules hold. One that does not fit closes the
+    /// table. A caller without an attribute that a filter names sees no rows.
+    pub fn new(
+        dialect: Dialect,
+        table: &ScopeTable,
+        rules: &[&Rule],
+        attributes: &Attributes,
+    ) -> Self {
         let made = stacker::maybe_grow(STACK_BYTES, STACK_BYTES, || {
-            CompiledRule::of(dialect, table, rule, &Callers::Known(attributes))
+            CompiledRules::of(dialect, table, rules, &Callers::Known(attributes))
         });
         Self(match made {
             Ok(made) => made.into_state(),
@@ -51,7 +57,7 @@ impl TablePolicy {
 /// `invalid_policy`; its parameter is the part of the rule, such as `filter` or `masked.email`.
 pub fn check(dialect: Dialect, table: &ScopeTable, rule: &Rule) -> Result<()> {
     let made = stacker::maybe_grow(STACK_BYTES, STACK_BYTES, || {
-        CompiledRule::of(dialect, table, rule, &Callers::Unknown)
+        CompiledRules::of(dialect, table, &[rule], &Callers::Unknown)
     });
     let refused = match made {
         Ok(made) => match made.passes_the_guard(dialect, table) {
@@ -89,17 +95,17 @@ impl RuleRefusal {
     }
 }
 
-/// A rule that fits its table.
-struct CompiledRule {
+/// The rules of a table, which fit it.
+struct CompiledRules {
     relation: Query,
     visible: Vec<String>,
 }
 
-impl CompiledRule {
+impl CompiledRules {
     fn of(
         dialect: Dialect,
         table: &ScopeTable,
-        rule: &Rule,
+        given: &[&Rule],
         callers: &Callers<'_>,
     ) -> Result<Self, RuleRefusal> {
         let rules = Rules::of(dialect);
@@ -111,19 +117,18 @@ impl CompiledRule {
             let reason = "the columns of the table are not known yet; load the catalog of the datasource first";
             return Err(RuleRefusal::of("table", reason));
         }
-        let visible = visible(table, rule)?;
         let columns = Columns {
             rules,
             all: &table.columns,
         };
-        let filter = match &rule.filter {
-            Some(text) => Some(columns.filter(text, callers)?),
-            None => None,
-        };
-        let mut masks: Vec<(String, Expr)> = Vec::with_capacity(rule.masked.len());
-        for (column, mask) in &rule.masked {
-            masks.push((column.clone(), columns.mask(column, mask, callers)?));
+        let mut compiled = Vec::with_capacity(given.len());
+        for rule in given {
+            check_columns(table, rule)?;
+            compiled.push(CompiledRule::of(&columns, rule, callers)?);
         }
+        let visible = combined::visible(table, &compiled)?;
+        let masks = combined::masks(&columns, &compiled, callers)?;
+        let filter = combined::filter(compiled);
         let relation = relation::of(rules, table, &visible, filter, masks)?;
         Ok(Self { relation, visible })
     }
@@ -162,8 +167,8 @@ impl CompiledRule {
     }
 }
 
-/// The columns that are not hidden.
-fn visible(table: &ScopeTable, rule: &Rule) -> Result<Vec<String>, RuleRefusal> {
+/// Refuses a rule that names columns which the table does not have, or one twice.
+fn check_columns(table: &ScopeTable, rule: &Rule) -> Result<(), RuleRefusal> {
     let all: HashSet<&String> = table.columns.iter().collect();
     let unknown = |column: &String| {
         format!(
@@ -186,18 +191,7 @@ fn visible(table: &ScopeTable, rule: &Rule) -> Result<Vec<String>, RuleRefusal> 
             return Err(RuleRefusal::of(param, reason));
         }
     }
-    let visible = table.columns.iter();
-    let visible: Vec<String> = visible
-        .filter(|column| !rule.hidden.contains(column))
-        .cloned()
-        .collect();
-    match visible.is_empty() {
-        true => Err(RuleRefusal::of(
-            "hidden",
-            "all columns are hidden; leave one, or take the table out of the Mind",
-        )),
-        false => Ok(visible),
-    }
+    Ok(())
 }
 
 /// The names of the attributes that a rule needs.

@@ -11,7 +11,7 @@ pub struct TablePolicy(pub(super) State);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// The rule does not fit the table, for this reason: the table is closed.
+    /// A rule does not fit the table, for this reason: the table is closed.
     Closed(String),
     Open {
         relation: Box<Query>,
@@ -21,7 +21,7 @@ pub(super) enum State {
 }
 
 impl TablePolicy {
-    /// Why the table is closed, if the rule does not fit it.
+    /// Why the table is closed, if a rule does not fit it.
     pub fn closed(&self) -> Option<&str> {
         match &self.0 {
             State::Closed(reason) => Some(reason),
@@ -62,8 +62,8 @@ fn closed(table: &TableRef) -> Error {
     Error::new(
         Code::SqlTableClosed,
         format!(
-            "the policy of `{table}` does not fit the table, so nobody can read it through this Mind; an editor can \
-             correct the policy"
+            "a policy of `{table}` does not fit the table, so it cannot be read; an editor can correct those of the \
+             Mind, and an admin can make a key with others"
         ),
     )
 }

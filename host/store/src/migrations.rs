@@ -42,6 +42,7 @@ const ALL: &[Pair] = &[
     pair!(16, "0016_evaluations"),
     pair!(17, "0017_answer_steps"),
     pair!(18, "0018_request_ids"),
+    pair!(19, "0019_key_policies"),
 ];
 
 /// The version of a store that is up to date.

@@ -1,5 +1,7 @@
-//! `/minds/{name}/policies`, and the attributes of keys.
+//! `/minds/{name}/policies`, and the attributes and policies of keys.
 
+mod keys;
+mod prompt;
 mod same_as_views;
 
 use mindhost_tests::{Host, Mind, Value, json};

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::policies;
+use super::policies::{self, DatasourceRules};
 use mindhost_base::{
     error::{Code, Error, Result},
     policy::Attributes,
@@ -189,7 +189,7 @@ fn policy_of<'a>(scope: &'a ScopeDatasource, read: &ReadTable) -> Option<&'a Tab
     found.policy.as_deref()
 }
 
-/// Loads what a caller with these attributes may see through a Mind.
+/// Loads what a caller with these attributes may see through a Mind, which has the policies of the caller's key.
 ///
 /// # Errors
 /// `no_plugin` when no plugin serves the engine of one of its datasources.
@@ -211,6 +211,7 @@ pub async fn load(
         0 | 1 => ScopeStatistics::None,
         _ => ScopeStatistics::Columns,
     };
+    let gone = policies::gone(&mind.of_key, &mind.workspace_id, datasources).await?;
     for chosen in &mind.datasources {
         let Some(datasource) = datasources
             .get_by_id(&mind.workspace_id, &chosen.id)
@@ -225,14 +226,15 @@ pub async fn load(
             .scope_tables(&datasource.id, chosen.tables.as_deref(), statistics)
             .await?;
         let dialect = manifest.dialect.unwrap_or(Dialect::Generic);
-        let restrictions = policies::apply(mind, &datasource.id, dialect, attributes, &mut tables);
+        let rules = DatasourceRules::of(mind, &datasource.id, &datasource.name, &gone);
+        let restrictions = rules.apply(dialect, attributes, &mut tables);
         access.scope.datasources.push(ScopeDatasource {
             id: datasource.id.clone(),
             name: datasource.name.clone(),
             dialect,
             tables,
             // Such a function may read any table.
-            function_schemas: match restrictions.is_empty() {
+            function_schemas: match rules.is_empty() {
                 true => datasource.settings.function_schemas.clone(),
                 false => Vec::new(),
             },
@@ -243,6 +245,7 @@ pub async fn load(
             name: datasource.name.clone(),
             tables: chosen.tables.clone(),
             send_values: datasource.settings.send_values,
+            send_rows: datasource.settings.send_rows,
             restrictions,
         });
         access.sources.push(Source {
@@ -307,6 +310,7 @@ mod tests {
                     name,
                     tables: selected.map(|names| names.iter().map(|name| table(name)).collect()),
                     send_values: true,
+                    send_rows: true,
                     restrictions: Default::default(),
                 }],
             },

@@ -1,6 +1,6 @@
 //! `/minds/{name}/policies`
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -10,18 +10,18 @@ use crate::{
     error::ApiResult,
     extract::{Json, Path},
     list::limit,
+    policies::{PolicyEntry, ShownPolicy, find_table, refuse},
 };
-use mindhost_answers::results::{Results, stored::StoredResults};
+use mindhost_answers::results::{Results, policies::Checked, stored::StoredResults};
 use mindhost_base::{
     error::{Code, Error, Result},
-    policy::{Attributes, Mask, Rule, check_attributes},
+    policy::{Attributes, check_attributes},
 };
 use mindhost_catalog::{Catalog, Source};
 use mindhost_core::{
     auth::{Caller, Role},
     minds::{Mind, MindDatasource, MindPolicy, Minds},
 };
-use mindhost_plugin_api::TableRef;
 use mindhost_sql::{json::Rows, schema};
 
 /// Rows of a preview, by default and at most.
@@ -34,30 +34,7 @@ const PREVIEW_ROWS: (u32, u32) = (20, 100);
 pub(crate) struct Set {
     /// All policies of the Mind; those that it had are replaced.
     #[schema(max_items = 1_000)]
-    policies: Vec<Entry>,
-}
-
-/// What the callers of a Mind see of one table.
-#[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = NewPolicy)]
-#[serde(deny_unknown_fields)]
-struct Entry {
-    /// Name of a datasource of the Mind.
-    #[schema(example = "shop")]
-    datasource: String,
-    /// `schema.table`, or the bare name where it is unique.
-    #[schema(example = "public.orders")]
-    table: String,
-    /// A condition over the columns of the table, in the SQL of the datasource. `{{caller.NAME}}` is an attribute of
-    /// the key. Rows for which it is not true do not exist for the callers of the Mind.
-    #[schema(max_length = 2_000, example = "tenant_id = {{caller.tenant}}")]
-    filter: Option<String>,
-    /// Columns that do not exist for the callers of the Mind.
-    #[serde(default)]
-    hidden: Vec<String>,
-    /// Columns that have other values for the callers of the Mind.
-    #[serde(default)]
-    masked: BTreeMap<String, Mask>,
+    policies: Vec<PolicyEntry>,
 }
 
 /// The policies of a Mind.
@@ -65,26 +42,6 @@ struct Entry {
 #[schema(as = Policies)]
 pub(crate) struct PolicyBody {
     policies: Vec<ShownPolicy>,
-}
-
-/// A policy of a Mind.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Policy)]
-struct ShownPolicy {
-    /// Name of the datasource.
-    datasource: String,
-    /// `schema.table`
-    table: String,
-    /// The condition; null without one.
-    #[schema(required = true)]
-    filter: Option<String>,
-    /// Columns that do not exist.
-    hidden: Vec<String>,
-    /// Columns with other values.
-    masked: BTreeMap<String, Mask>,
-    /// Why the policy does not fit its table, which closes the table; null if it fits.
-    #[schema(required = true)]
-    problem: Option<String>,
 }
 
 /// Gets the policies of a Mind
@@ -129,24 +86,16 @@ async fn checked(
     catalog: &Catalog,
     results: &Results,
     mind: &Mind,
-    entries: Vec<Entry>,
+    entries: Vec<PolicyEntry>,
 ) -> Result<Vec<MindPolicy>> {
     let mut policies = Vec::with_capacity(entries.len());
     for (index, entry) in entries.into_iter().enumerate() {
         policies.push(resolved(catalog, mind, index, entry).await?);
     }
-    let problems = results.check_policies(mind, &policies).await?;
-    match problems.into_iter().next() {
-        None => Ok(policies),
-        Some(problem) => {
-            let policy = format!("policies[{}]", problem.index);
-            let param = match problem.error.param_name() {
-                Some(part) => format!("{policy}.{part}"),
-                None => policy,
-            };
-            Err(problem.error.param(param))
-        }
-    }
+    let checked: Vec<_> = policies.iter().map(Checked::from).collect();
+    let problems = results.check_policies(&mind.workspace_id, &checked);
+    refuse(problems.await?)?;
+    Ok(policies)
 }
 
 /// The body of `POST /minds/{name}/policies/preview`.
@@ -166,7 +115,7 @@ pub(crate) struct Preview {
     attributes: Attributes,
     /// All policies of the Mind as they would be; unless given, as they are.
     #[schema(max_items = 1_000)]
-    policies: Option<Vec<Entry>>,
+    policies: Option<Vec<PolicyEntry>>,
     /// How many rows. Default: 20.
     #[schema(minimum = 1, maximum = 100)]
     limit: Option<u32>,
@@ -207,7 +156,7 @@ pub(crate) async fn preview(
     let limit = limit(body.limit, PREVIEW_ROWS.0, PREVIEW_ROWS.1)?;
     check_attributes(&body.attributes)?;
     let datasource = datasource(&mind, &body.datasource, "datasource")?;
-    let table = table(&catalog, &mind, datasource, body.table, "table").await?;
+    let table = find_table(&catalog, source(&mind, datasource), body.table, "table").await?;
     let shown = match body.policies {
         None => mind.clone(),
         Some(entries) => Mind {
@@ -241,71 +190,40 @@ async fn resolved(
     catalog: &Catalog,
     mind: &Mind,
     index: usize,
-    entry: Entry,
+    entry: PolicyEntry,
 ) -> Result<MindPolicy> {
     let param = format!("policies[{index}].datasource");
     let datasource = datasource(mind, &entry.datasource, &param)?;
-    let rule = Rule {
-        filter: entry.filter,
-        hidden: entry.hidden,
-        masked: entry.masked,
-    };
-    if rule == Rule::default() {
-        let message = "a policy has a `filter`, `hidden` columns or `masked` columns; leave the entry out for none";
-        let error = Error::new(Code::InvalidPolicy, message);
-        return Err(error.param(format!("policies[{index}]")));
-    }
+    let rule = entry.rule(index)?;
+    let param = format!("policies[{index}].table");
+    let source = source(mind, datasource);
     Ok(MindPolicy {
-        table: table(
-            catalog,
-            mind,
-            datasource,
-            entry.table,
-            &format!("policies[{index}].table"),
-        )
-        .await?,
+        table: find_table(catalog, source, entry.table, &param).await?,
         datasource_id: datasource.id.clone(),
         rule,
     })
 }
 
-async fn table(
-    catalog: &Catalog,
-    mind: &Mind,
-    datasource: &MindDatasource,
-    name: String,
-    param: &str,
-) -> Result<TableRef> {
-    let source = Source {
+fn source<'a>(mind: &'a Mind, datasource: &'a MindDatasource) -> Source<'a> {
+    Source {
         workspace: &mind.workspace_id,
         id: &datasource.id,
         seen: datasource.tables.as_deref(),
         request_id: None,
-    };
-    let found = catalog.resolve(source, &[name]).await;
-    let found = found
-        .map_err(|error| error.param(param.to_owned()))?
-        .into_iter()
-        .next();
-    found.ok_or_else(|| {
-        Error::new(Code::UnknownTable, "there is no such table").param(param.to_owned())
-    })
+    }
 }
 
 async fn shown(results: &Results, mind: &Mind) -> Result<PolicyBody> {
-    let mut problems = results.check_policies(mind, &mind.policies).await?;
+    let checked: Vec<_> = mind.policies.iter().map(Checked::from).collect();
+    let problems = results.check_policies(&mind.workspace_id, &checked);
+    let mut problems = problems.await?;
     let policies = mind.policies.iter().enumerate().map(|(index, one)| {
         let mut datasources = mind.datasources.iter();
         let datasource = datasources.find(|datasource| datasource.id == one.datasource_id);
+        let name = datasource.map(|one| one.name.clone()).unwrap_or_default();
         let problem = problems.iter().position(|problem| problem.index == index);
-        ShownPolicy {
-            datasource: datasource.map(|one| one.name.clone()).unwrap_or_default(),
-            table: one.table.to_string(),
-            filter: one.rule.filter.clone(),
-            hidden: one.rule.hidden.clone(),
-            masked: one.rule.masked.clone(),
-            problem: problem.map(|at| problems.remove(at).error.message().to_owned()),
-        }
+        let problem = problem.map(|at| problems.remove(at).error.message().to_owned());
+        ShownPolicy::new(name, &one.table, &one.rule, problem)
     });
     Ok(PolicyBody {
         policies: policies.collect(),

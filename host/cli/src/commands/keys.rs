@@ -104,6 +104,7 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
                 expires_at,
                 compat,
                 attributes: attributes.into_iter().collect(),
+                policies: Default::default(),
             };
             let secret = open::secret_keys(config, &opened).await?;
             let (key, text) = keys::create(&opened.store, &secret, &workspace, new).await?;

@@ -1330,7 +1330,8 @@ export interface components {
         CreatedKey: components["schemas"]["Key"] & {
             key: string;
         };
-        CurrentKey: components["schemas"]["Key"] & {
+        CurrentKey: components["schemas"]["KeyFacts"] & {
+            minds: string[] | null;
             workspace: string;
         };
         /** @enum {string} */
@@ -1588,6 +1589,7 @@ export interface components {
         };
         Key: components["schemas"]["KeyFacts"] & {
             minds: string[] | null;
+            policies: components["schemas"]["Policy"][];
         };
         KeyFacts: {
             id: string;
@@ -1892,6 +1894,7 @@ export interface components {
             expires_at?: string | null;
             compat?: components["schemas"]["Compat"] | null;
             attributes?: components["schemas"]["BTreeMap"];
+            policies?: components["schemas"]["NewPolicy"][];
         };
         NewMind: {
             name: string;
@@ -2438,6 +2441,10 @@ export interface components {
         SetPolicies: {
             policies: components["schemas"]["NewPolicy"][];
         };
+        ShownTable: {
+            name: string;
+            columns: string[];
+        };
         SqlQueryTool: {
             type: string;
             query: string;
@@ -2470,6 +2477,7 @@ export interface components {
             message: string;
             /** Format: u-int64 */
             duration_ms: number;
+            tables?: components["schemas"]["ShownTable"][];
         };
         /** @enum {string} */
         StepStatus: "completed" | "failed";
@@ -6102,6 +6110,18 @@ export interface operations {
                      *       "revoked_at": null,
                      *       "last_used_at": "2026-01-16T08:00:00Z",
                      *       "minds": null,
+                     *       "policies": [
+                     *         {
+                     *           "datasource": "text",
+                     *           "table": "text",
+                     *           "filter": null,
+                     *           "hidden": [
+                     *             "text"
+                     *           ],
+                     *           "masked": {},
+                     *           "problem": null
+                     *         }
+                     *       ],
                      *       "key": "mh_4QxK…"
                      *     }
                      */
@@ -6205,6 +6225,18 @@ export interface operations {
                      *       "revoked_at": null,
                      *       "last_used_at": "2026-01-16T08:00:00Z",
                      *       "minds": null,
+                     *       "policies": [
+                     *         {
+                     *           "datasource": "text",
+                     *           "table": "text",
+                     *           "filter": null,
+                     *           "hidden": [
+                     *             "text"
+                     *           ],
+                     *           "masked": {},
+                     *           "problem": null
+                     *         }
+                     *       ],
                      *       "key": "mh_4QxK…"
                      *     }
                      */
@@ -6429,6 +6461,18 @@ export interface operations {
                      *       "revoked_at": null,
                      *       "last_used_at": "2026-01-16T08:00:00Z",
                      *       "minds": null,
+                     *       "policies": [
+                     *         {
+                     *           "datasource": "text",
+                     *           "table": "text",
+                     *           "filter": null,
+                     *           "hidden": [
+                     *             "text"
+                     *           ],
+                     *           "masked": {},
+                     *           "problem": null
+                     *         }
+                     *       ],
                      *       "key": "mh_4QxK…"
                      *     }
                      */

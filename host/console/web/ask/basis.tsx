@@ -10,6 +10,7 @@ const ENDINGS: Record<string, string> = {
   repair_limit: "Cut: too many statements of the model were refused or failed.",
   token_budget: "Cut: the tokens of the answer were used up.",
   timeout: "Cut: the time for the answer was over.",
+  size_limit: "Cut: the model wrote more than an answer may have.",
 };
 
 export function Basis({ turn }: { turn: Turn }) {

@@ -128,6 +128,7 @@ function Answer(props: Props) {
 }
 
 const DOES: Record<string, string> = {
+  context: "Read the catalog",
   search_catalog: "Searched the catalog",
   describe_tables: "Read about tables",
   find_values: "Looked for values",

@@ -142,6 +142,7 @@ mod tests {
                 tally: None,
                 request_id: None,
                 attributes: Default::default(),
+                policies: Default::default(),
             },
             last_used_at: 0,
         };

@@ -1,8 +1,10 @@
 //! A key as it is stored, and the request for a new one.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
-use super::{Compat, Role};
+use super::{Compat, KeyPolicies, Role};
 use mindhost_base::policy::Attributes;
 use mindhost_store::now;
 
@@ -27,8 +29,11 @@ pub struct Key {
     /// Shapes of answers.
     #[schema(required = true)]
     pub compat: Option<Compat>,
-    /// What the policies of Minds know of its holder.
+    /// What policies know of its holder.
     pub attributes: Attributes,
+    /// What its holder sees of tables. Not shown to the holder, for whom hidden columns do not exist.
+    #[serde(skip)]
+    pub policies: Arc<KeyPolicies>,
     /// When it was made.
     pub created_at: jiff::Timestamp,
     /// Not valid from then on.
@@ -55,8 +60,10 @@ pub struct NewKey {
     pub expires_at: Option<jiff::Timestamp>,
     /// Shapes of answers.
     pub compat: Option<Compat>,
-    /// What the policies of Minds know of its holder. They never change: a key with others is another key.
+    /// What policies know of its holder. They never change: a key with others is another key.
     pub attributes: Attributes,
+    /// What its holder sees of tables, checked against them. They never change either.
+    pub policies: Arc<KeyPolicies>,
 }
 
 impl Key {

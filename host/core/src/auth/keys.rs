@@ -1,11 +1,11 @@
 //! Creates, lists, rotates and revokes keys.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use zeroize::Zeroizing;
 
-use super::{Auth, Caller, Role, begin, hash, privileges::Privileges, store};
+use super::{Auth, Caller, Role, begin, hash, policies, privileges::Privileges, store};
 use crate::secrets::SecretKeys;
 use mindhost_base::{
     error::{Code, Error, Result},
@@ -134,7 +134,8 @@ impl Caller {
 /// Creates a key for the command line, which has no caller.
 ///
 /// # Errors
-/// `invalid_parameter` for an invalid name, for more Minds than [`MINDS`], and for an expiry in the past.
+/// `invalid_parameter` for an invalid name, for more Minds than [`MINDS`], for an expiry in the past, and for policies
+/// of a key whose role is not `user`.
 pub async fn create(
     store: &Store,
     keys: &SecretKeys,
@@ -154,6 +155,7 @@ async fn make(
     names::check_display_name("key", &new.name)?;
     check_future(new.expires_at)?;
     policy::check_attributes(&new.attributes)?;
+    policies::check_role(&new)?;
     if let Some(minds) = &mut new.minds {
         let mut seen = HashSet::new();
         minds.retain(|id| seen.insert(id.clone()));
@@ -346,6 +348,7 @@ pub async fn first_key(
         expires_at: None,
         compat: None,
         attributes: Attributes::new(),
+        policies: Arc::default(),
     };
     let text = new_text()?;
     let (prefix, hash) = (prefix(&text), hash(&text));

@@ -92,6 +92,7 @@ mod tests {
             tally: None,
             request_id: None,
             attributes: Default::default(),
+            policies: Default::default(),
         };
         let same = Privileges {
             role: Role::Admin,

@@ -11,6 +11,7 @@ use super::{
     Caller, Compat, Hash, Role,
     cache::CachedKey,
     key::{Key, NewKey},
+    policies::KeyPolicies,
 };
 use crate::secrets::SecretKeys;
 use mindhost_base::{
@@ -26,7 +27,8 @@ use mindhost_store::{
 /// The id of the row that stands for the configured admin key, so that what it makes has an owner.
 pub(super) const CONFIGURED_KEY: &str = "00000000-0000-7000-8000-000000000001";
 
-const COLUMNS: &str = "id, workspace_id, name, prefix, role, minds, compat, attributes, created_at, expires_at, revoked_at, last_used_at";
+const COLUMNS: &str = "id, workspace_id, name, prefix, role, minds, compat, attributes, policies, \
+     created_at, expires_at, revoked_at, last_used_at";
 
 /// Writes the row of the configured admin key, with a hash that no key has.
 pub(super) async fn configured_key(store: &Store, workspace: &str, set: bool) -> Result<()> {
@@ -77,7 +79,7 @@ pub(super) async fn by_hash(
     hash: &Hash,
 ) -> Result<Option<KeyRow>> {
     let row = sqlx::query(
-        "SELECT id, workspace_id, hash, role, minds, compat, attributes, expires_at, proof, last_used_at \
+        "SELECT id, workspace_id, hash, role, minds, compat, attributes, policies, expires_at, proof, last_used_at \
          FROM keys \
          WHERE hash = $1 AND revoked_at IS NULL",
     )
@@ -100,6 +102,7 @@ pub(super) async fn by_hash(
                 tally: None,
                 request_id: None,
                 attributes: Arc::new(attributes(&row)?),
+                policies: Arc::new(policies(&row)?),
             },
             last_used_at: row.try_get::<Option<i64>, _>("last_used_at")?.unwrap_or(0),
         };
@@ -152,11 +155,12 @@ pub(super) async fn insert(
             true => None,
             false => Some(to_json(&new.attributes)?),
         },
+        policies: new.policies.text()?,
     };
     let proof = claims.prove(keys)?;
     sqlx::query(
         "INSERT INTO keys (id, workspace_id, name, prefix, hash, role, minds, compat, created_at, expires_at, proof, \
-         attributes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+         attributes, policies) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
     )
     .bind(claims.id)
     .bind(claims.workspace)
@@ -170,6 +174,7 @@ pub(super) async fn insert(
     .bind(claims.expires_at)
     .bind(proof)
     .bind(claims.attributes)
+    .bind(claims.policies)
     .execute(executor)
     .await
     .map_err(|error| match is_referenced(&error) {
@@ -188,6 +193,7 @@ pub(super) async fn insert(
         minds: new.minds.clone(),
         compat: new.compat,
         attributes: new.attributes.clone(),
+        policies: Arc::clone(&new.policies),
         created_at: timestamp(created_at),
         expires_at: new.expires_at,
         revoked_at: None,
@@ -315,6 +321,7 @@ fn key(row: &AnyRow) -> Result<Key> {
         minds: minds(row)?,
         compat: compat(row)?,
         attributes: attributes(row)?,
+        policies: Arc::new(policies(row)?),
         created_at: timestamp(row.try_get("created_at")?),
         expires_at: at("expires_at")?,
         revoked_at: at("revoked_at")?,
@@ -331,6 +338,11 @@ fn attributes(row: &AnyRow) -> Result<Attributes> {
     let text: Option<String> = row.try_get("attributes")?;
     let attributes = text.as_deref().map(json).transpose()?;
     Ok(attributes.unwrap_or_default())
+}
+
+fn policies(row: &AnyRow) -> Result<KeyPolicies> {
+    let text: Option<String> = row.try_get("policies")?;
+    KeyPolicies::read(text.as_deref())
 }
 
 fn role(row: &AnyRow) -> Result<Role> {

@@ -7,25 +7,12 @@ use std::collections::HashSet;
 
 use super::{Mind, MindDatasource, MindPolicy, Minds, not_found, store};
 use crate::auth::{Caller, Role};
-use mindhost_base::{
-    error::{Code, Error, Result},
-    policy::Rule,
-};
-use mindhost_plugin_api::TableRef;
+use mindhost_base::error::{Code, Error, Result};
 
 /// Most policies of a Mind.
 const MAX_POLICIES: usize = 1_000;
 /// Most bytes of all of them, as they are stored.
 const MAX_BYTES: usize = 1024 * 1024;
-
-impl Mind {
-    /// The rule of a table, if it has a policy.
-    pub fn rule(&self, datasource_id: &str, table: &TableRef) -> Option<&Rule> {
-        let mut policies = self.policies.iter();
-        let found = policies.find(|one| one.datasource_id == datasource_id && one.table == *table);
-        found.map(|policy| &policy.rule)
-    }
-}
 
 impl Minds {
     /// Replaces all policies of a Mind. They must have been checked.

@@ -1,6 +1,6 @@
 //! The queries of Minds.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use serde_json::{Map, Value};
 use sqlx::AssertSqlSafe;
@@ -245,6 +245,7 @@ fn mind(row: &AnyRow) -> Result<Mind> {
         model_name,
         parameters: json(&row.try_get::<String, _>("parameters")?)?,
         policies: json(&row.try_get::<String, _>("policies")?)?,
+        of_key: Arc::default(),
         created_at: timestamp(row.try_get("created_at")?),
         updated_at: timestamp(row.try_get("updated_at")?),
     })

@@ -1,5 +1,7 @@
 //! Policies in each dialect: what takes the place of a table, and what a rule may not be.
 
+mod combined;
+
 use std::sync::Arc;
 
 use super::{TablePolicy, attributes, check};
@@ -57,10 +59,14 @@ fn of(attributes: &[(&str, Attribute)]) -> Attributes {
 }
 
 fn scope(dialect: Dialect, rule: &Rule, attributes: &Attributes) -> Scope {
+    scope_of_all(dialect, &[rule], attributes)
+}
+
+fn scope_of_all(dialect: Dialect, rules: &[&Rule], attributes: &Attributes) -> Scope {
     let mut shop = datasource("shop", dialect);
     for one in &mut shop.tables {
         if one.table.name == "orders" {
-            let policy = TablePolicy::new(dialect, &orders(dialect), rule, attributes);
+            let policy = TablePolicy::new(dialect, &orders(dialect), rules, attributes);
             one.columns = policy.visible().to_vec();
             one.policy = Some(Arc::new(policy));
         }
@@ -411,7 +417,7 @@ fn engines_without_a_barrier_have_no_policies() {
     let policy = TablePolicy::new(
         Dialect::Generic,
         &of_generic,
-        &Rule::default(),
+        &[&Rule::default()],
         &Attributes::new(),
     );
     assert!(policy.closed().is_some());

@@ -1,6 +1,10 @@
 use super::*;
-use crate::secrets::SecretKey;
+use crate::{
+    auth::{KeyPolicies, KeyPolicy},
+    secrets::SecretKey,
+};
 use jiff::{SignedDuration, Timestamp};
+use mindhost_plugin_api::TableRef;
 
 fn new(role: Role) -> NewKey {
     NewKey {
@@ -10,11 +14,22 @@ fn new(role: Role) -> NewKey {
         expires_at: None,
         compat: None,
         attributes: Default::default(),
+        policies: Default::default(),
     }
 }
 
 fn keys() -> SecretKeys {
     SecretKeys::single(SecretKey::new([7; 32]))
+}
+
+fn policies() -> Arc<KeyPolicies> {
+    let policy = KeyPolicy {
+        datasource_id: "id".to_owned(),
+        datasource: "shop".to_owned(),
+        table: TableRef::new("main", "orders"),
+        rule: serde_json::from_str(r#"{"hidden": ["margin"]}"#).unwrap(),
+    };
+    Arc::new(KeyPolicies::new(vec![policy]).unwrap())
 }
 
 fn code<T>(result: Result<T>) -> Option<Code> {
@@ -97,11 +112,14 @@ async fn row_without_valid_proof_is_refused() {
         "compat = 'minds-sdk'",
         "attributes = '{\"tenant\":\"other\"}'",
         "attributes = NULL",
+        "policies = NULL",
+        "policies = '[]'",
     ] {
         let limited = NewKey {
             minds: Some(vec!["m".to_owned()]),
             expires_at: Some(Timestamp::now() + SignedDuration::from_secs(60)),
             attributes: serde_json::from_str(r#"{"tenant": "own"}"#).unwrap(),
+            policies: policies(),
             ..new(Role::User)
         };
         let (key, text) = create(&store, &keys(), &workspace, limited).await.unwrap();
@@ -253,4 +271,30 @@ async fn last_use_is_written_in_the_background() {
     auth.close().await;
     let keys = list(&store, &workspace).await.unwrap();
     assert!(keys[0].last_used_at.is_some());
+}
+
+#[tokio::test]
+async fn policies_of_a_key_are_found_with_it_and_are_for_users() {
+    let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
+    let auth = Auth::new(store.clone(), keys(), None, &workspace)
+        .await
+        .unwrap();
+    let with = |role| NewKey {
+        policies: policies(),
+        ..new(role)
+    };
+    let made = create(&store, &keys(), &workspace, with(Role::User)).await;
+    let (key, text) = made.unwrap();
+    assert_eq!(auth.authenticate(&text).await.unwrap().policies, policies());
+    assert_eq!(
+        list(&store, &workspace).await.unwrap()[0].policies,
+        policies()
+    );
+    let rotated = rotate(&store, &keys(), None, &workspace, &key.id, None).await;
+    let (_, text) = rotated.unwrap();
+    assert_eq!(auth.authenticate(&text).await.unwrap().policies, policies());
+    for role in [Role::Editor, Role::Admin, Role::Operator] {
+        let refused = create(&store, &keys(), &workspace, with(role)).await;
+        assert_eq!(code(refused), Some(Code::InvalidParameter));
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! A row has the hash of a key and its privileges. They are valid only with a proof (HMAC) under a key that is derived
 //! from the secret key, which is not in the store. So write access to the store is not enough to create a key, or to
-//! change the role, workspace, expiry or Minds of one. A revoked key has no proof.
+//! change the role, workspace, expiry, Minds, attributes or policies of one. A revoked key has no proof.
 
 use sqlx::AssertSqlSafe;
 
@@ -12,7 +12,7 @@ use mindhost_store::{AnyRow, Row, Store, Tx};
 
 /// Columns of [`Claims`], and the proof.
 pub(super) const COLUMNS: &str =
-    "id, workspace_id, hash, role, minds, compat, attributes, expires_at, proof";
+    "id, workspace_id, hash, role, minds, compat, attributes, policies, expires_at, proof";
 
 /// Rows that are read at a time to renew their proofs.
 const BATCH: i64 = 500;
@@ -28,6 +28,7 @@ pub(in crate::auth) struct Claims {
     pub compat: Option<String>,
     pub expires_at: Option<i64>,
     pub attributes: Option<String>,
+    pub policies: Option<String>,
 }
 
 impl Claims {
@@ -41,6 +42,7 @@ impl Claims {
             compat: row.try_get("compat")?,
             expires_at: row.try_get("expires_at")?,
             attributes: row.try_get("attributes")?,
+            policies: row.try_get("policies")?,
         })
     }
 
@@ -66,7 +68,7 @@ impl Claims {
         };
         let (minds, compat) = (optional(&self.minds), optional(&self.compat));
         let ends = optional(&self.expires_at.map(|at| at.to_string()));
-        let attributes = optional(&self.attributes);
+        let (attributes, policies) = (optional(&self.attributes), optional(&self.policies));
         let mut parts: Vec<&[u8]> = vec![
             b"keys",
             self.id.as_bytes(),
@@ -78,8 +80,12 @@ impl Claims {
             ends.as_bytes(),
         ];
         // Keys that were made before there were attributes have proofs without this part.
-        if self.attributes.is_some() {
+        if self.attributes.is_some() || self.policies.is_some() {
             parts.push(attributes.as_bytes());
+        }
+        // Behind the attributes, also where there are none: a proof for the one is none for the other.
+        if self.policies.is_some() {
+            parts.push(policies.as_bytes());
         }
         then(&parts)
     }
@@ -141,6 +147,46 @@ pub async fn renew_proofs(store: &Store, keys: &SecretKeys) -> Result<u64> {
                 .bind(proof)
                 .execute(store.pool())
                 .await?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secrets::SecretKey;
+
+    fn claims(attributes: Option<&str>, policies: Option<&str>) -> Claims {
+        Claims {
+            id: "1".to_owned(),
+            workspace: "w".to_owned(),
+            hash: vec![7],
+            role: "user".to_owned(),
+            minds: None,
+            compat: None,
+            expires_at: None,
+            attributes: attributes.map(str::to_owned),
+            policies: policies.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn proof_of_attributes_is_none_of_policies() {
+        let keys = SecretKeys::single(SecretKey::new([7; 32]));
+        let all = [
+            claims(None, None),
+            claims(Some("a"), None),
+            claims(None, Some("a")),
+            claims(Some("a"), Some("a")),
+            claims(Some(""), Some("a")),
+            claims(Some("a"), Some("")),
+        ];
+        for (at, one) in all.iter().enumerate() {
+            let proof = one.prove(&keys).unwrap();
+            for (index, other) in all.iter().enumerate() {
+                let is_proven = other.is_proven(&keys, Some(&proof));
+                assert_eq!(is_proven, at == index, "{one:?} {other:?}");
+            }
         }
     }
 }
