@@ -47,6 +47,7 @@ pub mod ready;
 mod registry;
 mod signing;
 mod sse;
+mod swap;
 mod sweep;
 #[cfg(test)]
 mod tidy;
@@ -73,4 +74,5 @@ pub use registry::OciRegistry;
 pub use serde_json::{Value, json};
 pub use signing::SigningKey;
 pub use sse::{Event, EventStream};
+pub use swap::plugin_is_replaced_under_load;
 pub use wire::{Answer, Wire};

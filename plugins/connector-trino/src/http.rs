@@ -67,10 +67,19 @@ pub(crate) fn headed(data: &ConnectionData, request: Request) -> Request {
 /// # Errors
 /// Those of [`http::send`], and what a status other than 200 and 204 means.
 pub(crate) fn answer(request: &Request) -> Result<Response> {
+    answer_or(request, &[])
+}
+
+/// As [`answer`], with these statuses accepted too.
+///
+/// # Errors
+/// Those of [`answer`].
+pub(crate) fn answer_or(request: &Request, accepted: &[u16]) -> Result<Response> {
     for _ in 0..REPEATS {
         let response = http::send(request)?;
         match response.status {
             200 | 204 => return Ok(response),
+            status if accepted.contains(&status) => return Ok(response),
             // Statements are not sent twice: the first may run.
             429 | 502 | 503 | 504 if request.method == "GET" => {
                 control::check()?;

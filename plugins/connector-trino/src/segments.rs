@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::io::Read as _;
 
 use base64::Engine as _;
-use mindhost_sdk::http::{self, Request};
+use mindhost_sdk::http::{self, Request, Response};
 use mindhost_sdk::{Error, ErrorKind, Result};
 
 use crate::config::ConnectionData;
 use crate::error::malformed;
-use crate::http::{answer, headed, own, same_origin};
+use crate::http::{answer, answer_or, headed, own, same_origin};
 use crate::wire::{EncodedRows, Segment, SegmentMetadata, SpooledSegment};
 
 /// The largest piece, as it travels and unpacked, in bytes.
@@ -57,51 +57,97 @@ impl Segments {
             Segment::Spooled(spooled) => (fetch(data, spooled)?, &spooled.metadata),
         };
         let text = unpacked(bytes, *about, self.is_packed)?;
-        if let Segment::Spooled(SpooledSegment {
-            ack_uri: Some(ack), ..
-        }) = &segment
-        {
+        if let Segment::Spooled(spooled) = &segment {
             // The server removes it in any case, later.
-            if own(data, ack).is_ok() {
-                let _ = answer(&headed(data, Request::get(ack.as_str())));
-            }
+            let _ = acknowledge(data, spooled);
         }
         Ok(Some(text))
     }
 }
 
-/// Fetches a piece from the coordinator, which wants to know who asks, or from the storage, whose URL is signed.
+/// Where a piece is fetched from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// The coordinator, which wants to know who asks. It may name the storage in a redirect.
+    Coordinator,
+    /// The origin of `segments_url`. Its URLs are signed, and no credential is sent.
+    Storage,
+}
+
+impl Place {
+    /// # Errors
+    /// `InvalidConfig` for every other place.
+    fn of(url: &str, data: &ConnectionData) -> Result<Self> {
+        let is_storage = data
+            .segments_url
+            .as_deref()
+            .is_some_and(|storage| same_origin(storage, url) && !same_origin(data.base(), storage));
+        if is_storage {
+            return Ok(Self::Storage);
+        }
+        own(data, url).map(|()| Self::Coordinator).map_err(|_| {
+            Error::invalid_config(
+                "spooled results are at a place that the connection data does not name; set `segments_url` to the \
+                 storage, or protocol.spooling.retrieval-mode=COORDINATOR_PROXY at the server, or leave out `spooling`",
+            )
+        })
+    }
+}
+
+/// What Trino answers if a piece is elsewhere (`COORDINATOR_STORAGE_REDIRECT` and `WORKER_PROXY`).
+const SEE_OTHER: u16 = 303;
+
 fn fetch(data: &ConnectionData, spooled: &SpooledSegment) -> Result<Vec<u8>> {
     let size = spooled.metadata.segment_size.unwrap_or(MAX_SEGMENT);
     if size > MAX_SEGMENT {
         return Err(too_large(size));
     }
-    let request = Request::get(spooled.uri.as_str());
-    let is_stored = data
-        .segments_url
-        .as_deref()
-        .is_some_and(|url| same_origin(url, &spooled.uri) && !same_origin(data.base(), url));
-    let request = if is_stored {
-        with_headers(request, spooled)?
-    } else {
-        own(data, &spooled.uri).map_err(|_| {
-            Error::invalid_config(
-                "spooled results are at a place that the connection data does not name; set `segments_url` to the \
-                 storage, or protocol.spooling.retrieval-mode=COORDINATOR_PROXY at the server, or leave out `spooling`",
-            )
-        })?;
-        headed(data, with_headers(request, spooled)?)
+    let mut response = match Place::of(&spooled.uri, data)? {
+        Place::Storage => stored(&spooled.uri, spooled)?,
+        Place::Coordinator => {
+            let request = with_headers(Request::get(spooled.uri.as_str()), spooled)?;
+            let response = answer_or(&headed(data, request), &[SEE_OTHER])?;
+            match response.status {
+                SEE_OTHER => stored(redirected(&response, data)?, spooled)?,
+                _ => response,
+            }
+        }
     };
-    let mut response = match is_stored {
-        false => answer(&request)?,
-        true => http::send(&request)?,
-    };
-    if response.status != 200 {
-        let message = format!("the storage answered with HTTP status {}", response.status);
-        return Err(Error::new(ErrorKind::Upstream, message));
-    }
     let limit = usize::try_from(MAX_SEGMENT).unwrap_or(usize::MAX);
     response.body.read_to_end(limit)
+}
+
+/// The storage that the coordinator names in place of a piece. One redirect is followed, and never to the coordinator.
+fn redirected<'a>(response: &'a Response, data: &ConnectionData) -> Result<&'a str> {
+    let place = response.header("location").unwrap_or_default();
+    match Place::of(place, data)? {
+        Place::Storage => Ok(place),
+        Place::Coordinator => Err(malformed(
+            "a redirect of a segment to the coordinator itself",
+        )),
+    }
+}
+
+/// Fetches a piece from the storage.
+fn stored(url: &str, spooled: &SpooledSegment) -> Result<Response> {
+    let response = http::send(&with_headers(Request::get(url), spooled)?)?;
+    match response.status {
+        200 => Ok(response),
+        status => Err(Error::new(
+            ErrorKind::Upstream,
+            format!("the storage of spooled results answered with HTTP status {status}"),
+        )),
+    }
+}
+
+/// Tells the server that a piece was read. It wants the headers of an encrypted one here too.
+fn acknowledge(data: &ConnectionData, spooled: &SpooledSegment) -> Result<()> {
+    let Some(url) = &spooled.ack_uri else {
+        return Ok(());
+    };
+    own(data, url)?;
+    let request = with_headers(Request::get(url.as_str()), spooled)?;
+    answer(&headed(data, request)).map(drop)
 }
 
 fn with_headers(mut request: Request, spooled: &SpooledSegment) -> Result<Request> {
@@ -210,5 +256,25 @@ mod tests {
         let error = segments.next(&data()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidConfig);
         assert!(!error.message().contains("evil"));
+    }
+
+    #[test]
+    fn redirect_is_followed_to_the_storage_alone() {
+        let mut data = data();
+        let to = |url: &str| Response::scripted(303, Vec::new()).with_header("location", url);
+        let bucket = "http://bucket.example.org/x?signature=1";
+        assert!(redirected(&to(bucket), &data).is_err());
+        data.segments_url = Some("http://bucket.example.org".into());
+        assert_eq!(redirected(&to(bucket), &data).unwrap(), bucket);
+        for elsewhere in [
+            "http://evil.example.org/x",
+            "https://bucket.example.org/x",
+            "http://bucket.example.org:8080/x",
+            "http://localhost:8080/v1/spooled/download/x",
+            "/v1/spooled/download/x",
+            "",
+        ] {
+            assert!(redirected(&to(elsewhere), &data).is_err(), "{elsewhere}");
+        }
     }
 }

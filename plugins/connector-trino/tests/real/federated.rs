@@ -1,8 +1,7 @@
 //! TPC-H with its tables in Trino and in PostgreSQL, joined by the host: what Trino is sent gives the rows that the host
 //! would make, and no more of them than PostgreSQL gives in its place.
 
-use std::fs;
-
+use mindhost_tests::tpch::MADE;
 use serde_json::{Value, json};
 
 use crate::compare;
@@ -10,15 +9,14 @@ use crate::host::Host;
 use crate::moving::{CRM, WORLD};
 use crate::postgres::Postgres;
 use crate::programs::Answer;
-use crate::tpch::{self, made};
+use crate::tpch::rows;
 use crate::trino::Trino;
 
 #[test]
 fn trino_joins_and_groups_for_a_statement_over_two_datasources() {
-    let data = made();
     let postgres = Postgres::start();
-    postgres.database("crm", &CRM, data);
-    postgres.database("world", &WORLD, data);
+    postgres.database("crm", &CRM, &MADE.folder);
+    postgres.database("world", &WORLD, &MADE.folder);
     let trino = Trino::alone(&[("crm", postgres.catalog("crm"))]);
     let host = Host::start();
     for name in ["crm", "world"] {
@@ -30,12 +28,10 @@ fn trino_joins_and_groups_for_a_statement_over_two_datasources() {
     host.mind("postgres", &json!(["crm", "world"]));
     host.mind("trino", &json!(["lake", "world"]));
 
-    let answers = fs::read(data.join("answers.json")).unwrap();
-    let answers: Value = serde_json::from_slice(&answers).unwrap();
     let mut wrong = Vec::new();
     let mut joined = 0;
-    for (query, answer) in answers.as_object().unwrap() {
-        let sql = answer["sql"].as_str().unwrap();
+    for query in &MADE.queries {
+        let (number, sql) = (query.number, &query.sql);
         let explained = host.explained("trino", sql);
         let sources = explained["explain"]["sources"].as_array();
         // What lies in one datasource is sent as it is, in the words of that dialect.
@@ -46,18 +42,16 @@ fn trino_joins_and_groups_for_a_statement_over_two_datasources() {
         joined += of_trino
             .filter(|sent| sent["executed_query"].as_str().unwrap().contains(", \""))
             .count();
-        let (expected, types) = tpch::answer(answer);
-        let found = explained["data"].as_array().unwrap();
-        if let Err(why) = compare::rows(found, &expected, &types) {
-            wrong.push(format!("Q{query}: {why}"));
+        if let Err(why) = compare::rows(rows(&explained), &query.rows, &query.types) {
+            wrong.push(format!("Q{number}: {why}"));
         }
         let (moved, wanted) = (moved(&explained), moved(&host.explained("postgres", sql)));
-        println!("Q{query}: {moved} rows moved, {wanted} with PostgreSQL in place of Trino");
+        println!("Q{number}: {moved} rows moved, {wanted} with PostgreSQL in place of Trino");
         // Trino tells no least and greatest day of a table in PostgreSQL, from which the share of a month follows.
-        let limit = if query == "14" { 2.1 } else { 1.2 };
+        let limit = if number == 14 { 2.1 } else { 1.2 };
         if moved as f64 > limit * wanted as f64 {
             wrong.push(format!(
-                "Q{query} moved {moved} rows, not {wanted}: {sources:#?}"
+                "Q{number} moved {moved} rows, not {wanted}: {sources:#?}"
             ));
         }
     }
@@ -133,8 +127,7 @@ const STATEMENTS: &[(&str, &str)] = &[
 fn statements_give_what_postgresql_gives() {
     let host = Host::start();
     let postgres = Postgres::start();
-    let folder = made();
-    postgres.database("pg", &[], folder);
+    postgres.database("pg", &[], &MADE.folder);
     let rows = |at: &str| ROWS.replace("{at}", at);
     postgres.run(
         "pg",
@@ -146,7 +139,7 @@ fn statements_give_what_postgresql_gives() {
             rows("TIMESTAMPTZ")
         ),
     );
-    postgres.database("own", &[], folder);
+    postgres.database("own", &[], &MADE.folder);
     postgres.run(
         "own",
         "CREATE TABLE one (x INT); INSERT INTO one VALUES (1)",

@@ -1,6 +1,7 @@
 //! A running server, and a Mind in it.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ const KEY: &str = "mdb_test_admin_key_of_the_trino_tests_0123456789";
 /// A server with the plugins of the build.
 pub struct Host {
     url: String,
+    folder: PathBuf,
     _process: Program,
 }
 
@@ -52,6 +54,7 @@ impl Host {
         });
         Self {
             url,
+            folder,
             _process: process,
         }
     }
@@ -111,6 +114,29 @@ impl Host {
         catalog
     }
 
+    /// Connects a new database of SQLite.
+    pub fn sqlite(&self, name: &str, sql: &str) {
+        let files = self.folder.join("files/default");
+        fs::create_dir_all(&files).unwrap();
+        let file = format!("{name}.db");
+        let mut sqlite = Command::new("sqlite3");
+        let made = sqlite.args([&file, sql]).current_dir(&files).status();
+        assert!(made.unwrap().success(), "{sql}");
+        self.datasource(name, "sqlite", json!({"path": file}));
+    }
+
+    /// Runs a statement that gives all of its rows as CSV, by a request that has not been sent yet.
+    pub fn exporting(&self, mind: &str, sql: &str) -> Command {
+        let response = self.post("/responses", &query(mind, sql)).expect(200);
+        let path = format!(
+            "/conversations/{}/items/{}/export",
+            response["conversation"]["id"].as_str().unwrap(),
+            response["output"][0]["id"].as_str().unwrap()
+        );
+        let url = format!("{}/api/v1{path}", self.url);
+        curl("GET", &url, &Self::headers(), "")
+    }
+
     /// Makes a Mind of datasources, or of some of their tables.
     pub fn mind(&self, name: &str, datasources: &Value) {
         let parameters = json!({"allow_direct_queries": true});
@@ -142,9 +168,11 @@ impl Host {
         answer.json()["output"][0].clone()
     }
 
-    /// Runs a statement and gives its result.
+    /// Runs a statement and gives its result, of at most 10,000 rows.
     pub fn query(&self, mind: &str, sql: &str) -> Value {
-        let answer = self.sql(mind, sql);
+        let mut body = query(mind, sql);
+        body["tools"][0]["max_inline_rows"] = json!(10_000);
+        let answer = self.post("/responses", &body);
         assert_eq!(answer.status, 200, "{sql}\n{}", answer.text);
         answer.json()["output"][0].clone()
     }

@@ -1,7 +1,8 @@
 //! The connector, in a running server, on a real Trino. `just test-trino` installs what this needs and runs it.
 //!
-//! The parts are programs: the server, Trino, and `curl` between them. So these tests compile in seconds, and a host can
-//! be taken from any build: `CARGO_TARGET_DIR` names the folder with `debug/mindhost`, `plugins`, `trino` and `java`.
+//! The parts are programs: the server, Trino, and `curl` between them. A host can be taken from any build:
+//! `CARGO_TARGET_DIR` names the folder with `debug/mindhost`, `plugins`, `trino`, `java` and `storage`. What all
+//! engines have in common is in `mindhost_tests`.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,6 +17,7 @@ mod catalog;
 #[path = "../../../../tests/tests/e2e/federation/tpch/compare.rs"]
 mod compare;
 mod costs;
+mod expected;
 mod federated;
 mod host;
 mod moving;
@@ -23,7 +25,10 @@ mod policies;
 mod postgres;
 mod programs;
 mod secured;
+mod spooling;
 mod statements;
+mod storage;
+mod swap;
 mod tpch;
 mod trino;
 mod types;

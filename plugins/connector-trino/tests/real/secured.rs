@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::cancelling::slow;
 use crate::host::{Host, query};
 use crate::programs::{folder, free_port, until};
-use crate::trino::{Trino, kept};
+use crate::trino::{Setup, Trino, kept};
 
 const PASSWORD: &str = "correct horse";
 /// Two users with that password, as `htpasswd -B` writes them.
@@ -64,7 +64,10 @@ impl Secured {
             at("password.properties"),
             at("token.public.pem"),
         );
-        let trino = Trino::configured(&[], &config);
+        let trino = Trino::start(&Setup {
+            config: &config,
+            ..Setup::default()
+        });
         Self {
             trino,
             port,

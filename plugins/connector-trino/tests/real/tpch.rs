@@ -1,17 +1,16 @@
 //! TPC-H in Trino's catalog `tpch` against the answers of DuckDB, and where the data differ, of Trino itself.
 //!
 //! The catalog names columns without the prefixes of the specification, so views with the usual names stand between.
+//! `TPCH_SCALE=0.1` makes ten times the data of the usual tests (`just test-trino-tpch`).
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
+use std::time::Instant;
 
+use mindhost_tests::tpch::{MADE, Query, scale};
 use serde_json::Value;
 
 use crate::compare::{self, Quotients};
+use crate::expected;
 use crate::host::Host;
-use crate::programs::{built, target};
 use crate::trino::Trino;
 
 /// Tables, with the prefix of their columns.
@@ -27,8 +26,8 @@ const TABLES: [(&str, &str); 8] = [
 ];
 
 /// Queries whose answers have, or count by, addresses and comments: Trino makes up other ones than DuckDB. They are
-/// compared with what Trino says without the host, and are equal cell by cell.
-const OF_TEXTS: [&str; 5] = ["2", "10", "13", "15", "20"];
+/// compared with what Trino says without the host.
+const OF_TEXTS: [u32; 5] = [2, 10, 13, 15, 20];
 
 /// Trino gives an average of decimals with the digits of its column, and a quotient with those of the longer operand.
 /// The prices of TPC-H have two. It rounds.
@@ -43,28 +42,20 @@ const HEADERS: [&str; 3] = [
     "X-Trino-Schema: spec",
 ];
 
-/// DuckDB's data and answers, which take a few seconds to make.
-pub fn made() -> &'static Path {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(make)
+/// The schema of the catalog `tpch` with the data of the scale.
+fn schema() -> String {
+    match scale().as_str() {
+        "0.01" => String::from("tiny"),
+        scale => format!("sf{scale}"),
+    }
 }
 
-fn make() -> PathBuf {
-    let folder = target().join("tpch/0.01");
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/tpch/make.py");
-    let made = Command::new(built("duckdb/bin/python"))
-        .arg(script)
-        .arg("0.01")
-        .arg(&folder)
-        .status();
-    assert!(made.unwrap().success());
-    folder
-}
-
-/// Views of `tpch.tiny` with the names of the specification, in the schema `memory.spec`.
+/// Views of the catalog `tpch` with the names of the specification, in the schema `memory.spec`.
 fn views(trino: &Trino) {
     trino.rows("CREATE SCHEMA IF NOT EXISTS memory.spec");
+    let schema = schema();
     for (table, prefix) in TABLES {
+        // All schemas have the same columns, and not every one of them is listed.
         let columns = trino.rows(&format!(
             "SELECT column_name FROM tpch.information_schema.columns \
              WHERE table_schema = 'tiny' AND table_name = '{table}' ORDER BY ordinal_position"
@@ -75,7 +66,7 @@ fn views(trino: &Trino) {
             .map(|name| format!("{name} AS {prefix}_{name}"))
             .collect();
         trino.rows(&format!(
-            "CREATE OR REPLACE VIEW memory.spec.{table} AS SELECT {} FROM tpch.tiny.{table}",
+            "CREATE OR REPLACE VIEW memory.spec.{table} AS SELECT {} FROM tpch.\"{schema}\".{table}",
             columns.join(", ")
         ));
     }
@@ -88,46 +79,50 @@ pub fn adapted(sql: &str) -> String {
         .replace("GROUP BY\n        supplier_no", "GROUP BY l_suppkey")
 }
 
-/// An answer of DuckDB: its rows, and their types.
-pub fn answer(of: &Value) -> (Vec<Value>, Vec<String>) {
-    let texts = |value: &Value| value.as_str().unwrap().to_owned();
-    let types = of["types"].as_array().unwrap().iter().map(texts).collect();
-    (of["rows"].as_array().unwrap().clone(), types)
+fn check(trino: &Trino) {
+    views(trino);
+    let host = Host::over(trino, "memory", &["spec"]);
+    let began = Instant::now();
+    let wrong: Vec<_> = MADE
+        .queries
+        .iter()
+        .filter_map(|query| {
+            let began = Instant::now();
+            let compared = compared(trino, &host, query);
+            let (number, took) = (query.number, began.elapsed().as_secs_f64());
+            println!("Q{number}: {compared:?}, {took:.2} s");
+            compared.err().map(|why| format!("Q{number}: {why}"))
+        })
+        .collect();
+    println!("scale {}: {:.0} s", scale(), began.elapsed().as_secs_f64());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn compared(trino: &Trino, host: &Host, query: &Query) -> Result<(), String> {
+    let sql = adapted(&query.sql);
+    let result = host.query("m", &sql);
+    let found = rows(&result);
+    assert_eq!(result["total"], found.len(), "Q{}", query.number);
+    match OF_TEXTS.contains(&query.number) {
+        true => {
+            let own = trino.result(sql.trim_end().trim_end_matches(';'), &HEADERS);
+            expected::in_order(found, &own)
+        }
+        false => compare::rows_with(found, &query.rows, &query.types, QUOTIENTS),
+    }
+}
+
+/// The rows of a result, of which there is one page.
+pub fn rows(result: &Value) -> &[Value] {
+    result["data"].as_array().map_or(&[], Vec::as_slice)
 }
 
 #[test]
 fn every_query_gives_the_answer_of_duckdb() {
-    let answers = fs::read(made().join("answers.json")).unwrap();
-    let answers: Value = serde_json::from_slice(&answers).unwrap();
-    let trino = Trino::shared();
-    views(trino);
-    let host = Host::over(trino, "memory", &["spec"]);
-    let mut wrong = Vec::new();
-    for (query, answer) in answers.as_object().unwrap() {
-        let sql = adapted(answer["sql"].as_str().unwrap());
-        let result = host.query("m", &sql);
-        let found = result["data"].as_array().unwrap();
-        assert_eq!(result["total"], found.len(), "Q{query}");
-        let compared = match OF_TEXTS.contains(&query.as_str()) {
-            true => {
-                let expected = trino.rows_with(sql.trim_end().trim_end_matches(';'), &HEADERS);
-                let differs = found
-                    .iter()
-                    .zip(&expected)
-                    .find(|(found, own)| found != own);
-                match (found.len() == expected.len(), differs) {
-                    (true, None) => Ok(()),
-                    (_, differs) => Err(format!("{} rows: {differs:?}", found.len())),
-                }
-            }
-            false => {
-                let (expected, types) = self::answer(answer);
-                compare::rows_with(found, &expected, &types, QUOTIENTS)
-            }
-        };
-        if let Err(why) = compared {
-            wrong.push(format!("Q{query}: {why}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    check(Trino::shared());
+}
+
+#[test]
+fn every_query_gives_the_answer_of_duckdb_on_a_worker() {
+    check(&Trino::with_worker(&[]));
 }

@@ -17,7 +17,34 @@ pub struct Trino {
     pub url: String,
     _coordinator: Program,
     /// The only node that runs statements, if there is one.
-    pub worker: Option<Program>,
+    pub worker: Option<Worker>,
+}
+
+/// A result, as Trino sends it.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// The signatures of the columns' types.
+    pub types: Vec<Value>,
+    pub rows: Vec<Value>,
+}
+
+/// A running worker.
+pub struct Worker {
+    pub url: String,
+    _process: Program,
+}
+
+/// What a Trino has beyond the usual.
+#[derive(Default)]
+pub struct Setup<'a> {
+    /// Names and properties of catalogs.
+    pub catalogs: &'a [(&'a str, String)],
+    /// Further lines of `config.properties`.
+    pub config: &'a str,
+    /// The lines of `etc/spooling-manager.properties`, if results are spooled.
+    pub spooling: Option<&'a str>,
+    /// Whether a worker runs the statements, and not the coordinator.
+    pub has_worker: bool,
 }
 
 impl Trino {
@@ -39,33 +66,38 @@ impl Trino {
 
     /// A coordinator alone. `catalogs` are names and properties beyond the usual ones.
     pub fn alone(catalogs: &[(&str, String)]) -> Self {
-        Self::configured(catalogs, "")
-    }
-
-    /// The same with further lines of `config.properties`.
-    pub fn configured(catalogs: &[(&str, String)], config: &str) -> Self {
-        let port = free_port();
-        let coordinator = node(port, port, true, catalogs, config);
-        let trino = Self {
-            url: format!("http://127.0.0.1:{port}"),
-            _coordinator: coordinator,
-            worker: None,
-        };
-        trino.wait(1);
-        trino
+        Self::start(&Setup {
+            catalogs,
+            ..Setup::default()
+        })
     }
 
     /// A coordinator that runs no statements itself, and one worker.
-    pub fn with_worker() -> Self {
+    pub fn with_worker(catalogs: &[(&str, String)]) -> Self {
+        Self::start(&Setup {
+            catalogs,
+            has_worker: true,
+            ..Setup::default()
+        })
+    }
+
+    /// Starts all nodes, and waits until they are ready.
+    pub fn start(setup: &Setup<'_>) -> Self {
         let port = free_port();
-        let coordinator = node(port, port, false, &[], "");
-        let worker = node(free_port(), port, false, &[], "");
+        let coordinator = node(port, port, setup);
+        let worker = setup.has_worker.then(|| {
+            let own = free_port();
+            Worker {
+                url: format!("http://127.0.0.1:{own}"),
+                _process: node(own, port, setup),
+            }
+        });
         let trino = Self {
             url: format!("http://127.0.0.1:{port}"),
             _coordinator: coordinator,
-            worker: Some(worker),
+            worker,
         };
-        trino.wait(2);
+        trino.wait(1 + usize::from(setup.has_worker));
         trino
     }
 
@@ -76,9 +108,8 @@ impl Trino {
             (info.status == 200 && info.json()["starting"] == false).then_some(())
         });
         until("all nodes of Trino are there", || {
-            let count =
-                self.attempt("SELECT count(*) FROM system.runtime.nodes WHERE state = 'active'");
-            let count = count.ok()?;
+            let active = "SELECT count(*) FROM system.runtime.nodes WHERE state = 'active'";
+            let count = self.attempt(active, &["X-Trino-User: app"]).ok()?.rows;
             (count[0][0].as_u64() == Some(nodes as u64)).then_some(())
         });
     }
@@ -90,21 +121,16 @@ impl Trino {
 
     /// Runs a statement without the host; the rows as Trino sends them.
     pub fn rows(&self, sql: &str) -> Vec<Value> {
-        self.attempt(sql)
+        self.result(sql, &["X-Trino-User: app"]).rows
+    }
+
+    /// As [`Trino::rows`], with headers of its own, and with the types.
+    pub fn result(&self, sql: &str, headers: &[&str]) -> Rows {
+        self.attempt(sql, headers)
             .unwrap_or_else(|error| panic!("{sql}\n{error}"))
     }
 
-    /// As [`Trino::rows`], with headers of its own.
-    pub fn rows_with(&self, sql: &str, headers: &[&str]) -> Vec<Value> {
-        self.attempt_with(sql, headers)
-            .unwrap_or_else(|error| panic!("{sql}\n{error}"))
-    }
-
-    fn attempt(&self, sql: &str) -> Result<Vec<Value>, String> {
-        self.attempt_with(sql, &["X-Trino-User: app"])
-    }
-
-    fn attempt_with(&self, sql: &str, headers: &[&str]) -> Result<Vec<Value>, String> {
+    fn attempt(&self, sql: &str, headers: &[&str]) -> Result<Rows, String> {
         let usual = [
             "X-Trino-Time-Zone: UTC",
             "X-Trino-Client-Capabilities: PARAMETRIC_DATETIME",
@@ -116,15 +142,20 @@ impl Trino {
             .collect();
         let first = format!("{}/v1/statement", self.url);
         let mut page = ask("POST", &first, &headers, sql).ok_or("no answer")?;
-        let mut rows = Vec::new();
+        let mut result = Rows::default();
         loop {
             let body: Value = serde_json::from_str(&page.text).map_err(|_| page.text.clone())?;
             if !body["error"].is_null() {
                 return Err(body["error"]["message"].to_string());
             }
-            rows.extend(body["data"].as_array().cloned().unwrap_or_default());
+            if let Some(columns) = body["columns"].as_array() {
+                let types = columns.iter().map(|column| column["typeSignature"].clone());
+                result.types = types.collect();
+            }
+            let rows = body["data"].as_array().cloned();
+            result.rows.extend(rows.unwrap_or_default());
             let Some(next) = body["nextUri"].as_str() else {
-                return Ok(rows);
+                return Ok(result);
             };
             page = ask("GET", next, &headers, "").ok_or("no answer")?;
         }
@@ -138,6 +169,15 @@ impl Trino {
     /// The same of those whose client has waited for rows for two seconds: it knows their columns by then.
     pub fn awaited(&self, words: &str) -> u64 {
         self.running_where(words, "last_heartbeat > created + INTERVAL '2' SECOND")
+    }
+
+    /// Whether a statement with these words was ended before its last row, as its user wished.
+    pub fn was_cancelled(&self, words: &str) -> bool {
+        let ended = self.rows(&format!(
+            "SELECT count(*) FROM system.runtime.queries WHERE query LIKE '%{words}%' \
+             AND query NOT LIKE '%system.runtime%' AND state = 'FAILED' AND error_code = 'USER_CANCELED'"
+        ));
+        ended[0][0] != 0
     }
 
     fn running_where(&self, words: &str, condition: &str) -> u64 {
@@ -161,25 +201,27 @@ pub fn kept(act: impl FnOnce() + Send + 'static) {
 }
 
 /// Starts a node. The one whose port is the coordinator's is the coordinator.
-fn node(
-    port: u16,
-    coordinator: u16,
-    works: bool,
-    catalogs: &[(&str, String)],
-    more: &str,
-) -> Program {
+fn node(port: u16, coordinator: u16, setup: &Setup<'_>) -> Program {
     let folder = folder("trino");
     let is_coordinator = port == coordinator;
     let own = match is_coordinator {
-        true => format!("coordinator=true\nnode-scheduler.include-coordinator={works}\n"),
+        true => {
+            let works = !setup.has_worker;
+            format!("coordinator=true\nnode-scheduler.include-coordinator={works}\n")
+        }
         false => "coordinator=false\n".to_owned(),
     };
     let config = format!(
         "{own}http-server.http.port={port}\nnode.internal-address=127.0.0.1\n\
          discovery.uri=http://127.0.0.1:{coordinator}\ntask.concurrency=2\n\
-         query.max-memory=400MB\nquery.max-memory-per-node=400MB\nmemory.heap-headroom-per-node=200MB\n{more}"
+         query.max-memory=400MB\nquery.max-memory-per-node=400MB\nmemory.heap-headroom-per-node=200MB\n{}",
+        setup.config
     );
     fs::write(folder.join("config.properties"), config).unwrap();
+    if let Some(properties) = setup.spooling {
+        fs::create_dir(folder.join("etc")).unwrap();
+        fs::write(folder.join("etc/spooling-manager.properties"), properties).unwrap();
+    }
     fs::create_dir(folder.join("catalog")).unwrap();
     let usual = [
         (
@@ -188,7 +230,7 @@ fn node(
         ),
         ("memory", "connector.name=memory\n".to_owned()),
     ];
-    for (name, properties) in usual.iter().chain(catalogs) {
+    for (name, properties) in usual.iter().chain(setup.catalogs) {
         fs::write(
             folder.join(format!("catalog/{name}.properties")),
             properties,

@@ -10,7 +10,7 @@ use crate::trino::Trino;
 const README: &str = include_str!("../../README.md");
 
 /// A value of each type, with what the API must show: the type, and the value.
-const VALUES: &[(&str, &str, &str, &str)] = &[
+pub const VALUES: &[(&str, &str, &str, &str)] = &[
     ("boolean", "true", "boolean", "true"),
     ("tinyint", "TINYINT '-128'", "int64", "-128"),
     ("smallint", "SMALLINT '5'", "int64", "5"),
