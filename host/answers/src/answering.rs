@@ -7,6 +7,7 @@
 
 mod context;
 mod costs;
+mod data_marks;
 mod decline;
 pub mod details;
 mod earlier_answers;

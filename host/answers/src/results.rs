@@ -26,7 +26,10 @@ pub use access::Access;
 pub use export::Export;
 pub use page::Page;
 
-use self::{complete_pages::CompletePages, export_slots::ExportSlots, guard_cache::GuardCache};
+use self::{
+    complete_pages::CompletePages, export_slots::ExportSlots, guard_cache::GuardCache,
+    plan_cost::CostLimit,
+};
 use crate::conversations::SqlOrigin;
 use mindhost_base::{
     config::{self, Formulas},
@@ -35,7 +38,7 @@ use mindhost_base::{
 };
 use mindhost_catalog::Catalog;
 use mindhost_core::{datasources::Datasources, minds::Mind, usage::Tally};
-use mindhost_plugin_api::{Call, Connection};
+use mindhost_plugin_api::{Call, Connection, intercept::Intercepted};
 use mindhost_plugins::{registry::Registry, serving_versions};
 use mindhost_sql::guard::GuardedStatement;
 use mindhost_store::{ReadCache, Store};
@@ -49,7 +52,7 @@ pub struct Results {
     settings: config::Sql,
     export_slots: ExportSlots,
     tasks: TaskTracker,
-    /// By Mind and attributes, with the version of the Mind that it was loaded for.
+    /// By Mind, policies of the key and attributes, with the version of the Mind that it was loaded for.
     access_cache: Arc<ReadCache<(Arc<Mind>, Arc<Access>)>>,
     guard_cache: Arc<GuardCache>,
     complete_pages: Arc<CompletePages>,
@@ -61,9 +64,18 @@ pub struct AcceptedStatement {
     guarded: Arc<GuardedStatement>,
     /// Who wrote it.
     origin: SqlOrigin,
+    /// The most that it may cost, by the estimates of the engines; 0 means no limit.
+    max_cost: f64,
 }
 
 impl AcceptedStatement {
+    /// The same, refused by [`Results::check_cost`] if an engine estimates a higher cost; 0 means no limit. Over several
+    /// datasources, it is refused when it runs, if what goes to one of them costs more.
+    #[must_use]
+    pub fn with_max_cost(self, max_cost: f64) -> Self {
+        Self { max_cost, ..self }
+    }
+
     /// The names of the datasources that the statement reads.
     pub fn datasources(&self) -> Vec<&str> {
         let indices = self.guarded.reads().datasources().iter();
@@ -123,7 +135,8 @@ impl Results {
         }
     }
 
-    /// What the statements of a Mind may read now, by a caller with these attributes.
+    /// What the statements of a Mind may read now, by a caller with these attributes. The Mind has the policies of the
+    /// caller's key, because it was looked up for that caller.
     ///
     /// # Errors
     /// When the store fails.
@@ -182,6 +195,7 @@ impl Results {
             guarded: self.guard_cache.guarded(access, sql).await?,
             access: Arc::clone(access),
             origin,
+            max_cost: 0.0,
         })
     }
 
@@ -297,7 +311,7 @@ impl Results {
             };
         let mut export = export::start(
             connection,
-            guarded.text(),
+            guarded,
             &self.settings,
             formulas.unwrap_or(self.settings.csv_formulas),
             first,
@@ -317,8 +331,21 @@ impl Results {
     }
 
     async fn connect(&self, source: &access::Source, call: &Call) -> Result<Box<dyn Connection>> {
+        self.connect_within(source, None, call).await
+    }
+
+    /// As [`Self::connect`]; `limit` is checked for each statement of the connection.
+    async fn connect_within(
+        &self,
+        source: &access::Source,
+        limit: Option<CostLimit>,
+        call: &Call,
+    ) -> Result<Box<dyn Connection>> {
         let pin = source.plugin_digest.as_deref();
-        let connector = self.registry.serving(&source.engine, pin).await?;
+        let mut connector = self.registry.serving(&source.engine, pin).await?;
+        if let Some(limit) = limit {
+            connector = Intercepted::new(connector, limit);
+        }
         let opened = connector.connect(&source.target, call).await;
         opened.inspect_err(|_| serving_versions::note(&source.engine, connector.digest()))
     }

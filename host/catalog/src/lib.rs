@@ -6,6 +6,7 @@
 
 mod indexes;
 mod load;
+mod magnitude;
 mod names;
 mod plan;
 pub mod restrictions;

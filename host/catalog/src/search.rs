@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use serde::Serialize;
 
 use super::{
-    Catalog,
+    Catalog, magnitude,
     names::{self, Names},
     restrictions::Restrictions,
     types::{Column, Table},
@@ -35,6 +35,8 @@ pub struct ViewSource {
     pub tables: Option<Vec<TableRef>>,
     /// Whether values may go to a model vendor.
     pub send_values: bool,
+    /// Whether rows and exact counts may go to a model vendor.
+    pub send_rows: bool,
     /// What the caller may know of the tables, by the policies of the Mind.
     pub restrictions: Restrictions,
 }
@@ -65,9 +67,12 @@ pub struct FoundTable {
     /// The caller's text, else the source's comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// `None` when unknown.
+    /// `None` when unknown, and where rows may not go to a model vendor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row_count: Option<u64>,
+    /// In place of a count that may not go to a model vendor: a power of ten that it is below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows_below: Option<u64>,
     /// In the order of the table; the first of them, if there are very many.
     pub columns: Vec<FoundColumn>,
     /// How many columns were left out.
@@ -109,8 +114,11 @@ pub struct TableDetail {
     pub kind: String,
     /// The caller's text, else the source's comment.
     pub description: Option<String>,
-    /// `None` when unknown.
+    /// `None` when unknown, and where rows may not go to a model vendor.
     pub row_count: Option<u64>,
+    /// In place of a count that may not go to a model vendor: a power of ten that it is below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows_below: Option<u64>,
     /// In the order of the table.
     pub columns: Vec<ColumnDetail>,
     /// Its columns, in order.
@@ -141,10 +149,14 @@ pub struct ColumnDetail {
     /// Greatest value as text; absent like the least one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<String>,
-    /// `None` when unknown, and where values may not go to a model vendor.
+    /// `None` when unknown, and where values or rows may not go to a model vendor.
     pub distinct_count: Option<u64>,
-    /// 0 to 100.
-    pub null_percentage: f64,
+    /// In place of a count that may not go to a model vendor: a power of ten that it is below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distinct_below: Option<u64>,
+    /// 0 to 100; absent where rows may not go to a model vendor, because it tells how many of few rows have no value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub null_percentage: Option<f64>,
 }
 
 /// A foreign key in detail.
@@ -182,7 +194,7 @@ impl Catalog {
         let tables = found.iter().take(limit);
         Ok(SearchResult {
             tables: tables
-                .map(|number| found_table(&index.tables()[*number]))
+                .map(|number| found_table(view, &index.tables()[*number]))
                 .collect(),
             total_tables: index.tables().len(),
             do_fit,
@@ -244,14 +256,18 @@ pub(super) fn mentions(table: &Table, search: &[&str]) -> bool {
     search.iter().all(has)
 }
 
-fn found_table(table: &retrieval::Table) -> FoundTable {
+fn found_table(view: &View, table: &retrieval::Table) -> FoundTable {
     let columns = table.columns.iter().take(FOUND_COLUMNS);
+    let source = (view.sources.iter()).find(|source| source.name == table.datasource);
+    let sends_rows = source.is_some_and(|source| source.send_rows);
+    let (row_count, rows_below) = magnitude::told(table.row_count, sends_rows);
     FoundTable {
         datasource: table.datasource.clone(),
         name: TableRef::new(&table.schema, &table.name).to_string(),
         kind: table.kind.clone(),
         description: table.description.clone(),
-        row_count: table.row_count,
+        row_count,
+        rows_below,
         columns: columns
             .map(|column| FoundColumn {
                 name: column.name.clone(),
@@ -296,14 +312,16 @@ fn pick(owners: &[&ViewSource], tables: &[Table], wanted: &[String]) -> Result<V
 
 fn described_table(source: &ViewSource, table: Table) -> Result<TableDetail> {
     let columns = table.columns.into_iter();
+    let (row_count, rows_below) = magnitude::told(table.row_count, source.send_rows);
     Ok(TableDetail {
         datasource: source.name.clone(),
         name: table.table.to_string(),
         kind: table.kind,
         description: table.description.text,
-        row_count: table.row_count,
+        row_count,
+        rows_below,
         columns: columns
-            .map(|column| described_column(column, source.send_values))
+            .map(|column| described_column(column, source))
             .collect::<Result<_>>()?,
         primary_key: table
             .primary_key
@@ -314,9 +332,16 @@ fn described_table(source: &ViewSource, table: Table) -> Result<TableDetail> {
     })
 }
 
-fn described_column(column: Column, send_values: bool) -> Result<ColumnDetail> {
+fn described_column(column: Column, source: &ViewSource) -> Result<ColumnDetail> {
+    let &ViewSource {
+        send_values,
+        send_rows,
+        ..
+    } = source;
     let statistics = column.statistics.read()?;
     let known = statistics.distinct_values_count > 0 || !statistics.estimated;
+    let distinct_count = (known && send_values).then_some(statistics.distinct_values_count);
+    let (distinct_count, distinct_below) = magnitude::told(distinct_count, send_rows);
     let shown = |value: String| (send_values && !value.is_empty()).then_some(value);
     Ok(ColumnDetail {
         name: column.name,
@@ -326,8 +351,9 @@ fn described_column(column: Column, send_values: bool) -> Result<ColumnDetail> {
         common_values: statistics.most_common_values.filter(|_| send_values),
         min: shown(statistics.min_value),
         max: shown(statistics.max_value),
-        distinct_count: (known && send_values).then_some(statistics.distinct_values_count),
-        null_percentage: statistics.null_percentage,
+        distinct_count,
+        distinct_below,
+        null_percentage: send_rows.then_some(statistics.null_percentage),
     })
 }
 

@@ -99,6 +99,7 @@ impl Setup {
             name: "shop".into(),
             tables: None,
             send_values,
+            send_rows: true,
             restrictions: Default::default(),
         };
         View {

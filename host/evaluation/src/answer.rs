@@ -12,7 +12,13 @@ use crate::{
 /// The ending of an answer that the data do not hold.
 const CANNOT_ANSWER: &str = "cannot_answer";
 /// Endings without an answer.
-const LIMITS: &[&str] = &["tool_limit", "repair_limit", "token_budget", "timeout"];
+const LIMITS: &[&str] = &[
+    "tool_limit",
+    "repair_limit",
+    "token_budget",
+    "timeout",
+    "size_limit",
+];
 
 /// A result, as the API sends it.
 #[derive(Debug, Default)]

@@ -9,12 +9,21 @@ use crate::statement::Facts;
 /// Tables and columns that the steps of one answer name.
 #[derive(Clone, Debug, Default)]
 pub struct NamedItems {
-    tables: BTreeSet<String>,
-    columns: BTreeSet<String>,
-    /// Whether some step says which tables the model was told of.
+    /// What the prompt showed of the catalog; `None` if no step says so.
+    prompt: Option<Names>,
+    /// What the model was told by its tools.
+    tools: Names,
+    /// Whether some step says which tables the model was told of by tools.
     is_visible: bool,
     /// Statements that were refused or failed.
     pub repairs: u32,
+}
+
+/// Names in lower case, without what they are in.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    tables: BTreeSet<String>,
+    columns: BTreeSet<String>,
 }
 
 /// Shares of what an accepted statement needs.
@@ -27,8 +36,9 @@ pub struct Recall {
 }
 
 impl NamedItems {
-    /// Reads the `step` of each `response.mindhost.step` event. Tables are known from the list `tables` of a step, from
-    /// what `describe_tables` names, and from the statements that ran.
+    /// Reads the `step` of each `response.mindhost.step` event. Tables are known from the step `context`, which lists
+    /// those of the prompt. Servers that send none are judged by the list `tables` of another step, by what
+    /// `describe_tables` names, and by the statements that ran.
     pub fn of(steps: &[Value]) -> Self {
         let mut told = Self::default();
         for step in steps {
@@ -40,49 +50,64 @@ impl NamedItems {
     fn read(&mut self, step: &Value) {
         let name = step["name"].as_str().unwrap_or_default();
         let has_failed = step["status"] == "failed";
+        if name == "context" {
+            // Without tables, the prompt showed none.
+            return self.prompt.get_or_insert_default().add(&step["tables"]);
+        }
         if name == "run_sql" {
             self.repairs += u32::from(has_failed);
             if !has_failed && let Some(sql) = step["sql"].as_str() {
                 let facts = Facts::of(sql);
-                self.tables.extend(facts.tables);
-                self.columns.extend(facts.columns);
+                self.tools.tables.extend(facts.tables);
+                self.tools.columns.extend(facts.columns);
             }
         }
-        for table in step["tables"].as_array().into_iter().flatten() {
+        self.is_visible |= step["tables"].as_array().is_some_and(|all| !all.is_empty());
+        self.tools.add(&step["tables"]);
+        if name == "describe_tables" && !has_failed && step["tables"].is_null() {
             self.is_visible = true;
-            let columns = table["columns"].as_array();
+            let names = step["message"].as_str().unwrap_or_default();
+            self.tools.tables.extend(names.split(", ").map(last_part));
+        }
+    }
+
+    /// How much of an accepted statement's needs the prompt showed, or else the tools told. A described table was told
+    /// with all of its columns.
+    pub fn recall(&self, gold: &Facts) -> Recall {
+        let told = match &self.prompt {
+            Some(prompt) => prompt,
+            None if self.is_visible => &self.tools,
+            None => return Recall::default(),
+        };
+        if gold.tables.is_empty() {
+            return Recall::default();
+        }
+        let tables = share(&gold.tables, &told.tables);
+        // Which table a column is of is not known, so without a list of columns they count only if each table was told.
+        let columns = match self.prompt.is_none() && tables >= 1.0 {
+            true => 1.0,
+            false => share(&gold.columns, &told.columns),
+        };
+        Recall {
+            tables: Some(tables),
+            columns: Some(columns),
+        }
+    }
+}
+
+impl Names {
+    /// Adds the list `tables` of a step.
+    fn add(&mut self, tables: &Value) {
+        for table in tables.as_array().into_iter().flatten() {
             self.tables
                 .extend(table["name"].as_str().or(table.as_str()).map(last_part));
-            let columns = columns.into_iter().flatten();
+            let columns = table["columns"].as_array().into_iter().flatten();
             self.columns.extend(columns.filter_map(|column| {
                 column["name"]
                     .as_str()
                     .or(column.as_str())
                     .map(str::to_lowercase)
             }));
-        }
-        if name == "describe_tables" && !has_failed && step["tables"].is_null() {
-            self.is_visible = true;
-            let names = step["message"].as_str().unwrap_or_default();
-            self.tables.extend(names.split(", ").map(last_part));
-        }
-    }
-
-    /// How much of an accepted statement's needs was told. A described table was told with all of its columns.
-    pub fn recall(&self, gold: &Facts) -> Recall {
-        if !self.is_visible || gold.tables.is_empty() {
-            return Recall::default();
-        }
-        let tables = share(&gold.tables, &self.tables);
-        // Which table a column is of is not known, so columns count only if each table was told.
-        let columns = if tables >= 1.0 {
-            1.0
-        } else {
-            share(&gold.columns, &self.columns)
-        };
-        Recall {
-            tables: Some(tables),
-            columns: Some(columns),
         }
     }
 }
@@ -121,7 +146,7 @@ mod tests {
             Some(1.0)
         );
         let tables = json!([{"name": "orders", "columns": ["total"]}]);
-        let listed = json!({"name": "context", "status": "completed", "tables": tables});
+        let listed = json!({"name": "find_tables", "status": "completed", "tables": tables});
         let listed = recall(&[listed]);
         assert_eq!(listed.tables, Some(0.5));
         assert!(
@@ -129,6 +154,40 @@ mod tests {
                 .columns
                 .is_some_and(|share| (share - 1.0 / 3.0).abs() < 1e-9)
         );
+    }
+
+    #[test]
+    fn recall_is_that_of_the_prompt_where_it_is_known() {
+        let gold = Facts::of(
+            "SELECT name, sum(total) FROM orders JOIN customers USING (id) GROUP BY name",
+        );
+        let context =
+            |tables: Value| json!({"name": "context", "status": "completed", "tables": tables});
+        let table = |name: &str, columns: &[&str]| json!({"name": name, "columns": columns});
+        // The model found the other table later, which does not change what the prompt had.
+        let later = [
+            json!({"name": "describe_tables", "status": "completed", "message": "shop.main.customers"}),
+            json!({"name": "run_sql", "status": "completed", "sql": "SELECT name FROM customers"}),
+        ];
+        let recall = |step: Value| {
+            let steps = [&[step][..], &later].concat();
+            let Recall { tables, columns } = NamedItems::of(&steps).recall(&gold);
+            (tables, columns)
+        };
+        let orders = table("shop.main.orders", &["id", "total"]);
+        let whole = table("shop.main.Customers", &["id", "Name"]);
+        // It was told of both, but not of all their columns.
+        let cut = table("shop.main.customers", &["id"]);
+        assert_eq!(
+            recall(context(json!([orders, whole]))),
+            (Some(1.0), Some(1.0))
+        );
+        assert_eq!(
+            recall(context(json!([orders, cut]))),
+            (Some(1.0), Some(0.5))
+        );
+        assert_eq!(recall(context(json!([orders]))), (Some(0.5), Some(0.5)));
+        assert_eq!(recall(context(Value::Null)), (Some(0.0), Some(0.0)));
     }
 
     #[test]

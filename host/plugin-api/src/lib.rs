@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use batch::Batch;
 pub use manifest::{Dialect, Manifest, Paging, PluginKind};
-use mindhost_base::error::Result;
+use mindhost_base::error::{Error, Result};
 pub use redact::{MASK, is_secret};
 
 /// The bounds of one call: how long it may take, and the word to stop it.
@@ -445,8 +445,31 @@ pub trait Model: Plugin {
 #[async_trait]
 pub trait Completion: Send {
     /// At least one event, as soon as there is one; `None` after the stop event.
+    ///
+    /// # Errors
+    /// Those of the vendor, of the connection and of the plugin. The source of the error is [`AnswerTooLarge`] if more
+    /// came than is read of one completion.
     async fn next(&mut self, call: &Call) -> Result<Option<Vec<ModelEvent>>>;
 }
+
+/// The source of an error of [`Completion::next`]: more came than is read, in one event or in all of them.
+#[derive(Clone, Copy, Debug)]
+pub struct AnswerTooLarge;
+
+impl AnswerTooLarge {
+    /// Whether it is the source of this error.
+    pub fn is_source_of(error: &Error) -> bool {
+        std::error::Error::source(error).is_some_and(|source| source.is::<Self>())
+    }
+}
+
+impl std::fmt::Display for AnswerTooLarge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the answer of the model is too large")
+    }
+}
+
+impl std::error::Error for AnswerTooLarge {}
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

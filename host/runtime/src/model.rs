@@ -34,8 +34,8 @@ use mindhost_base::{
     locks::lock,
 };
 use mindhost_plugin_api::{
-    Call, Completion, Manifest, Model, ModelEvent, ModelRequest, Part, Plugin, Retirement, Role,
-    StopReason, Target, ToolCall,
+    AnswerTooLarge, Call, Completion, Manifest, Model, ModelEvent, ModelRequest, Part, Plugin,
+    Retirement, Role, StopReason, Target, ToolCall,
 };
 
 /// Models that one provider may list.
@@ -324,10 +324,16 @@ impl Completion for WasmCompletion {
                 Ok(None) if self.stopped => return Ok(None),
                 Ok(None) => return Err(violation("a completion that ends without a stop event")),
                 Err(error) => {
+                    let is_large = error.kind == types::ErrorKind::TooLarge;
                     let refused = refusals.take();
-                    return Err(self
+                    let error = self
                         .shared
-                        .error(error, Phase::Asking, &self.grants, refused));
+                        .error(error, Phase::Asking, &self.grants, refused);
+                    // The other code says that the dialogue is too long, not the answer.
+                    return Err(match is_large && error.code() == Code::UpstreamError {
+                        true => error.with_source(AnswerTooLarge),
+                        false => error,
+                    });
                 }
             }
         }
@@ -350,6 +356,7 @@ impl WasmCompletion {
                     "the model's answer is longer than plugins.max_completion_bytes allows",
                 )
                 .blamed(Blame::Upstream)
+                .with_source(AnswerTooLarge)
             })?;
             accepted.extend(from_guest(event)?);
             self.stopped = matches!(accepted.last(), Some(ModelEvent::Stop(..)));

@@ -238,5 +238,5 @@ fn no_piece(what: &str) -> Error {
 }
 
 fn too_large(what: &str) -> Error {
-    Error::new(ErrorKind::Upstream, format!("the vendor sent {what}"))
+    Error::new(ErrorKind::TooLarge, format!("the vendor sent {what}"))
 }

@@ -188,7 +188,7 @@ impl Assembly {
     fn extra(&mut self, at: usize, extra: Value) -> Result<()> {
         if extra.to_string().len() > LARGEST_EXTRA {
             return Err(Error::new(
-                ErrorKind::Upstream,
+                ErrorKind::TooLarge,
                 "the vendor sent an addition to a tool call that is larger than can be meant",
             ));
         }

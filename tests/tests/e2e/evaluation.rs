@@ -293,6 +293,64 @@ async fn every_mark_is_given_with_its_reason() {
     );
 }
 
+/// The recall of tables and columns of one question, whose prompt has at most so many tokens of a catalog of 41 tables:
+/// by the command, and by the server.
+async fn recalls(catalog_tokens: &str) -> [[f64; 2]; 2] {
+    let gold = "SELECT reading FROM sensor_log_7 JOIN zone ON zone.code = sensor_log_7.place WHERE label = 'north'";
+    let question = "What are the readings of sensor log 7?";
+    let mut tables = "CREATE TABLE zone (code TEXT PRIMARY KEY, label TEXT);".to_owned();
+    for number in 0..40 {
+        tables += &format!("CREATE TABLE sensor_log_{number} (reading REAL, place TEXT);");
+    }
+    let budget = ("MINDHOST_ANSWERING__CATALOG_TOKENS", catalog_tokens);
+    let host = Host::builder().env(budget.0, budget.1).start().await;
+    host.sqlite("shop", &tables).await.load().await;
+    // The model finds both tables, whatever the prompt has.
+    let turns = [run_sql(gold), Turn::text("None.")];
+    let model = ScriptedModel::start([turns.clone(), turns].concat()).await;
+    host.scripted_provider("scripted", &model).await;
+    let mind = host.mind("clerk").datasource("shop").provider("scripted");
+    mind.direct_queries().create().await;
+    let suite = json!({"question": question, "sql": gold}).to_string();
+    write(&host, "suite.jsonl", &suite);
+    let run = [
+        "--suite",
+        "suite.jsonl",
+        "--mind",
+        "clerk",
+        "--out",
+        "out.json",
+    ];
+    let output = eval(&host, &run);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let judged = &report(&host, "out.json").questions[0];
+    let by_command = [judged.recall_tables, judged.recall_columns].map(Option::unwrap);
+
+    let path = "/minds/clerk/evaluations";
+    let started = host
+        .post(path, json!({"suite": suite}))
+        .await
+        .expect_status(202);
+    let path = format!("{path}/{}", started.json()["id"].as_str().unwrap());
+    let get = async || host.get(&path).await.expect_status(200).json();
+    let done = eventually(get, |one| one["status"] != "running").await;
+    let of = |name: &str| done["questions"][0][name].as_f64().unwrap();
+    [by_command, [of("recall_tables"), of("recall_columns")]]
+}
+
+// The command blocks this thread while the scripted model answers it.
+#[tokio::test(flavor = "multi_thread")]
+async fn recall_is_what_the_prompt_has_within_its_budget() {
+    // Six tables, each with the column that the question names: `zone` is missing, with all columns but `reading`.
+    assert_eq!(recalls("300").await, [[0.5, 0.25]; 2]);
+    assert_eq!(recalls("8000").await, [[1.0, 1.0]; 2]);
+    assert_eq!(
+        recalls("100").await,
+        [[0.0, 0.0]; 2],
+        "a prompt without a catalog"
+    );
+}
+
 // The command blocks this thread while the scripted model answers it.
 #[tokio::test(flavor = "multi_thread")]
 async fn thresholds_and_regressions_fail_the_run() {

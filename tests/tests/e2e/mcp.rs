@@ -109,6 +109,24 @@ async fn sql_is_offered_only_where_a_mind_allows_it_and_refused_elsewhere() {
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
 }
 
+#[tokio::test]
+async fn client_gets_no_counts_of_a_datasource_whose_rows_stay() {
+    let host = shop().await;
+    let withheld = host.patch("/datasources/shop", json!({"send_rows": false}));
+    withheld.await.expect_status(200);
+    host.mind("clerk").datasource("shop").create().await;
+    for arguments in [
+        json!({"mind": "clerk", "tables": ["item"]}),
+        json!({"mind": "clerk", "search": "item"}),
+    ] {
+        let call = json!({"name": "describe_tables", "arguments": arguments});
+        let described = rpc(&host, "tools/call", call).await.expect_status(200);
+        let table = described.json()["result"]["structuredContent"]["tables"][0].clone();
+        assert_eq!(table["rows_below"], 10, "{table}");
+        assert!(table["row_count"].is_null(), "{table}");
+    }
+}
+
 /// A client of older protocols that asks `patient` and waits so many seconds.
 fn client_that_waits(host: &Host, seconds: &str) -> Child {
     let script = build::workspace_dir().join("tests/clients/mcp_python/leaves.py");

@@ -3,19 +3,26 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use tokio::time::Instant;
 
-use super::{prompt, tools::Toolbox};
+use super::{
+    prompt,
+    step::{ShownTable, Step, StepStatus},
+    tools::Toolbox,
+};
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::{ModelMessage, Part, Role};
-use mindhost_retrieval::{Index, PackedCatalog, WeightedText};
+use mindhost_retrieval::{Index, PackedCatalog, PackedTable, WeightedText};
 
 /// Earlier messages that tell what "and by month?" is about.
 const EARLIER: usize = 4;
 /// What their words are worth.
 const EARLIER_WEIGHT: f32 = 0.35;
+/// Tables that the message of the step names.
+const NAMED: usize = 10;
 
 /// Adds the catalog to the system message of a dialogue, in at most `budget` tokens. What the model reads there counts
-/// as read from its datasource.
+/// as read from its datasource. Returns the step that tells what was added.
 ///
 /// # Errors
 /// When the store fails.
@@ -23,9 +30,11 @@ pub async fn add(
     messages: &mut [ModelMessage],
     toolbox: &Toolbox<'_>,
     budget: usize,
-) -> Result<()> {
+) -> Result<Step> {
+    let began = Instant::now();
     let Some(room) = budget.checked_sub(prompt::CATALOG_FRAME) else {
-        return Ok(());
+        let message = "no tables: answering.catalog_tokens leaves no room for them".to_owned();
+        return Ok(step(Vec::new(), message, began));
     };
     let view = &toolbox.access.view;
     let index = toolbox.catalog.index(view, &toolbox.knowledge).await?;
@@ -52,7 +61,42 @@ pub async fn add(
     if let Some(Part::Text(text)) = system.and_then(|message| message.parts.first_mut()) {
         text.push_str(&frame);
     }
-    Ok(())
+    let shown: Vec<ShownTable> = packed
+        .tables
+        .iter()
+        .map(|table| shown_table(&index, table))
+        .collect();
+    let message = listed(&shown, index.tables().len());
+    Ok(step(shown, message, began))
+}
+
+fn step(tables: Vec<ShownTable>, message: String, began: Instant) -> Step {
+    Step {
+        name: "context".to_owned(),
+        status: StepStatus::Completed,
+        sql: None,
+        message,
+        duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        tables,
+    }
+}
+
+/// `3 of 324 tables: shop.main.orders, …`
+fn listed(shown: &[ShownTable], total: usize) -> String {
+    let names = shown.iter().take(NAMED).map(|table| table.name.as_str());
+    let names = names.collect::<Vec<_>>().join(", ");
+    let colon = if names.is_empty() { "" } else { ": " };
+    let more = if shown.len() > NAMED { ", …" } else { "" };
+    format!("{} of {total} tables{colon}{names}{more}", shown.len())
+}
+
+fn shown_table(index: &Index, packed: &PackedTable) -> ShownTable {
+    let table = &index.tables()[packed.table];
+    let column = |number: &usize| table.columns[*number].name.clone();
+    ShownTable {
+        name: format!("{}.{}", table.datasource, table.full_name()),
+        columns: packed.columns.iter().map(column).collect(),
+    }
 }
 
 /// The question, and the messages before it with less weight.
@@ -107,6 +151,22 @@ mod tests {
             role,
             parts: vec![Part::Text(text.to_owned())],
         }
+    }
+
+    #[test]
+    fn step_names_the_first_tables_and_counts_all() {
+        let shown = |count: usize| -> Vec<ShownTable> {
+            let name = |number| format!("s.t{number}");
+            let tables = (0..count).map(|number| ShownTable {
+                name: name(number),
+                columns: Vec::new(),
+            });
+            tables.collect()
+        };
+        assert_eq!(listed(&[], 7), "0 of 7 tables");
+        assert_eq!(listed(&shown(2), 7), "2 of 7 tables: s.t0, s.t1");
+        let many = listed(&shown(12), 12);
+        assert!(many.starts_with("12 of 12 tables: s.t0, ") && many.ends_with("s.t9, …"));
     }
 
     #[test]

@@ -11,7 +11,8 @@ use mindhost_base::error::Result;
 /// What is stored of an answer in words besides its message.
 #[derive(Clone, Debug, Default)]
 pub struct AnswerDetails {
-    /// Tool calls of the model, in order. Empty for answers that were stored before steps were kept.
+    /// What the prompt had of the catalog and the tool calls of the model, in order. Empty for answers that were stored
+    /// before steps were kept.
     pub steps: Vec<Arc<Step>>,
     /// Why it failed or was cancelled.
     pub error: Option<StoredError>,

@@ -60,6 +60,11 @@ fn first_sentence(ending: EarlyEnd, bounds: &config::Answering) -> String {
             "This answer was stopped: it took longer than {:?}. Ask for less at once.",
             bounds.wall_clock
         ),
+        EarlyEnd::SizeLimit => format!(
+            "This answer was stopped: the model wrote more than {} bytes, or sent more at once than is read. Ask for less \
+             at once, or more precisely.",
+            bounds.answer_bytes
+        ),
         EarlyEnd::CannotAnswer => {
             "The model ended without an answer. Ask in other words, or choose another model."
                 .to_owned()

@@ -33,7 +33,7 @@ pub enum Event {
     ItemDone(Arc<RawValue>),
     /// A `sql_query` has started; the statement.
     QueryAdded(Arc<str>),
-    /// A tool call of the model.
+    /// What the prompt shows of the catalog, or a tool call of the model.
     Step(Arc<Step>),
     /// The last event: the answer is complete.
     Completed(Arc<ResponseRecord>),
@@ -51,6 +51,7 @@ impl Event {
         let own = match self {
             Event::Delta(text) | Event::TextDone(text) | Event::QueryAdded(text) => text.len(),
             Event::ItemDone(item) => item.get().len(),
+            Event::Step(step) => step.bytes(),
             _ => 0,
         };
         own + size_of::<Self>()
@@ -179,10 +180,11 @@ impl EventLog {
         pieces.collect()
     }
 
-    /// The tool calls so far.
+    /// The steps so far, as they are stored.
     pub fn steps(&self) -> Vec<Arc<Step>> {
         let events = lock(&self.events);
         let steps = events.iter().filter_map(|event| match event {
+            Event::Step(step) if !step.tables.is_empty() => Some(Arc::new(step.without_tables())),
             Event::Step(step) => Some(step.clone()),
             _ => None,
         });

@@ -67,10 +67,12 @@ pub enum EarlyEnd {
     Timeout,
     /// The model declined: the data do not have what was asked for. Its text is complete.
     CannotAnswer,
+    /// The model sent more bytes than one answer may have.
+    SizeLimit,
 }
 
 impl EarlyEnd {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Length,
         Self::Filter,
         Self::ToolLimit,
@@ -78,6 +80,7 @@ impl EarlyEnd {
         Self::TokenBudget,
         Self::Timeout,
         Self::CannotAnswer,
+        Self::SizeLimit,
     ];
 
     /// Its name in the API.
@@ -90,6 +93,7 @@ impl EarlyEnd {
             Self::TokenBudget => "token_budget",
             Self::Timeout => "timeout",
             Self::CannotAnswer => "cannot_answer",
+            Self::SizeLimit => "size_limit",
         }
     }
 
@@ -229,7 +233,7 @@ pub struct ResponseRecord {
     pub error: Option<Value>,
     /// Finished output items, each as it is sent.
     pub output: Vec<Arc<RawValue>>,
-    /// Tool calls of the model, once the response has ended.
+    /// What the prompt had of the catalog and the tool calls of the model, once the response has ended.
     pub steps: Vec<Arc<Step>>,
     /// Tokens of the model over all turns; zero for a `sql_query`.
     pub usage: Usage,

@@ -82,6 +82,24 @@ impl Advice {
     }
 }
 
+/// Why a tool call failed.
+#[derive(Debug)]
+pub struct Failure {
+    /// For the model and the step.
+    pub error: Error,
+    /// Whether the engine refused the statement when it planned it, so that it did not run.
+    pub is_of_dry_run: bool,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self {
+            error,
+            is_of_dry_run: false,
+        }
+    }
+}
+
 /// A statement of the model, and what it may read.
 pub struct Subject<'a> {
     /// As the model wrote it; it need not be valid.
@@ -136,12 +154,13 @@ impl Subject<'_> {
 /// The content of the tool result for a failed call. `accepted` is the statement if it passed the guard.
 pub async fn feedback(
     subject: &Subject<'_>,
-    error: &Error,
+    failure: &Failure,
     accepted: Option<&AcceptedStatement>,
 ) -> Value {
+    let error = &failure.error;
     let advice = advise(subject, error).await;
     let mut told = told(error, subject.access.sends_rows());
-    told["phase"] = json!(phase(error, accepted.is_some()));
+    told["phase"] = json!(phase(failure, accepted.is_some()));
     let first = advice.replace.iter().find_map(|one| one.position);
     let (text, position) = match (first, accepted) {
         (Some(position), _) => (subject.sql, Some(position)),
@@ -181,10 +200,10 @@ pub fn message(error: &Error, sends_rows: bool) -> &str {
     }
 }
 
-fn phase(error: &Error, is_accepted: bool) -> &'static str {
-    match error.code() {
+fn phase(failure: &Failure, is_accepted: bool) -> &'static str {
+    match failure.error.code() {
         Code::SqlSyntax => "parse",
-        Code::SqlCostTooHigh => "dry_run",
+        _ if failure.is_of_dry_run => "dry_run",
         _ if is_accepted => "execution",
         _ => "guard",
     }

@@ -288,7 +288,8 @@ impl Task {
         };
         earlier_answers::note(&toolbox, &self.prepared).await;
         // After `words`: what the catalog says was not said by the caller.
-        context::add(&mut messages, &toolbox, bounds.catalog_tokens).await?;
+        let step = context::add(&mut messages, &toolbox, bounds.catalog_tokens).await?;
+        log.push(Event::Step(Arc::new(step)));
         let dialogue = Dialogue::pack(
             messages,
             self.prepared.is_history_whole,

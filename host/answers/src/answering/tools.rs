@@ -19,7 +19,7 @@ use super::{
     decline,
     facts::{self, ExecutedStatement, ResultFacts},
     provenance::Provenance,
-    repair::{self, Subject},
+    repair::{self, Failure, Subject},
     step::{Step, StepStatus},
 };
 use crate::{
@@ -57,7 +57,7 @@ pub struct Toolbox<'a> {
 
 /// The outcome of a tool call.
 pub struct Outcome {
-    /// JSON for the model.
+    /// A JSON object for the model, without the marks of data.
     pub content: String,
     /// Whether `content` is an error.
     pub is_error: bool,
@@ -158,17 +158,17 @@ impl Toolbox<'_> {
     pub async fn run(&self, tool_call: &ToolCall, call: &Call) -> Result<Outcome> {
         let began = Instant::now();
         let sql = sql_of(tool_call);
-        let given = match tool_call.name.as_str() {
-            "search_catalog" => self.search_catalog(tool_call).await,
-            "describe_tables" => self.describe_tables(tool_call).await,
-            "find_values" => self.find_values(tool_call, call).await,
+        let given: Result<ToolResult, Failure> = match tool_call.name.as_str() {
+            "search_catalog" => self.search_catalog(tool_call).await.map_err(Into::into),
+            "describe_tables" => self.describe_tables(tool_call).await.map_err(Into::into),
+            "find_values" => self.find_values(tool_call, call).await.map_err(Into::into),
             "run_sql" => self.run_sql(tool_call, call).await,
-            other => Err(Error::invalid(
+            other => Err(Failure::from(Error::invalid(
                 "name",
                 format!(
                     "there is no tool '{other}'; there are search_catalog, describe_tables, find_values and run_sql"
                 ),
-            )),
+            ))),
         };
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let step = |status, message| Step {
@@ -177,6 +177,7 @@ impl Toolbox<'_> {
             sql,
             message,
             duration_ms,
+            tables: Vec::new(),
         };
         match given {
             Ok((content, ran, message)) => Ok(Outcome {
@@ -187,19 +188,19 @@ impl Toolbox<'_> {
                 ran,
                 step: step(StepStatus::Completed, message),
             }),
-            Err(error)
+            Err(Failure { error, .. })
                 if matches!(error.kind(), Kind::Cancelled | Kind::Internal)
                     || call.remaining().is_zero() =>
             {
                 Err(error)
             }
-            Err(error) => Ok(Outcome {
-                content: self.feedback(tool_call, &error).await.to_string(),
+            Err(failure) => Ok(Outcome {
+                content: self.feedback(tool_call, &failure).await.to_string(),
                 is_error: true,
                 needs_repair: true,
-                told: repair::message(&error, self.access.sends_rows()).to_owned(),
+                told: repair::message(&failure.error, self.access.sends_rows()).to_owned(),
                 ran: None,
-                step: step(StepStatus::Failed, error.message().to_owned()),
+                step: step(StepStatus::Failed, failure.error.message().to_owned()),
             }),
         }
     }
@@ -219,13 +220,14 @@ impl Toolbox<'_> {
                 sql: None,
                 message: fault.to_owned(),
                 duration_ms: 0,
+                tables: Vec::new(),
             },
         }
     }
 
     /// What the model is told of a failed call.
-    async fn feedback(&self, tool_call: &ToolCall, error: &Error) -> Value {
-        let plain = || json!({"error": repair::told(error, self.access.sends_rows())});
+    async fn feedback(&self, tool_call: &ToolCall, failure: &Failure) -> Value {
+        let plain = || json!({"error": repair::told(&failure.error, self.access.sends_rows())});
         let Ok(arguments) = parse::<RunSql>(tool_call) else {
             return plain();
         };
@@ -246,7 +248,7 @@ impl Toolbox<'_> {
             .accept(&access, &arguments.sql, SqlOrigin::Model)
             .await
             .ok();
-        repair::feedback(&subject, error, accepted.as_ref()).await
+        repair::feedback(&subject, failure, accepted.as_ref()).await
     }
 
     /// Adds warnings to a result that looks wrong, once for each statement.
@@ -302,7 +304,7 @@ impl Toolbox<'_> {
         Ok((json!({"tables": tables}), None, message))
     }
 
-    async fn run_sql(&self, tool_call: &ToolCall, call: &Call) -> Result<ToolResult> {
+    async fn run_sql(&self, tool_call: &ToolCall, call: &Call) -> Result<ToolResult, Failure> {
         let arguments: RunSql = parse(tool_call)?;
         let access = self.access.narrowed(arguments.datasource.as_deref())?;
         let limit = arguments
@@ -320,13 +322,18 @@ impl Toolbox<'_> {
                 lock(&self.provenance).check(datasource, &literals)?;
             }
         }
-        self.results
-            .check_cost(&accepted, self.max_plan_cost, call)
-            .await?;
+        let accepted = accepted.with_max_cost(self.max_plan_cost);
         // What comes out of several together belongs to none of them, so it may be sent to none.
         let datasource = &accepted.datasources().join(" and ");
+        let note_error = |error: &Error| self.note(datasource, &json!(error.message()));
+        let checked = self.results.check_cost(&accepted, call);
+        let dry_run = checked.await.inspect_err(note_error);
+        dry_run.map_err(|error| Failure {
+            error,
+            is_of_dry_run: true,
+        })?;
         let page = self.results.page(&accepted, limit.into(), 0, call).await;
-        let page = page.inspect_err(|error| self.note(datasource, &json!(error.message())))?;
+        let page = page.inspect_err(note_error)?;
         let message = format!("{} of {} rows", page.rows(), page.total);
         let mut content = sample::for_model(&page, access.sends_rows())?;
         sample::limit(&mut content, self.max_result_bytes);

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::record::Usage;
-use mindhost_base::error::{Blame, Code, Error, Result};
 use mindhost_plugin_api::{Part, StopReason, ToolCall};
 
 /// Tool calls of one turn that are kept; a model that wants more wants more than it may.
@@ -30,6 +29,8 @@ pub struct Turn {
     pub usage: Usage,
     /// Why it ended.
     pub stop: Option<StopReason>,
+    /// Whether it was cut, because it is larger than an answer may be.
+    pub is_too_large: bool,
     /// What is wrong with calls, by id.
     faults: HashMap<String, String>,
 }
@@ -59,24 +60,17 @@ impl Turn {
         self.calls.push(tool_call);
     }
 
-    /// Adds the vendor's own data.
-    ///
-    /// # Errors
-    /// When they are too large.
-    pub fn add_opaque(&mut self, kind: String, data: String) -> Result<()> {
+    /// Adds the vendor's own data, if they are not too large.
+    pub fn add_opaque(&mut self, kind: String, data: String) {
         let bytes = |part: &Part| match part {
             Part::Opaque { kind, data } => kind.len() + data.len(),
             _ => 0,
         };
         let kept: usize = self.opaque.iter().map(bytes).sum();
-        if kept + kind.len() + data.len() > MAX_OPAQUE_BYTES {
-            let message = format!(
-                "the model sent more than {MAX_OPAQUE_BYTES} bytes of its own data in one turn"
-            );
-            return Err(Error::new(Code::AnswerFailed, message).blamed(Blame::Upstream));
+        match kept + kind.len() + data.len() <= MAX_OPAQUE_BYTES {
+            true => self.opaque.push(Part::Opaque { kind, data }),
+            false => self.is_too_large = true,
         }
-        self.opaque.push(Part::Opaque { kind, data });
-        Ok(())
     }
 
     /// Why a call is not run, if it is not.
@@ -168,7 +162,9 @@ mod tests {
         }
         assert_eq!(turn.calls.len(), MAX_CALLS);
         let data = || "x".repeat(MAX_OPAQUE_BYTES / 2);
-        assert!(turn.add_opaque("thought".to_owned(), data()).is_ok());
-        assert!(turn.add_opaque("thought".to_owned(), data()).is_err());
+        for is_too_large in [false, true] {
+            turn.add_opaque("thought".to_owned(), data());
+            assert_eq!((turn.opaque.len(), turn.is_too_large), (1, is_too_large));
+        }
     }
 }

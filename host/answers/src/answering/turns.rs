@@ -8,7 +8,7 @@ use tokio::time::timeout_at;
 
 use super::{
     costs::{AnswerCosts, Attempt},
-    decline, endings,
+    data_marks, decline, endings,
     events::{Event, EventLog},
     facts::{AnswerFacts, ExecutedStatement},
     figures::Figures,
@@ -27,7 +27,8 @@ use mindhost_base::{
 };
 use mindhost_core::usage::Tally;
 use mindhost_plugin_api::{
-    Call, Model, ModelEvent, ModelMessage, ModelRequest, Part, Role, StopReason, Target, ToolCall,
+    AnswerTooLarge, Call, Model, ModelEvent, ModelMessage, ModelRequest, Part, Role, StopReason,
+    Target, ToolCall,
 };
 
 /// The least `max_output_tokens` that vendors take. With fewer left, the answer is cut.
@@ -163,6 +164,9 @@ impl Turns<'_> {
             let mut turn = self
                 .turn(dialogue.messages(), max_output_tokens, left > 0, call)
                 .await?;
+            if turn.is_too_large {
+                return Ok(End::At(EarlyEnd::SizeLimit));
+            }
             let wants_more = turn.calls.len() > left;
             turn.calls.truncate(left);
             // A truncated tool call is ignored, because its arguments are incomplete.
@@ -229,7 +233,8 @@ impl Turns<'_> {
             let figures = &mut self.check.figures;
             figures.add(&tool_call.arguments, &outcome.content);
         }
-        let message = tool_message(tool_call, outcome.content, outcome.is_error);
+        let content = data_marks::marked(&outcome.content);
+        let message = tool_message(tool_call, content, outcome.is_error);
         Ok((message, outcome.needs_repair))
     }
 
@@ -271,59 +276,68 @@ impl Turns<'_> {
         };
         let mut turn = Turn::default();
         let before = self.said_so_far().len();
-        while let Some(events) = completion.next(call).await? {
-            for event in events {
-                self.take(event, &mut turn, before)?;
-                token_count.update(turn.usage, self.said_so_far().len() - before);
+        while !turn.is_too_large {
+            match completion.next(call).await {
+                Ok(Some(events)) => {
+                    for event in events {
+                        self.take(event, &mut turn, before);
+                        token_count.update(turn.usage, self.said_so_far().len() - before);
+                    }
+                }
+                Ok(None) => break,
+                Err(error) if AnswerTooLarge::is_source_of(&error) => turn.is_too_large = true,
+                Err(error) => return Err(error),
             }
         }
         let rest = self.links.end();
-        self.say(rest, before)?;
+        self.say(rest, &mut turn, before);
         let text = &self.said_so_far()[before..];
         turn.text = text.trim_start_matches("\n\n").to_owned();
-        token_count.finish(turn.text.len() + turn.call_bytes());
+        // Of a turn that was cut, the vendor has not counted the output. It is estimated when the count is dropped.
+        if !turn.is_too_large {
+            token_count.finish(turn.text.len() + turn.call_bytes());
+        }
         Ok(turn)
     }
 
-    fn take(&mut self, event: ModelEvent, turn: &mut Turn, before: usize) -> Result<()> {
+    fn take(&mut self, event: ModelEvent, turn: &mut Turn, before: usize) {
         match event {
             ModelEvent::Text(piece) => {
                 let piece = self.links.next(&piece);
-                self.say(piece, before)?;
+                self.say(piece, turn, before);
             }
             ModelEvent::ToolCall(tool_call) => turn.add_call(tool_call),
-            ModelEvent::Opaque { kind, data } => turn.add_opaque(kind, data)?,
+            ModelEvent::Opaque { kind, data } => turn.add_opaque(kind, data),
             ModelEvent::Usage(counts) => turn.usage = usage(&counts),
             ModelEvent::Stop(reason, _) => turn.stop = Some(reason),
         }
-        Ok(())
     }
 
-    fn say(&mut self, piece: String, before: usize) -> Result<()> {
-        if piece.is_empty() {
-            return Ok(());
+    /// Adds text of the model to what it said before in this turn, which is then too large if the text does not fit.
+    fn say(&mut self, mut piece: String, turn: &mut Turn, before: usize) {
+        if piece.is_empty() || turn.is_too_large {
+            return;
         }
-        let text = match &mut self.check.held {
-            Some(held) => held,
-            None => &mut self.answer.text,
-        };
+        let said = self.said_so_far().len();
         // Text of an earlier turn ("let me look …") stays in the answer as its own paragraph.
-        let piece = if before > 0 && text.len() == before {
-            format!("\n\n{piece}")
-        } else {
-            piece
-        };
-        if text.len() + piece.len() > self.bounds.answer_bytes {
-            return Err(bound(format!(
-                "the model wrote more than {} bytes",
-                self.bounds.answer_bytes
-            )));
+        if before > 0 && said == before {
+            piece.insert_str(0, "\n\n");
         }
-        text.push_str(&piece);
-        if self.check.held.is_none() {
+        let room = self.bounds.answer_bytes.saturating_sub(said);
+        turn.is_too_large = piece.len() > room;
+        piece.truncate(piece.floor_char_boundary(room));
+        match &mut self.check.held {
+            Some(held) => held.push_str(&piece),
+            None => self.add(&piece),
+        }
+    }
+
+    /// Adds text to the answer.
+    fn add(&mut self, piece: &str) {
+        if !piece.is_empty() {
+            self.answer.text.push_str(piece);
             self.log.push(Event::Delta(piece.into()));
         }
-        Ok(())
     }
 
     fn said_so_far(&self) -> &str {
@@ -336,8 +350,9 @@ impl Turns<'_> {
     /// `answer_failed` when the vendor refused to answer at all.
     async fn end(mut self, end: End) -> Result<Answer> {
         self.check.held = None;
+        // Of a turn that was not read to its end.
         let rest = self.links.end();
-        self.say(rest, 0)?;
+        self.say(rest, &mut Turn::default(), 0);
         let is_empty = self.answer.text.trim().is_empty();
         if let End::Answered(_) = end {
             self.answer.facts.unverified_numbers = self.doubts();
@@ -374,19 +389,17 @@ impl Turns<'_> {
                 endings::text(ending, self.bounds, &self.spent.attempts(), &follow_ups)
             }
         };
-        let before = self.answer.text.len();
         // What the model wrote into a statement or a reason may be a link, too.
-        let said = self.links.next(&said) + &self.links.end();
-        self.say(said, before)?;
+        let mut said = self.links.next(&said) + &self.links.end();
+        if !said.is_empty() && !self.answer.text.is_empty() {
+            said.insert_str(0, "\n\n");
+        }
+        // The text of the host is short, and there however long that of the model is.
+        self.add(&said);
         self.answer.facts.follow_up_questions = follow_ups;
         self.answer.facts.ending = ending;
         Ok(self.answer)
     }
-}
-
-fn bound(what: String) -> Error {
-    Error::new(Code::AnswerFailed, format!("no answer within the bounds of this server: {what}; ask for less at once, or more precisely"))
-        .blamed(Blame::Upstream)
 }
 
 fn said(turn: &Turn) -> ModelMessage {

@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 
-use super::{AcceptedStatement, Results, access::Source};
+use super::{AcceptedStatement, Results, access::Source, plan_cost::CostLimit};
 use crate::conversations::SqlOrigin;
 use mindhost_base::{
     error::{Error, Result},
@@ -47,6 +47,8 @@ struct Member {
     source: Source,
     scope: Scope,
     digests: Digests,
+    /// The most that one statement for it may cost.
+    limit: Option<CostLimit>,
 }
 
 impl Results {
@@ -55,11 +57,15 @@ impl Results {
         let (recorder, digests) = (Arc::new(Recorder::default()), Digests::default());
         let indices = accepted.guarded.reads().datasources().iter();
         let members = indices.filter_map(|index| {
+            let (source, scope) = (accepted.access.source(*index)?, scope(accepted, *index)?);
+            let dialect = scope.datasources.first()?.dialect;
+            let is_told = !accepted.guarded.is_policed() && source.send_rows;
             Some(Arc::new(Member {
                 results: self.clone(),
-                source: accepted.access.source(*index)?.clone(),
-                scope: scope(accepted, *index)?,
+                source: source.clone(),
+                scope,
                 digests: Arc::clone(&digests),
+                limit: CostLimit::new(dialect, accepted.max_cost, is_told),
             }) as Arc<dyn SqlSource>)
         });
         // A model that obeys a planted text could write a join to carry the rows of one datasource to another.
@@ -161,7 +167,9 @@ impl SqlSource for Member {
     }
 
     async fn open(&self, call: &Call) -> Result<Box<dyn Connection>> {
-        let connection = self.results.connect(&self.source, call).await?;
+        let limit = self.limit.clone();
+        let connection = self.results.connect_within(&self.source, limit, call);
+        let connection = connection.await?;
         serving_versions::note(&self.source.engine, connection.digest());
         lock(&self.digests).insert(connection.digest().to_owned());
         Ok(connection)

@@ -1,105 +1,79 @@
-//! What a statement would cost, by the engine's own estimate, before it runs.
+//! The dry run of a statement: the engine plans it with EXPLAIN, and says what is wrong with it or what it would cost.
 
+mod limit;
+mod statement_errors;
 mod trino;
 
 use serde_json::Value;
-use uuid::Uuid;
 
-use super::{AcceptedStatement, Results};
-use mindhost_base::error::{Code, Error, Kind, Result};
-use mindhost_plugin_api::{Call, Connection, Dialect, Statement};
-use mindhost_sql::json::{self, Rows};
+use super::{AcceptedStatement, Results, policies};
+use mindhost_base::error::Result;
+use mindhost_plugin_api::{Call, Dialect};
+use mindhost_plugins::serving_versions;
 
-/// Rows of an EXPLAIN: one plan, or each table that ClickHouse reads.
-const MAX_ROWS: u32 = 100;
+pub(super) use limit::CostLimit;
+
 /// Depth of a plan of MySQL or MariaDB in which its cost is looked for.
 const MAX_DEPTH: usize = 6;
 
+/// How an engine is asked for the cost of a statement.
+#[derive(Clone, Copy)]
+struct Explain {
+    /// What stands in front of the statement.
+    prefix: &'static str,
+    /// The cost in the rows that come back.
+    cost: fn(&Value) -> Option<f64>,
+}
+
+impl Explain {
+    fn of(dialect: Dialect) -> Option<Self> {
+        let (prefix, cost): (_, fn(&Value) -> Option<f64>) = match dialect {
+            Dialect::Postgresql => ("EXPLAIN (FORMAT JSON) ", cost_of_plan),
+            Dialect::Mysql => ("EXPLAIN FORMAT=JSON ", cost_of_plan),
+            Dialect::Clickhouse => ("EXPLAIN ESTIMATE ", rows_to_read),
+            Dialect::Trino => (
+                "EXPLAIN (TYPE DISTRIBUTED, FORMAT JSON) ",
+                trino::rows_of_steps,
+            ),
+            _ => return None,
+        };
+        Some(Self { prefix, cost })
+    }
+}
+
 impl Results {
-    /// Refuses a statement whose plan costs more than `max_cost`. Engines without such an estimate, and plans without a
-    /// cost, pass; so does a statement that the engine does not explain, since it says more when it runs it.
+    /// Refuses a statement that the engine finds wrong when it plans it, or whose plan costs more than it may
+    /// ([`AcceptedStatement::with_max_cost`]). Engines without an EXPLAIN, and plans without a cost, pass; so does a
+    /// statement that the engine does not explain for a reason of its own, since it says more when it runs it. Over
+    /// several datasources nothing is checked here: what goes to each of them is checked when it is sent.
     ///
     /// # Errors
-    /// `sql_cost_too_high`; when the call is cancelled or out of time.
-    pub async fn check_cost(
-        &self,
-        accepted: &AcceptedStatement,
-        max_cost: f64,
-        call: &Call,
-    ) -> Result<()> {
+    /// `sql_invalid` with the engine's message; `sql_cost_too_high`; when the call is cancelled or out of time, or
+    /// there is no connection.
+    pub async fn check_cost(&self, accepted: &AcceptedStatement, call: &Call) -> Result<()> {
         let guarded = &accepted.guarded;
-        let index = guarded.reads().one().filter(|_| max_cost > 0.0);
-        let Some(index) = index.filter(|_| !guarded.tables().is_empty()) else {
+        let index = guarded
+            .reads()
+            .one()
+            .filter(|_| !guarded.tables().is_empty());
+        let datasource = index.and_then(|index| accepted.access.scope.datasources.get(index));
+        let source = index.and_then(|index| accepted.access.source(index));
+        let (Some(datasource), Some(source)) = (datasource, source) else {
             return Ok(());
         };
-        let datasource = accepted.access.scope.datasources.get(index);
-        let (explain, cost): (_, fn(&Value) -> Option<f64>) =
-            match datasource.map(|one| one.dialect) {
-                Some(Dialect::Postgresql) => ("EXPLAIN (FORMAT JSON)", cost_of_plan),
-                Some(Dialect::Mysql) => ("EXPLAIN FORMAT=JSON", cost_of_plan),
-                Some(Dialect::Clickhouse) => ("EXPLAIN ESTIMATE", rows_to_read),
-                Some(Dialect::Trino) => (
-                    "EXPLAIN (TYPE DISTRIBUTED, FORMAT JSON)",
-                    trino::rows_of_steps,
-                ),
-                _ => return Ok(()),
-            };
-        let Some(source) = accepted.access.source(index) else {
+        // An estimate counts the rows that a policy hides, and depends on values of rows.
+        let is_told = !guarded.is_policed() && source.send_rows;
+        let Some(limit) = CostLimit::new(datasource.dialect, accepted.max_cost, is_told) else {
             return Ok(());
         };
         let call = call.within(self.statement_timeout(accepted));
         let mut connection = self.connect(source, &call).await?;
-        let text = format!("{explain} {}", guarded.text());
-        let cost = match explained(&mut *connection, text, &call).await {
-            Ok(rows) => cost(&rows),
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    Kind::Cancelled | Kind::Timeout | Kind::Internal
-                ) =>
-            {
-                return Err(error);
-            }
-            Err(_) => None,
-        };
-        match cost {
-            Some(cost) if cost > max_cost => {
-                // An estimate counts the rows that a policy hides, and depends on values of rows.
-                let is_told = !guarded.is_policed() && source.send_rows;
-                Err(too_high(is_told.then_some(cost), max_cost))
-            }
-            _ => Ok(()),
-        }
+        let checked = limit.check(&mut *connection, guarded.text(), &call).await;
+        checked.map_err(|error| {
+            serving_versions::note(&source.engine, connection.digest());
+            policies::withheld(error, guarded)
+        })
     }
-}
-
-fn too_high(cost: Option<f64>, max_cost: f64) -> Error {
-    let estimate = match cost {
-        Some(cost) => format!("a cost of {cost:.0}"),
-        None => String::from("a higher cost"),
-    };
-    Error::new(
-        Code::SqlCostTooHigh,
-        format!(
-            "the engine estimates {estimate} for this statement, and at most {max_cost:.0} is allowed \
-             (answering.max_plan_cost); join on keys, filter first, or read fewer tables"
-        ),
-    )
-}
-
-/// The rows of an EXPLAIN statement.
-async fn explained(connection: &mut dyn Connection, text: String, call: &Call) -> Result<Value> {
-    let statement = Statement {
-        text,
-        id: Uuid::now_v7().to_string(),
-        timeout: call.remaining(),
-    };
-    let columns = connection.query(&statement, call).await?;
-    let read = connection.next(MAX_ROWS, call).await;
-    connection.close(call).await?;
-    let batches = read?.into_iter().collect::<Vec<_>>();
-    let rows = serde_json::to_string(&Rows::new(columns, batches)).map_err(Error::internal)?;
-    json::values(&rows).map_err(Error::internal)
 }
 
 /// The cost in the first cell, which is a plan as JSON: of PostgreSQL, MySQL or MariaDB.

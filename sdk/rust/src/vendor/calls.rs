@@ -41,7 +41,7 @@ impl<K> ToolCalls<K> {
     /// Begins a call that the vendor numbers `key`; gives its place.
     ///
     /// # Errors
-    /// `Upstream` for too many calls.
+    /// `TooLarge` for too many calls.
     pub fn begin(&mut self, key: K) -> Result<usize> {
         if self.calls.len() >= MOST_CALLS {
             return Err(too_large("more tool calls in one answer than can be meant"));
@@ -75,7 +75,7 @@ impl<K> ToolCalls<K> {
     /// Adds to the name and the arguments of a call.
     ///
     /// # Errors
-    /// `Upstream` when they are longer than any model writes.
+    /// `TooLarge` when they are longer than any model writes.
     pub fn add(&mut self, at: usize, name: &str, arguments: &str) -> Result<()> {
         let Some((_, call)) = self.calls.get_mut(at) else {
             return Ok(());
@@ -115,7 +115,7 @@ impl<K> ToolCalls<K> {
 }
 
 fn too_large(what: &str) -> Error {
-    Error::new(ErrorKind::Upstream, format!("the vendor sent {what}"))
+    Error::new(ErrorKind::TooLarge, format!("the vendor sent {what}"))
 }
 
 #[cfg(test)]
@@ -128,7 +128,7 @@ mod tests {
         for key in 0..MOST_CALLS {
             assert_eq!(calls.begin(key).ok(), Some(key));
         }
-        assert_eq!(calls.begin(0).unwrap_err().kind(), ErrorKind::Upstream);
+        assert_eq!(calls.begin(0).unwrap_err().kind(), ErrorKind::TooLarge);
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
         assert!(calls.add(at, "", &half).is_ok());
         assert_eq!(
             calls.add(at, "y", "").unwrap_err().kind(),
-            ErrorKind::Upstream
+            ErrorKind::TooLarge
         );
     }
 }

@@ -31,12 +31,19 @@ fn as_many_rows_as(expression: &str) -> String {
     )
 }
 
+/// What the tools gave the model.
+fn results(model: &ScriptedModel) -> Vec<Value> {
+    let told = model.last();
+    let messages = told["messages"].as_array().unwrap().iter();
+    let results = messages.filter(|message| message["role"] == "tool");
+    results
+        .map(|message| serde_json::from_str(message["content"].as_str().unwrap()).unwrap())
+        .collect()
+}
+
 /// What the model was shown last.
 fn shown(model: &ScriptedModel) -> Value {
-    let told = model.asked().pop().unwrap().body;
-    let messages = told["messages"].as_array().unwrap();
-    let tool = messages.iter().rfind(|message| message["role"] == "tool");
-    serde_json::from_str(tool.unwrap()["content"].as_str().unwrap()).unwrap()
+    results(model).pop().unwrap()
 }
 
 #[tokio::test]
@@ -101,6 +108,45 @@ async fn error_message_of_the_engine_is_withheld() {
         message.contains("withheld") && !message.contains("Ann"),
         "{shown}"
     );
+}
+
+#[tokio::test]
+async fn catalog_tells_the_magnitude_of_counts_and_no_count() {
+    // 73 rows with 29 names; 31 of them have no note.
+    let sql = "CREATE TABLE visits (name TEXT, note TEXT);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 73)
+        INSERT INTO visits SELECT char(65 + i % 29), iif(i <= 31, NULL, 'seen') FROM n;";
+    let model = ScriptedModel::start([
+        Turn::call("search_catalog", json!({"query": ""})),
+        Turn::call("describe_tables", json!({"tables": ["visits"]})),
+        Turn::text("Done."),
+    ])
+    .await;
+    let host = Host::start().await;
+    host.sqlite("visits", sql).await.load().await;
+    let path = "/datasources/visits";
+    let sent = host.patch(path, json!({"send_rows": false})).await;
+    sent.expect_status(200);
+    host.scripted_provider("scripted", &model).await;
+    let mind = host.mind("clerk").datasource("visits");
+    let mind = mind.provider("scripted").create().await;
+    mind.answer("What is there?").await;
+    let shown = results(&model);
+    let table = &shown[1]["tables"][0];
+    assert_eq!(shown[0]["tables"][0]["rows_below"], 100, "{shown:?}");
+    assert_eq!(table["rows_below"], 100, "{shown:?}");
+    assert_eq!(table["columns"][0]["distinct_below"], 100, "{table}");
+    let prompt = model.asked()[0].text_of("system");
+    let prompt = prompt.split_once("<catalog>\n").unwrap().1;
+    let results = [shown[0].to_string(), shown[1].to_string()];
+    for told in [prompt, &results[0], &results[1]] {
+        for count in ["73", "29", "31", "42.4", "57.5"] {
+            assert!(!told.contains(count), "{count}: {told}");
+        }
+    }
+    // The holder of the key reads the counts of the catalog.
+    let catalog = host.get("/datasources/visits/catalog").await.json();
+    assert_eq!(catalog["tables"][0]["row_count"], 73);
 }
 
 #[tokio::test]

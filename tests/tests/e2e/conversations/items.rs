@@ -146,8 +146,13 @@ async fn answer_is_read_later_with_its_steps_assumptions_and_rating() {
         let known = &item["answer"];
         let steps = known["steps"].as_array().unwrap();
         let ends: Vec<_> = steps.iter().map(|step| &step["status"]).collect();
-        assert_eq!(ends, ["failed", "completed"], "{known}");
-        assert_eq!(steps[1]["sql"], "SELECT count(*) FROM customers");
+        assert_eq!(ends, ["completed", "failed", "completed"], "{known}");
+        // What the prompt had of the catalog. Only the stream lists the tables.
+        assert_eq!(steps[0]["name"], "context");
+        let message = "2 of 2 tables: shop.main.customers, shop.main.orders";
+        assert_eq!(steps[0]["message"], message);
+        assert_eq!(steps[0].get("tables"), None);
+        assert_eq!(steps[2]["sql"], "SELECT count(*) FROM customers");
         assert_eq!(known["assumptions"], json!(["Closed accounts count."]));
         assert_eq!(known["tables"], json!(["shop.main.customers"]));
         assert_eq!(

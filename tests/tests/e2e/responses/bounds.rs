@@ -1,7 +1,7 @@
 //! The bounds of an answer: each ends it with a text and a reason that say which one it was.
 
-use mindhost_tests::{Host, Mind, ScriptedModel, Turn};
-use serde_json::json;
+use mindhost_tests::{Gate, Host, Mind, ScriptedModel, Turn};
+use serde_json::{Value, json};
 
 use super::SHOP;
 
@@ -24,7 +24,7 @@ fn call(sql: &str) -> Turn {
 }
 
 /// The answer says which bound it reached.
-async fn ended(mind: &Mind, reason: &str, words: &str) {
+async fn ended(mind: &Mind, reason: &str, words: &str) -> Value {
     let response = mind.ask("How many?").await.expect_status(200).json();
     assert_eq!(
         response["incomplete_details"]["reason"], reason,
@@ -34,6 +34,7 @@ async fn ended(mind: &Mind, reason: &str, words: &str) {
         .as_str()
         .unwrap();
     assert!(text.contains(words), "{text}");
+    response
 }
 
 #[tokio::test]
@@ -68,6 +69,35 @@ async fn too_much_time_ends_the_answer() {
         "Let me think\n\nThis answer was stopped: it took longer than 10s",
     )
     .await;
+    model.wait_for_abandoned(1).await;
+}
+
+#[tokio::test]
+async fn answer_at_a_bound_keeps_what_it_found() {
+    // The scripted model counts 18 tokens a turn.
+    let calls = vec![call("SELECT id FROM orders"); 3];
+    let (_host, mind, model) = bounded(calls, ("MINDHOST_ANSWERING__TOKENS", "40")).await;
+    let response = ended(&mind, "token_budget", "used up its 40 tokens").await;
+    assert_eq!(response["output"][0]["sql"], "SELECT id FROM orders");
+    assert_eq!(model.asked().len(), 3);
+
+    // A model that is slow after its first statement: nothing opens the gate.
+    let slow = Turn::empty().and_wait(&Gate::default()).and_text("Three.");
+    let turns = vec![call("SELECT id FROM orders"), slow];
+    let (_host, mind, model) = bounded(turns, ("MINDHOST_ANSWERING__WALL_CLOCK", "10s")).await;
+    let response = ended(&mind, "timeout", "`SELECT id FROM orders`: 3 of 3 rows").await;
+    assert_eq!(response["output"][0]["row_count"], 3);
+    model.wait_for_abandoned(1).await;
+}
+
+#[tokio::test]
+async fn too_much_text_ends_the_answer() {
+    let long = Turn::text("Zoë said: ").and_text("ëëëëëëëëëë").and_hang();
+    let (_host, mind, model) =
+        bounded(vec![long], ("MINDHOST_ANSWERING__ANSWER_BYTES", "20")).await;
+    // It is cut between characters.
+    let cut = "Zoë said: ëëëë\n\nThis answer was stopped: the model wrote more than 20 bytes";
+    ended(&mind, "size_limit", cut).await;
     model.wait_for_abandoned(1).await;
 }
 

@@ -119,22 +119,61 @@ async fn model_that_lies_about_tools_ends_at_the_limit_of_repairs() {
     }
 }
 
+/// Asks a model that runs a statement, then sends this. The answer ends at the limit of its size and keeps the
+/// statement.
+async fn ended_with_the_statement_before(turn: Turn) -> Value {
+    let sql = "SELECT id FROM orders";
+    let call = Turn::call("run_sql", json!({"sql": sql}));
+    let (_host, mind, model) = hostile(vec![call, turn]).await;
+    let response = mind.ask("How many?").await.expect_status(200).json();
+    ended(&mind, &response, "size_limit").await;
+    let item = &response["output"][0];
+    assert_eq!((&item["sql"], &item["row_count"]), (&json!(sql), &json!(3)));
+    assert!(text(&response).contains("`SELECT id FROM orders`"));
+    assert_eq!(model.asked().len(), 2);
+    response
+}
+
 #[tokio::test]
-async fn model_that_sends_ten_megabytes_ends_with_an_error_of_the_vendor() {
-    let sql = format!("SELECT '{}'", "x".repeat(10 << 20));
-    let turns = vec![
-        Turn::call("run_sql", json!({"sql": sql})),
-        Turn::text("I cannot say."),
-    ];
-    let (_host, mind, _model) = hostile(turns).await;
-    let error = mind.ask("How many?").await;
-    let error = error.expect_error(502, "upstream_error");
-    let message = error["message"].as_str().unwrap();
+async fn model_that_sends_ten_megabytes_of_text_is_cut() {
+    let piece = "word ".repeat(16 << 10);
+    let turn = (0..128).fold(Turn::empty(), |turn, _| turn.and_text(&piece));
+    let response = ended_with_the_statement_before(turn).await;
+    let text = text(&response);
+    let (said, added) = text.split_at(262_144);
+    assert!(said.ends_with("word word"), "{added}");
     assert!(
-        message.contains("an event of the answer is larger than 4194304 bytes"),
-        "{message}"
+        added.starts_with("\n\nThis answer was stopped: the model wrote more than 262144 bytes")
     );
-    assert_eq!(mind.rows("SELECT count(*) FROM orders").await, [[json!(3)]]);
+
+    let turn = Turn::text("I see ").and_text(&"x".repeat(10 << 20));
+    let response = ended_with_the_statement_before(turn).await;
+    let shown = self::text(&response);
+    assert!(
+        shown.starts_with("I see \n\nThis answer was stopped"),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
+async fn model_that_sends_ten_megabytes_of_arguments_is_cut() {
+    let sql = json!({"sql": format!("SELECT '{}'", "x".repeat(10 << 20))});
+    ended_with_the_statement_before(Turn::call("run_sql", sql)).await;
+
+    // The same in small pieces.
+    let delta = |arguments: &str| {
+        let function = json!({"name": "run_sql", "arguments": arguments});
+        let call = json!({"index": 0, "id": "call_0", "type": "function", "function": function});
+        let choice = json!({"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": null});
+        let chunk = json!({
+            "id": "1", "object": "chat.completion.chunk", "created": 1, "model": "scripted-1", "choices": [choice],
+        });
+        format!("data: {chunk}\n\n")
+    };
+    let turn = Turn::empty().and_raw(&delta("{\"sql\": \"SELECT '"));
+    let piece = delta(&"x".repeat(64 << 10));
+    let turn = (0..160).fold(turn, |turn, _| turn.and_raw(&piece));
+    ended_with_the_statement_before(turn.and_raw(&delta("'\"}"))).await;
 }
 
 #[tokio::test]

@@ -104,7 +104,7 @@ fn corpus_has_every_kind_for_sixty_statements() {
 }
 
 /// The tool results of the newest request, parsed.
-fn results(model: &ScriptedModel) -> Vec<Value> {
+pub fn results(model: &ScriptedModel) -> Vec<Value> {
     let body = model.last();
     let messages = body["messages"].as_array().unwrap().iter();
     let tools = messages.filter(|message| message["role"] == "tool");

@@ -239,3 +239,25 @@ async fn value_is_found_where_it_stands_and_as_it_is_written() {
     );
     assert_eq!(results[3]["error"]["code"], "invalid_arguments");
 }
+
+#[tokio::test]
+async fn table_whose_rows_are_not_counted_is_read_in_part_and_the_model_is_told() {
+    let sql = "CREATE TABLE city (id INTEGER PRIMARY KEY, label TEXT);
+               WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+               INSERT INTO city SELECT i, 'Town ' || i FROM n;";
+    let find = || Turn::call("find_values", json!({"value": "town 377"}));
+    let model = ScriptedModel::start([find(), Turn::text("Done."), find(), Turn::text("Done.")]);
+    let model = model.await;
+    let (host, mind) = mind(&model, sql).await;
+    mind.answer("Where is it?").await;
+    assert_eq!(told(&model)["read_in_part"], Value::Null);
+    // How many rows there are is not for a caller who sees some of them.
+    let policy = json!({"datasource": "shop", "table": "city", "filter": "id > 300"});
+    let set = host.put("/minds/clerk/policies", json!({"policies": [policy]}));
+    set.await.expect_status(200);
+    mind.answer("Where is it?").await;
+    let told = told(&model);
+    assert_eq!(told["found"][0]["values"], json!(["Town 377"]), "{told}");
+    let columns = &told["read_in_part"]["columns"];
+    assert_eq!(*columns, json!(["shop.city.label"]), "{told}");
+}

@@ -99,7 +99,8 @@ mod tests {
             min: Some(range.0.to_owned()),
             max: Some(range.1.to_owned()),
             distinct_count: None,
-            null_percentage: 0.0,
+            distinct_below: None,
+            null_percentage: Some(0.0),
         };
         let table = TableDetail {
             datasource: "shop".to_owned(),
@@ -107,6 +108,7 @@ mod tests {
             kind: "TABLE".to_owned(),
             description: None,
             row_count: Some(3),
+            rows_below: None,
             columns: Vec::new(),
             primary_key: Vec::new(),
             foreign_keys: Vec::new(),

@@ -24,7 +24,7 @@ const MOST_LETTERS: usize = 100;
 const MOST_FOUND: usize = 20;
 /// Columns that one call reads at most; the others are named in the result.
 const MOST_COLUMNS: usize = 8;
-/// Rows of a table that is read; a larger one would be read whole.
+/// Rows of a table that is read. A larger one is not read; of one whose rows are not counted, the first so many are.
 const MOST_ROWS: u64 = 1_000_000;
 /// Different values that one column gives.
 const MOST_VALUES: u64 = 5;
@@ -56,6 +56,8 @@ struct Search {
     found: Vec<Value>,
     read: usize,
     not_read: Vec<String>,
+    /// Columns of tables whose number of rows is not known.
+    read_in_part: Vec<String>,
 }
 
 impl Toolbox<'_> {
@@ -88,12 +90,18 @@ impl Toolbox<'_> {
         let message = format!("{} columns", search.found.len());
         let not_read = search.not_read.len();
         search.not_read.truncate(MOST_NAMED);
-        let content = json!({
+        let mut content = json!({
             "found": search.found,
             "columns_read": search.read,
             "columns_not_read": not_read,
             "not_read": search.not_read,
         });
+        if !search.read_in_part.is_empty() {
+            content["read_in_part"] = json!({
+                "columns": search.read_in_part,
+                "why": format!("the tables may be large, so only {MOST_ROWS} rows of each were read"),
+            });
+        }
         Ok((content, None, message))
     }
 
@@ -144,6 +152,9 @@ impl Toolbox<'_> {
             lock(&self.provenance).check(&candidate.table.datasource, &[value.to_owned()])?;
         }
         search.read += 1;
+        if candidate.table.row_count.is_none() {
+            search.read_in_part.push(candidate.name());
+        }
         match self.values_of(candidate, value, &access, call).await {
             Ok(values) if values.is_empty() => {}
             Ok(values) => {
@@ -232,7 +243,8 @@ fn is_text(data_type: &str) -> bool {
 }
 
 /// The statement that finds a lower-case value in one column. Quotes are doubled. `%`, `_`, `[` and `\` become the
-/// wildcard for one letter, which needs no escape in any dialect.
+/// wildcard for one letter, which needs no escape in any dialect. A table that may have any number of rows is read
+/// through a subquery with a limit, so that the engine can stop.
 fn statement(dialect: Dialect, candidate: Candidate<'_>, value: &str) -> String {
     let quote = |name: &str| match dialect {
         Dialect::Mysql => format!("`{}`", name.replace('`', "``")),
@@ -249,12 +261,20 @@ fn statement(dialect: Dialect, candidate: Candidate<'_>, value: &str) -> String 
         .replace(['%', '[', '\\'], "_")
         .replace(|letter: char| letter.is_control(), "_")
         .replace('\'', "''");
-    let (top, limit) = match dialect {
-        Dialect::Mssql => (format!("TOP {MOST_VALUES} "), String::new()),
-        _ => (String::new(), format!(" LIMIT {MOST_VALUES}")),
+    let limits = |rows: u64| match dialect {
+        Dialect::Mssql => (format!("TOP {rows} "), String::new()),
+        _ => (String::new(), format!(" LIMIT {rows}")),
     };
+    let source = match candidate.table.row_count {
+        Some(_) => table,
+        None => {
+            let (top, limit) = limits(MOST_ROWS);
+            format!("(SELECT {top}{column} FROM {table}{limit}) AS some_rows")
+        }
+    };
+    let (top, limit) = limits(MOST_VALUES);
     format!(
-        "SELECT DISTINCT {top}{column} FROM {table} WHERE LOWER({column}) LIKE '%{pattern}%'{limit}"
+        "SELECT DISTINCT {top}{column} FROM {source} WHERE LOWER({column}) LIKE '%{pattern}%'{limit}"
     )
 }
 
@@ -267,6 +287,7 @@ mod tests {
         let table = Table {
             schema: "main".into(),
             name: "odd\"name".into(),
+            row_count: Some(7),
             ..Table::default()
         };
         let column = Column {
@@ -290,6 +311,32 @@ mod tests {
         assert!(
             statement(Dialect::Mssql, candidate, "x")
                 .starts_with("SELECT DISTINCT TOP 5 [a`b]]] FROM")
+        );
+    }
+
+    #[test]
+    fn table_of_an_unknown_size_is_read_through_a_limit() {
+        let table = Table {
+            name: "t".into(),
+            ..Table::default()
+        };
+        let column = Column {
+            name: "c".into(),
+            ..Column::default()
+        };
+        let candidate = Candidate {
+            table: &table,
+            column: &column,
+        };
+        assert_eq!(
+            statement(Dialect::Postgresql, candidate, "x"),
+            "SELECT DISTINCT \"c\" FROM (SELECT \"c\" FROM \"t\" LIMIT 1000000) AS some_rows \
+             WHERE LOWER(\"c\") LIKE '%x%' LIMIT 5"
+        );
+        assert_eq!(
+            statement(Dialect::Mssql, candidate, "x"),
+            "SELECT DISTINCT TOP 5 [c] FROM (SELECT TOP 1000000 [c] FROM [t]) AS some_rows \
+             WHERE LOWER([c]) LIKE '%x%'"
         );
     }
 }

@@ -38,7 +38,8 @@ impl Turns<'_> {
         match end {
             Ok(End::Answered(_)) if is_right => {}
             Ok(End::Answered(_)) if has_room => {
-                return self.say(format!("\n\n{said}"), 0);
+                self.add(&format!("\n\n{said}"));
+                return Ok(());
             }
             Err(error) if error.kind() == Kind::Cancelled => return Err(error),
             _ => {}
