@@ -1,7 +1,7 @@
 //! The policies of a Mind and of a key, applied to what a caller may read.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, hash_map::Entry},
     sync::Arc,
 };
 
@@ -215,11 +215,12 @@ impl Results {
         let mut tables: HashMap<(&str, &TableRef), Option<(Dialect, ScopeTable)>> = HashMap::new();
         for (index, one) in policies.iter().enumerate() {
             let at = (one.datasource_id, one.table);
-            if !tables.contains_key(&at) {
-                tables.insert(at, self.table(workspace, at).await?);
-            }
-            let checked = match tables.get(&at) {
-                Some(Some((dialect, table))) => policy::check(*dialect, table, one.rule),
+            let table = match tables.entry(at) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => place.insert(self.table(workspace, at).await?),
+            };
+            let checked = match table {
+                Some((dialect, table)) => policy::check(*dialect, table, one.rule),
                 _ => Err(Error::new(
                     Code::InvalidPolicy,
                     format!("the catalog has no table `{}` any more", one.table),
