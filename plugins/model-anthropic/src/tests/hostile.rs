@@ -57,7 +57,7 @@ fn arguments_without_end() {
         r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"input_json_delta","partial_json":"{piece}"}}}}"#
     );
     let error = stream([vec![event(start)], vec![event(&delta); 20]].concat());
-    assert_eq!(error.kind(), ErrorKind::Upstream);
+    assert_eq!(error.kind(), ErrorKind::TooLarge);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn thoughts_without_end() {
         r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"thinking_delta","thinking":"{piece}"}}}}"#
     );
     let error = stream([vec![event(start)], vec![event(&delta); 50]].concat());
-    assert_eq!(error.kind(), ErrorKind::Upstream);
+    assert_eq!(error.kind(), ErrorKind::TooLarge);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn parts_without_end() {
             r#"{{"type":"content_block_start","index":{index},"content_block":{{"type":"text"}}}}"#
         ))
     });
-    assert_eq!(stream(parts.collect()).kind(), ErrorKind::Upstream);
+    assert_eq!(stream(parts.collect()).kind(), ErrorKind::TooLarge);
 }
 
 #[test]
