@@ -24,6 +24,7 @@ mod join_filters;
 mod meaning;
 mod memory;
 mod names;
+mod places;
 mod plan;
 mod plan_rules;
 mod plan_size;

@@ -35,7 +35,7 @@ use super::{
     meaning::{keys, merged_columns, refused},
     memory::StatementMemory,
     names::{CATALOG, NO_SCHEMA},
-    plan_rules, plan_size,
+    places, plan_rules, plan_size,
     reader::Reader,
     scheduler::{Share, SlicedStream},
     slow_functions::StatementCall,
@@ -110,11 +110,17 @@ pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<Sta
             Err(error) if !names.own_columns && distinct_names::are_missing(&error) => {
                 names.own_columns = true;
             }
+            Err(error) if !names.own_places && places::are_missing(&error) => {
+                names.own_places = true;
+                refusal = Some(error);
+            }
             Err(error) if !names.own_tables && table_names::are_hidden(&error) => {
                 names.own_tables = true;
                 refusal = Some(error);
             }
-            Err(error) if table_names::are_in(&error) => break Err(refusal.unwrap_or(error)),
+            Err(error) if table_names::are_in(&error) || places::are_in(&error) => {
+                break Err(refusal.unwrap_or(error));
+            }
             planned => break planned,
         }
     };
@@ -143,6 +149,8 @@ pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<Sta
 struct PlanNames {
     /// Columns, where DataFusion would have one name for two.
     own_columns: bool,
+    /// Columns that ORDER BY has by their place, where DataFusion does not find them.
+    own_places: bool,
     /// Tables, where DataFusion takes their names for columns.
     own_tables: bool,
 }
@@ -164,10 +172,15 @@ async fn plan(
             refused::check(query).map_err(errors::external)?;
             merged_columns::named_by_table(query).map_err(errors::external)?;
             timestamps::to_microseconds(query);
-            let column_names = match names.own_columns {
-                false => column_names,
-                true => column_names.with_own(distinct_names::make(query)),
+            let mut own = match names.own_columns {
+                false => distinct_names::Shown::new(),
+                true => distinct_names::make(query),
             };
+            // After those: a column that has a name needs no other one.
+            if names.own_places {
+                places::make(query, &mut own);
+            }
+            let column_names = column_names.with_own(own);
             match names.own_tables {
                 false => column_names,
                 true => column_names.with_tables(table_names::make(query)),

@@ -1,6 +1,7 @@
 //! Statements over a source that is scripted: what reaches it, what comes out, and how it ends.
 
 mod bounds;
+mod column_names;
 mod meaning;
 mod memory;
 

@@ -4,10 +4,12 @@
 
 mod items;
 
+use std::ops::ControlFlow;
+
 use sqlparser::{
     ast::{
         Expr, Ident, Query, Select, SelectItem, SetExpr, TableFactor, TableWithJoins,
-        UnaryOperator, Value, Values,
+        UnaryOperator, Value, Values, VisitMut as _, VisitorMut,
     },
     tokenizer::TokenWithSpan,
 };
@@ -78,8 +80,27 @@ impl<'a> Headings<'a> {
             };
             let headings = naming.query(query, Role::Result, &mut kept.aliases);
             kept.names = ColumnNames::new(headings);
+            let _ = query.visit(&mut Subqueries {
+                naming,
+                aliases: &mut kept.aliases,
+            });
         }
         kept
+    }
+}
+
+/// Names what the subqueries in expressions read. It meets those in FROM again, which have their aliases already.
+struct Subqueries<'a> {
+    naming: Naming<'a>,
+    aliases: &'a mut Vec<String>,
+}
+
+impl VisitorMut for Subqueries<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        self.naming.query(query, Role::Unnamed, self.aliases);
+        ControlFlow::Continue(())
     }
 }
 
@@ -375,6 +396,41 @@ mod tests {
         );
         assert_eq!(text("SELECT 1+1", Dialect::Mysql), "SELECT 1 + 1 AS `1+1`");
         assert_eq!(text("SELECT 1+1", Dialect::Postgresql), "SELECT 1 + 1");
+    }
+
+    #[test]
+    fn list_ends_at_no_word_that_is_part_of_it() {
+        for (sql, dialect, expected) in [
+            (
+                "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY total), 1+1 FROM orders",
+                Dialect::Datafusion,
+                "percentile_cont(0.5) WITHIN GROUP (ORDER BY total)|1+1",
+            ),
+            (
+                "SELECT DISTINCT ON (city, (id)) upper( city ), id+1 FROM customers",
+                Dialect::Datafusion,
+                "upper( city )|id+1",
+            ),
+            (
+                "SELECT ALL 1+1, (1), 1+2 FROM customers",
+                Dialect::Sqlite,
+                "1+1|(1)|1+2",
+            ),
+            ("SELECT x'41' LIMIT 1", Dialect::Sqlite, "x'41'"),
+            ("SELECT x'41' LIMIT 1", Dialect::Mysql, "x'41'"),
+        ] {
+            let expected: Vec<&str> = expected.split('|').collect();
+            let engine = vec!["?"; expected.len()];
+            assert_eq!(names(sql, dialect, &engine), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn subquery_of_an_expression_may_refer_to_a_name_that_is_a_text() {
+        let sql = r#"SELECT id FROM customers WHERE id IN (SELECT "id+1" FROM (SELECT id+1 FROM customers) AS s)"#;
+        let expected = r#"(SELECT id + 1 AS "id+1" FROM"#;
+        let text = text(sql, Dialect::Sqlite);
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]

@@ -98,8 +98,8 @@ fn opened(path: PathBuf, watch: &Arc<Watch>) -> Result<(DatabaseFile, FileState,
     let mut file = DatabaseFile::open(path)?;
     let state = file.settled_state()?;
     let connection = connect(file.path(), watch)?;
-    // Another file may have taken the path before SQLite opened it.
-    if file.settled_state()? != state {
+    // Another file may have taken the path before SQLite opened it, or before its state was read.
+    if file.settled_state()? != state || file.state()? != state {
         return Err(changed("while it was being opened"));
     }
     Ok((file, state, connection))

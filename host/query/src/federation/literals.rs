@@ -20,6 +20,9 @@ const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400 * SECOND;
 /// The longest text.
 const MAX_TEXT: usize = 64 << 10;
+/// Bytes of the longest text of SQL Server: the guard writes one with a quote as a sum of texts, and a sum of short texts
+/// is cut there.
+const MAX_MSSQL_BYTES: usize = 8_000;
 
 /// A constant and its kind; `None` for NULL and for what has no form that means the same there.
 pub fn literal(value: &ScalarValue, dialect: Dialect) -> Option<(String, Kind)> {
@@ -285,12 +288,15 @@ fn instant(micros: i64, digits: u8) -> Option<String> {
 /// A text in UTF-16; `None` for one with U+FFFD, which also stands for half of a pair.
 fn utf16(text: &str) -> Option<String> {
     let literal = quoted(text, Dialect::Mssql)?;
-    (!text.contains(char::REPLACEMENT_CHARACTER)).then(|| format!("N{literal}"))
+    let is_short = 2 * text.encode_utf16().count() <= MAX_MSSQL_BYTES;
+    let is_exact = is_short && !text.contains(char::REPLACEMENT_CHARACTER);
+    is_exact.then(|| format!("N{literal}"))
 }
 
 /// A text that has the same bytes in every code page.
 fn ascii(text: &str) -> Option<String> {
-    text.is_ascii().then(|| quoted(text, Dialect::Mssql))?
+    let is_exact = text.is_ascii() && text.len() <= MAX_MSSQL_BYTES;
+    is_exact.then(|| quoted(text, Dialect::Mssql))?
 }
 
 /// A moment of the type `datetime`, which has one for every hundredth of a second from 1753 to 9999. The `T` makes its

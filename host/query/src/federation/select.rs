@@ -318,7 +318,7 @@ impl Select {
                 _ => value.sql,
             };
             let direction = if key.asc { "ASC" } else { "DESC" };
-            Some(match (nulls, key.nulls_first) {
+            let text = match (nulls, key.nulls_first) {
                 (NullOrder::OwnKey, true) => format!("{sql} IS NULL DESC, {sql} {direction}"),
                 (NullOrder::OwnKey, false) => format!("{sql} IS NULL, {sql} {direction}"),
                 (NullOrder::CaseKey, true) => {
@@ -329,13 +329,15 @@ impl Select {
                 }
                 (_, true) => format!("{sql} {direction} NULLS FIRST"),
                 (_, false) => format!("{sql} {direction} NULLS LAST"),
-            })
+            };
+            Some((sql, text))
         };
-        let order: Option<Vec<String>> = keys.iter().map(key).collect();
-        open.order = order?;
-        // SQL Server refuses a column that is twice in an order.
+        let order: Option<Vec<(String, String)>> = keys.iter().map(key).collect();
+        // SQL Server refuses a column that is twice in an order, and the second one decides nothing.
         let mut seen = HashSet::new();
-        open.order.retain(|key| seen.insert(key.clone()));
+        let mut order = order?;
+        order.retain(|(sql, _)| seen.insert(sql.clone()));
+        open.order = order.into_iter().map(|(_, text)| text).collect();
         open.limited(rows)
     }
 
@@ -346,7 +348,11 @@ impl Select {
             .columns
             .iter()
             .take(self.groups.as_ref().map_or(0, Vec::len));
-        let is_finer = |key: &Value| key.kind.is_text() || key.kind.is_stored_text();
+        // The cells of a decimal column of SQLite may be floats and texts.
+        let is_finer = |key: &Value| {
+            let is_mixed = key.kind == Kind::Decimal && self.dialect == Dialect::Sqlite;
+            key.kind.is_text() || key.kind.is_stored_text() || is_mixed
+        };
         self.rules().groups_stored_texts && keys.any(is_finer)
     }
 
@@ -522,7 +528,9 @@ fn is_constant(sql: &str) -> bool {
         name.len() < rest.len() && name.starts_with('.')
     };
     let is_text = sql.starts_with('\'') || sql.starts_with("N'");
-    is_text || !sql.split('t').skip(1).any(is_name)
+    // `count(*)` names none, and is none.
+    let has_name = sql.ends_with("(*)") || sql.split('t').skip(1).any(is_name);
+    is_text || !has_name
 }
 
 /// The values that a join makes equal, and its conditions.

@@ -292,52 +292,6 @@ async fn what_is_never_null_can_be_grouped() {
 }
 
 #[tokio::test]
-async fn columns_of_one_name_are_told_apart() {
-    for (sql, expected) in [
-        ("SELECT k, k FROM p ORDER BY k DESC LIMIT 1", "30 30"),
-        (
-            "SELECT k, CAST(k AS text) FROM p ORDER BY 1 LIMIT 1",
-            "10 10",
-        ),
-        (
-            "SELECT *, k, id + 1, id + 1 FROM p ORDER BY id LIMIT 1",
-            "1 10 10 2 2",
-        ),
-        (
-            "SELECT sum(v), sum(CAST(v AS bigint)) AS whole FROM d",
-            "5.00 4",
-        ),
-        (
-            "SELECT k, CAST(k AS text), count(*) FROM p GROUP BY k, CAST(k AS text) HAVING max(CAST(k AS double)) > 20",
-            "30 30 1",
-        ),
-        (
-            "SELECT count(x) OVER () AS a, count(CAST(x AS text)) OVER () AS b FROM a LIMIT 1",
-            "2 2",
-        ),
-        (
-            "SELECT s.x, s.y FROM (SELECT k AS x, CAST(k AS text) AS y FROM p UNION SELECT id, id::text FROM p) AS s ORDER BY 1 LIMIT 1",
-            "1 1",
-        ),
-        ("SELECT k AS n, id AS n FROM p ORDER BY 1 LIMIT 1", "10 1"),
-        (
-            "SELECT k, k FROM p WHERE k = 10 UNION SELECT id, id FROM p WHERE id = 0",
-            "10 10",
-        ),
-    ] {
-        let cells = one(&format!("{TABLES} {sql}")).await;
-        assert_eq!(cells.join(" "), expected, "{sql}");
-    }
-}
-
-#[tokio::test]
-async fn columns_of_one_name_keep_it() {
-    let sql = format!("{TABLES} SELECT k, p.k, CAST(k AS text), k AS n, id AS n FROM p");
-    let expected = ["k", "k", "CAST(k AS TEXT)", "n", "n"];
-    assert_eq!(names(&sql).await, expected);
-}
-
-#[tokio::test]
 async fn values_of_different_types_meet_without_loss() {
     for (sql, expected) in [
         (

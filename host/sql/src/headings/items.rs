@@ -73,6 +73,7 @@ impl<'a> Words<'a> {
     /// The items of the list that begins at this token.
     fn items(&self, begin: usize) -> Vec<Item<'_>> {
         let mut items = Vec::new();
+        let begin = self.behind_quantifier(begin);
         let (mut depth, mut first) = (0_usize, begin);
         for at in begin..=self.tokens.len() {
             let token = self.tokens.get(at).map_or(&Token::EOF, |word| &word.token);
@@ -88,28 +89,64 @@ impl<'a> Words<'a> {
                     items.extend(self.item(first..at));
                     first = at + 1;
                 }
-                _ if at == begin && is_quantifier(token) => first = at + 1,
                 _ => {}
             }
         }
         items
     }
 
+    fn token_at(&self, at: usize) -> Option<&Token> {
+        self.tokens.get(at).map(|word| &word.token)
+    }
+
+    /// Where the first item begins: behind `DISTINCT`, `ALL` or `DISTINCT ON (…)`.
+    fn behind_quantifier(&self, begin: usize) -> usize {
+        if !self.token_at(begin).is_some_and(is_quantifier) {
+            return begin;
+        }
+        let is_on = self.token_at(begin + 1).map(keyword) == Some(Keyword::ON);
+        if !is_on || self.token_at(begin + 2) != Some(&Token::LParen) {
+            return begin + 1;
+        }
+        let mut depth = 0_usize;
+        for at in begin + 2..self.tokens.len() {
+            match self.token_at(at) {
+                Some(Token::LParen) => depth += 1,
+                Some(Token::RParen) => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return at + 1;
+            }
+        }
+        self.tokens.len()
+    }
+
     /// Whether the list ends before the token at `at`; its last item begins at `first`.
     fn ends_list(&self, first: usize, at: usize) -> bool {
-        let token_at = |at: usize| self.tokens.get(at).map(|word| &word.token);
-        let Some(token) = token_at(at) else {
+        let Some(token) = self.token_at(at) else {
             return true;
         };
         if matches!(token, Token::RParen | Token::SemiColon | Token::EOF) {
             return true;
         }
         let found = keyword(token);
-        let before = at.checked_sub(1).and_then(token_at);
+        let before = at.checked_sub(1).and_then(|before| self.token_at(before));
         if CLAUSES.contains(&found) {
-            // `IS DISTINCT FROM`
-            let is_operator = before.is_some_and(|before| keyword(before) == Keyword::DISTINCT);
-            return !(is_operator && found == Keyword::FROM && at > first);
+            let is_part = match (found, before, before.map(keyword)) {
+                // `player.group`
+                (_, Some(Token::Period), _) => true,
+                // `a IS DISTINCT FROM b`
+                (Keyword::FROM, _, Some(Keyword::DISTINCT)) => at > first,
+                // `percentile_cont(0.5) WITHIN GROUP (ORDER BY a)`
+                (Keyword::GROUP, _, Some(Keyword::WITHIN)) => true,
+                // `* EXCEPT (a)`
+                (Keyword::EXCEPT, Some(Token::Mul), _) => {
+                    self.token_at(at + 1) == Some(&Token::LParen)
+                }
+                _ => false,
+            };
+            return !is_part;
         }
         // These may be names of columns, too. Then they are where an operand is.
         let is_operand =
@@ -231,6 +268,11 @@ fn ends_operand(token: &Token) -> bool {
         Token::Word(_) => !OPERATORS.contains(&keyword(token)),
         Token::Number(..)
         | Token::SingleQuotedString(_)
+        | Token::DoubleQuotedString(_)
+        | Token::SingleQuotedByteStringLiteral(_)
+        | Token::DoubleQuotedByteStringLiteral(_)
+        | Token::NationalStringLiteral(_)
+        | Token::HexStringLiteral(_)
         | Token::RParen
         | Token::RBracket
         | Token::Mul => true,

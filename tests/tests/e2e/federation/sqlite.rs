@@ -208,6 +208,48 @@ async fn sum_beyond_64_bits_is_an_error_in_sqlite_too() {
     }
 }
 
+/// The first five cells are beyond 64 bits, and all of them are not.
+#[tokio::test]
+async fn sum_that_is_beyond_64_bits_only_on_the_way_is_one() {
+    let (host, mind) = both().await;
+    let rest =
+        "INSERT INTO t VALUES (7, -9, 'b', 1, NULL), (8, -9223372036854775808, 'c', 1, NULL)";
+    host.write_sqlite("lite.db", rest);
+    for (condition, sum) in [
+        ("id < 8", 9_223_372_036_854_775_805_i64),
+        ("id IN (4, 8)", 0),
+        ("true", -3),
+        ("qty < 0 AND id < 8", -12),
+    ] {
+        let sql = format!(
+            "SELECT q.s, one.x FROM (SELECT sum(qty) AS s FROM lite.t WHERE {condition}) q JOIN pg.one ON true"
+        );
+        let reply = mind.sql(&sql).await.json();
+        // -3 and the least number are beyond 64 bits together.
+        let expected = match condition {
+            "id IN (4, 8)" => Value::Null,
+            _ => json!([[sum, 1]]),
+        };
+        assert_eq!(reply["data"], expected, "{condition}: {reply}");
+    }
+}
+
+/// A view has the declared type of one of its tables, and the cells of all.
+#[tokio::test]
+async fn decimals_that_are_stored_in_two_ways_are_one_group() {
+    let (host, _) = both().await;
+    let mixed = "CREATE TABLE a (price DECIMAL(10,2)); INSERT INTO a VALUES (1.5), (2.5);
+        CREATE TABLE b (price TEXT); INSERT INTO b VALUES ('1.5'), ('1.50');
+        CREATE VIEW w AS SELECT price FROM b UNION ALL SELECT price FROM a;";
+    host.sqlite("mixed", mixed).await.load().await;
+    let mind = host.mind("mixed").datasource("mixed").datasource("pg");
+    let mind = mind.direct_queries().create().await;
+    let sql = "SELECT q.price, q.k FROM (SELECT price, count(*) AS k FROM mixed.w GROUP BY price) q
+        JOIN pg.one ON true ORDER BY 1";
+    let rows = mind.query(sql).await["data"].clone();
+    assert_eq!(rows, json!([["1.50", 3], ["2.50", 1]]), "{rows}");
+}
+
 /// In UTF-16 the letter stands before `b`, and beside a column of the affinity of numbers `05` is 5.
 #[tokio::test]
 async fn texts_that_sqlite_orders_or_converts_are_compared_in_the_host() {

@@ -18,6 +18,8 @@ use super::{
 
 /// What groups are in place of a number: no number fits it, so that the host says that a cell does not fit.
 const OTHER_TYPE: &str = "'a cell of another type'";
+/// The same for a sum beyond 64 bits.
+const TOO_LARGE: &str = "'a sum beyond 64 bits'";
 
 impl Select {
     /// With a condition that is exact where each cell has the type of its column; the groups above have to look at
@@ -56,7 +58,14 @@ impl Select {
             let is_plain = matches!(expr, Expr::Column(_));
             value
                 .filter(|value| is_plain && super::is_column(&value.sql))
-                .map(|value| in_bytes(value, rules))
+                .map(|value| match value.kind {
+                    // A date is a text, and its column may be declared to be compared without blanks at the end.
+                    Kind::Date => Value {
+                        sql: rules.bytes(&value.sql),
+                        ..value
+                    },
+                    _ => in_bytes(value, rules),
+                })
         };
         let keys: Option<Vec<Value>> = aggregate.group_expr.iter().map(key).collect();
         let mut columns = keys?;
@@ -118,11 +127,20 @@ fn aggregated(expr: &Expr, scope: &Scope<'_>) -> Option<(String, Option<Value>)>
         ("count", Kind::Text, false) => return Some((format!("count({})", cell.sql), None)),
         ("count", _, false) => format!("count({})", cell.sql),
         ("count", Kind::Integer | Kind::Date, true) => format!("count(DISTINCT {})", cell.sql),
-        // What is no integer has no place in the result of these, and a sum of integers overflows there too.
-        ("min" | "max", Kind::Integer, _) | ("sum", Kind::Integer, false) => {
-            format!("{}({})", func.name(), cell.sql)
-        }
+        // What is no integer has no place in the result of these.
+        ("min" | "max", Kind::Integer, _) => format!("{}({})", func.name(), cell.sql),
+        ("sum", Kind::Integer, false) => sum(&cell.sql),
         _ => return None,
     };
     Some((sql, Some(cell)))
+}
+
+/// The sum of integers. `sum` fails as soon as the cells so far are beyond 64 bits, also if the whole is not. So the upper
+/// and lower halves of the cells are summed up, which needs four thousand million rows to do so.
+fn sum(cell: &str) -> String {
+    let lower = format!("sum({cell} & 4294967295)");
+    let upper = format!("(sum({cell} >> 32) + ({lower} >> 32))");
+    format!(
+        "CASE WHEN {upper} NOT BETWEEN -2147483648 AND 2147483647 THEN {TOO_LARGE} ELSE {upper} * 4294967296 + ({lower} & 4294967295) END"
+    )
 }
