@@ -13,13 +13,13 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_schema::DataType as Arrow;
+use arrow_schema::{DataType as Arrow, Field, Fields};
 use mindhost_sdk::{Error, Result};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups};
 use parquet::arrow::{
     FieldLevels, ProjectionMask, parquet_to_arrow_field_levels, parquet_to_arrow_schema,
 };
-use parquet::basic::{ConvertedType, Encoding, LogicalType};
+use parquet::basic::{ConvertedType, Encoding, LogicalType, Repetition};
 use parquet::column::page::PageIterator;
 use parquet::errors::{ParquetError, Result as Read};
 use parquet::file::metadata::{
@@ -46,6 +46,8 @@ pub struct ParquetFile {
     path: String,
     source: Source,
     metadata: ParquetMetaData,
+    /// How a reader gives the columns.
+    fields: Fields,
     columns: Vec<FileColumn>,
 }
 
@@ -60,11 +62,13 @@ impl ParquetFile {
         let length = file.metadata().map_err(failed)?.len();
         let source = Source::new(file, length);
         let metadata = footer(&source).map_err(|error| wrong(path, &error))?;
-        let columns = columns(&metadata).map_err(|error| wrong(path, &error))?;
+        let fields = fields(&metadata).map_err(|error| wrong(path, &error))?;
+        let columns = columns(&metadata, &fields);
         Ok(Self {
             path: path.to_owned(),
             source,
             metadata,
+            fields,
             columns,
         })
     }
@@ -106,7 +110,7 @@ impl ParquetFile {
         }
         let descriptor = self.metadata.file_metadata().schema_descr();
         let mask = ProjectionMask::roots(descriptor, roots.iter().copied());
-        let levels = parquet_to_arrow_field_levels(descriptor, mask, None)
+        let levels = parquet_to_arrow_field_levels(descriptor, mask, Some(&self.fields))
             .map_err(|error| wrong(&self.path, &error))?;
         Ok(ParquetBatches {
             file: self,
@@ -208,20 +212,39 @@ fn check(metadata: &ParquetMetaData, length: u64) -> Read<()> {
     Ok(())
 }
 
-fn columns(metadata: &ParquetMetaData) -> Read<Vec<FileColumn>> {
+fn fields(metadata: &ParquetMetaData) -> Read<Fields> {
     let descriptor = metadata.file_metadata().schema_descr();
     // Without the Arrow schema that some writers add: what Parquet itself says is enough, and is checked.
     let schema = parquet_to_arrow_schema(descriptor, None)?;
-    let fields = descriptor.root_schema().get_fields();
-    if fields.len() != schema.fields().len() {
+    let parquet = descriptor.root_schema().get_fields();
+    if parquet.len() != schema.fields().len() {
         return Err(general("its schema cannot be read"));
     }
-    let column = |(field, parquet): (&Arc<arrow_schema::Field>, &Arc<Type>)| FileColumn {
+    let field = |(field, parquet): (&Arc<Field>, &Arc<Type>)| match is_enum(parquet) {
+        true => Arc::new(field.as_ref().clone().with_data_type(Arrow::Utf8)),
+        false => Arc::clone(field),
+    };
+    Ok(schema.fields().iter().zip(parquet).map(field).collect())
+}
+
+fn columns(metadata: &ParquetMetaData, fields: &Fields) -> Vec<FileColumn> {
+    let descriptor = metadata.file_metadata().schema_descr();
+    let column = |(field, parquet): (&Arc<Field>, &Arc<Type>)| FileColumn {
         name: field.name().clone(),
         physical: field.data_type().clone(),
         mark: mark(parquet, field.data_type()),
     };
-    Ok(schema.fields().iter().zip(fields).map(column).collect())
+    let parquet = descriptor.root_schema().get_fields();
+    fields.iter().zip(parquet).map(column).collect()
+}
+
+/// Whether a column has the names of an enumeration: UTF-8, which the `parquet` crate gives as bytes unless it is told.
+fn is_enum(parquet: &Type) -> bool {
+    let info = parquet.get_basic_info();
+    let is_marked = matches!(info.logical_type_ref(), Some(LogicalType::Enum))
+        || info.converted_type() == ConvertedType::ENUM;
+    let is_list = !info.has_repetition() || info.repetition() == Repetition::REPEATED;
+    is_marked && parquet.is_primitive() && !is_list
 }
 
 fn mark(parquet: &Type, physical: &Arrow) -> Mark {

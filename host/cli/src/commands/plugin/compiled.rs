@@ -15,8 +15,8 @@ use mindhost_runtime::standalone::Cache;
 
 use crate::commands::say::aside;
 
-/// Files that are kept: a plugin in Python has 60 MB of machine code.
-const MAX_FILES: usize = 12;
+/// Bytes that are kept, besides those of the next run: a plugin in Rust has 2 to 15 MB of machine code, one in Python 60.
+const MAX_BYTES: u64 = 512 << 20;
 const KEY_BYTES: usize = 32;
 
 /// The cache below a folder for caches; without one, or if it cannot be used, none. Says why.
@@ -47,7 +47,7 @@ fn open(folder: &Path) -> io::Result<Cache> {
     for path in [folder, &code] {
         check_owner(path)?;
     }
-    remove_oldest(&code, MAX_FILES - 1)?;
+    remove_oldest(&code, MAX_BYTES)?;
     Ok((code, key))
 }
 
@@ -86,14 +86,21 @@ fn check_owner(path: &Path) -> io::Result<()> {
     }
 }
 
-fn remove_oldest(folder: &Path, kept: usize) -> io::Result<()> {
-    let mut files: Vec<(SystemTime, PathBuf)> = fs::read_dir(folder)?
+fn remove_oldest(folder: &Path, max: u64) -> io::Result<()> {
+    let mut files: Vec<(SystemTime, PathBuf, u64)> = fs::read_dir(folder)?
         .flatten()
-        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .filter_map(|entry| {
+            let found = entry.metadata().ok()?;
+            Some((found.modified().ok()?, entry.path(), found.len()))
+        })
         .collect();
     files.sort();
-    let surplus = files.len().saturating_sub(kept);
-    for (_, path) in files.iter().take(surplus) {
+    let mut kept = 0;
+    for (_, path, bytes) in files.iter().rev() {
+        kept += bytes;
+        if kept <= max {
+            continue;
+        }
         match fs::remove_file(path) {
             // Another command removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -105,7 +112,7 @@ fn remove_oldest(folder: &Path, kept: usize) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::{os::unix::fs::PermissionsExt as _, time::Duration};
 
     use super::*;
 
@@ -114,11 +121,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (code, key) = cache(Some(folder.path().into())).unwrap();
         assert_eq!(cache(Some(folder.path().into())), Some((code.clone(), key)));
-        for number in 0..2 * MAX_FILES {
-            fs::write(code.join(number.to_string()), "").unwrap();
+    }
+
+    #[test]
+    fn oldest_code_is_removed_when_there_is_too_much() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |age| SystemTime::UNIX_EPOCH + Duration::from_secs(age);
+        for (name, age) in [("second", 2), ("third", 3), ("first", 1)] {
+            let file = fs::File::create(folder.path().join(name)).unwrap();
+            file.set_len(10).unwrap();
+            file.set_modified(at(age)).unwrap();
         }
-        cache(Some(folder.path().into())).unwrap();
-        assert_eq!(fs::read_dir(code).unwrap().count(), MAX_FILES - 1);
+        remove_oldest(folder.path(), 20).unwrap();
+        let exists = ["first", "second", "third"].map(|name| folder.path().join(name).exists());
+        assert_eq!(exists, [false, true, true]);
     }
 
     #[test]

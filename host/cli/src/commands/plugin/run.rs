@@ -13,12 +13,12 @@ use std::{
 use clap::Args;
 use mindhost_base::Error;
 use mindhost_plugin_api::{
-    Call, Connection, Connector, Dialect, Manifest, Model, ModelEvent, ModelMessage, ModelRequest,
-    Paging, Part, PluginKind, Role, Statement, TableRef,
+    Call, Column, Connection, Connector, Dialect, Manifest, Model, ModelEvent, ModelMessage,
+    ModelRequest, Paging, Part, PluginKind, Role, Statement, TableRef,
 };
 use mindhost_plugins::record::recorded;
 use mindhost_runtime::standalone::{LoadedPlugin, StandalonePlugin};
-use mindhost_sql::{Scope, ScopeDatasource, ScopeTable, guard};
+use mindhost_sql::{GuardedStatement, Scope, ScopeDatasource, ScopeTable, guard};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -28,6 +28,9 @@ use super::{
     print::{Format, Printer},
 };
 use crate::commands::say::{self, aside, say, say_part};
+
+/// The columns of a result.
+type Columns = Arc<[Column]>;
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
@@ -198,12 +201,15 @@ impl Session<'_> {
         took("open", start);
         let ended = match (&self.run.input, &self.run.describe) {
             (Some(sql), _) if connector.manifest().dialect == Some(Dialect::Datafusion) => {
-                match self.named(&mut *connection, sql).await {
-                    Ok(sql) => self.query(&mut *connection, &sql).await,
+                match self.guarded(&mut *connection, sql).await {
+                    Ok(guarded) => {
+                        let named = |columns: &Columns| guarded.named(columns);
+                        self.query(&mut *connection, guarded.text(), named).await
+                    }
                     Err(error) => Err(error),
                 }
             }
-            (Some(sql), _) => self.query(&mut *connection, sql).await,
+            (Some(sql), _) => self.query(&mut *connection, sql, Arc::clone).await,
             (None, Some(table)) => self.describe(&mut *connection, table).await,
             (None, None) if self.run.tables => self.tables(&mut *connection).await,
             (None, None) => self.check(&mut *connection).await,
@@ -274,7 +280,11 @@ impl Session<'_> {
     }
 
     /// A statement over a scanner in the form that a server sends, with qualified table names.
-    async fn named(&self, connection: &mut dyn Connection, sql: &str) -> anyhow::Result<String> {
+    async fn guarded(
+        &self,
+        connection: &mut dyn Connection,
+        sql: &str,
+    ) -> anyhow::Result<GuardedStatement> {
         let tables = connection.tables(&self.call()).await.map_err(told)?;
         let tables = tables.into_iter().map(|table| ScopeTable {
             policy: None,
@@ -293,10 +303,16 @@ impl Session<'_> {
                 paging: Paging::Sql,
             }],
         };
-        Ok(guard(sql, &scope).map_err(told)?.text().to_owned())
+        guard(sql, &scope).map_err(told)
     }
 
-    async fn query(&self, connection: &mut dyn Connection, sql: &str) -> anyhow::Result<()> {
+    /// Prints the rows of a statement, under the names that `named` gives to its columns.
+    async fn query(
+        &self,
+        connection: &mut dyn Connection,
+        sql: &str,
+        named: impl Fn(&Columns) -> Columns,
+    ) -> anyhow::Result<()> {
         let statement = Statement {
             text: sql.to_owned(),
             id: uuid::Uuid::new_v4().to_string(),
@@ -309,7 +325,7 @@ impl Session<'_> {
             .map_err(told)?;
         took("query", start);
         let mut out = io::BufWriter::new(io::stdout().lock());
-        let mut printer = Printer::new(self.run.format, Arc::clone(&columns));
+        let mut printer = Printer::new(self.run.format, named(&columns));
         printer.begin(&mut out).map_err(say::told)?;
         let (mut rows, mut bytes, mut batches) = (0, 0, 0);
         while let Some(batch) = connection.next(ROWS, &self.call()).await.map_err(told)? {
