@@ -87,15 +87,24 @@ check: ci test-trino
 
 # What continuous integration runs.
 ci: setup _cargo-deny
+    @just _say "format and lints"
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings
     cargo clippy --profile plugin --target wasm32-wasip2 {{ prepend("-p ", plugins) }} -- -D warnings
     cargo deny --workspace check --hide-inclusion-graph licenses bans sources
+    @just _say "documentation of the code"
     # The introductions of crates point at private modules, for those who read the source.
     RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps
+    @just _say "tests"
     just test
+    @just _say "tests of the console"
     just test-console
+    @just _say "demo"
     just demo --once
+
+# Says what begins, and when: the whole takes an hour or more.
+_say what:
+    @printf '%s %s\n' "$(date +%H:%M:%S)" "{{ what }}"
 
 # Test the console in Debian's Chromium, on the demo data. Apart from `test`: Chromium is a package of 100 MB.
 test-console *filter: _setup-build _console _server (_components "debug" "plugins" "console_plugins" console_plugins)
@@ -104,6 +113,8 @@ test-console *filter: _setup-build _console _server (_components "debug" "plugin
     command -v chromium >/dev/null || just _install chromium
     just _npm tests/console
     export TEST_PROGRAM="{{ target }}/debug/mindhost" TEST_PLUGINS="{{ target }}/console_plugins"
+    export TEST_COMPILED="{{ target }}/console_compiled"
+    rm -rf "$TEST_COMPILED"
     export NODE="$PWD/host/console/node_modules/.bin/node"
     (cd host/console && "$NODE" node_modules/typescript/bin/tsc --noEmit)
     cd tests/console

@@ -7,6 +7,8 @@ import { inspect, openPage, signIn, tabTo, visit } from "./support.mjs";
 let conversation;
 before(async () => {
   await server.api("POST", "/datasources", { name: "drawer", engine: "files", connection_data: { path: "drawer" } });
+  const bound = { datasource: "shop", table: "orders", filter: "channel = {{caller.channel}}", hidden: ["voucher"], masked: { status: "null" } };
+  await server.api("POST", "/keys", { name: "bound", role: "user", policies: [bound] });
   conversation = (await server.api("POST", "/responses", { model: "analyst", input: "Average order total per channel" })).conversation.id;
 });
 
@@ -50,7 +52,12 @@ for (const [mode, options] of Object.entries({
         await add.click();
         await add.click();
         await page.getByLabel("Kind of attribute 2").selectOption("texts");
-        found.push(...(await inspect(page, "a new key with attributes")));
+        await page.getByRole("button", { name: "Add a policy" }).click();
+        await page.getByLabel("Datasource").selectOption("shop");
+        await page.getByLabel("Table", { exact: true }).selectOption("main.orders");
+        await page.getByLabel("status is").selectOption("text");
+        await page.getByRole("textbox", { name: "Rows that the key sees" }).waitFor();
+        found.push(...(await inspect(page, "a new key with attributes and a policy")));
         const { left, right } = await page.getByRole("dialog").evaluate((one) => one.getBoundingClientRect());
         const width = page.viewportSize().width;
         if (left < 0 || right > width) found.push(`the dialog is at ${left} to ${right} of ${width} px`);

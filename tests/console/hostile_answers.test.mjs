@@ -138,6 +138,44 @@ test("names of workspaces, and of one that is refused", async () => {
   watch.check();
 });
 
+test("policies of keys, and names of what a policy is made for", async () => {
+  const { page, watch } = opened;
+  const policies = each((text) => ({ datasource: text, table: text, filter: text, hidden: [text], masked: { [text]: { text } }, problem: text }));
+  const restore = await look("/console/operations/keys", /\/api\/v1\/keys$/, ([first]) => [{ ...first, policies }], (page) => page.getByText(`${PAYLOADS.length} policies`).waitFor());
+  await shows(page);
+  await restore();
+
+  const datasources = /\/api\/v1\/datasources$/;
+  const catalog = /\/datasources\/[^/]+\/catalog/;
+  const names = PAYLOADS.filter((one) => one.isWellFormed());
+  await page.route(datasources, async (route) => {
+    const answer = await route.fetch();
+    const all = await answer.json();
+    await route.fulfill({ response: answer, json: [...all, ...names.map((name) => ({ ...all[0], id: name, name }))] });
+  });
+  await page.route(catalog, async (route) => {
+    const answer = await route.fetch({ url: `${server.url}/api/v1/datasources/shop/catalog` });
+    const found = await answer.json();
+    const [table] = found.tables;
+    const columns = names.map((name) => ({ ...table.columns[0], name }));
+    await route.fulfill({ response: answer, json: { ...found, tables: names.map((name) => ({ ...table, name, columns })) } });
+  });
+  await page.getByRole("button", { name: "Make a key" }).click();
+  await page.getByRole("button", { name: "Add a policy" }).click();
+  const policy = page.getByRole("group", { name: "Policy 1" });
+  // The first is the placeholder.
+  await policy.getByRole("option").nth(names.length).waitFor({ state: "attached" });
+  await policy.getByLabel("Datasource").selectOption(names[0]);
+  await policy.getByLabel("Table", { exact: true }).selectOption({ index: 1 });
+  await policy.getByRole("textbox", { name: "Rows that the key sees" }).waitFor();
+  await policy.locator(".masks li").nth(names.length - 1).getByRole("combobox").selectOption("sql");
+  await checkDom(page, "form of a key with a policy");
+  await page.keyboard.press("Escape");
+  await page.unroute(datasources);
+  await page.unroute(catalog);
+  watch.check();
+});
+
 test("names of the key and the workspace of the reader", async () => {
   for (let from = 0; from < PAYLOADS.length; from += 12) {
     const other = await openPage(browser, server);

@@ -304,6 +304,101 @@ test("key is made with attributes", async () => {
   await context.close();
 });
 
+/** Adds a policy of a table to the form of a key, and gives its part of the form. */
+async function addPolicy(dialog, number, table) {
+  await dialog.getByRole("button", { name: "Add a policy" }).click();
+  const policy = dialog.getByRole("group", { name: `Policy ${number}` });
+  await policy.getByLabel("Datasource").selectOption("shop");
+  await policy.getByLabel("Table", { exact: true }).selectOption(table);
+  return policy;
+}
+
+test("key is made with a policy, and sees no more through a Mind", async () => {
+  await makeMind("bound");
+  const { page, watch, context } = await open("/operations/keys");
+  await page.getByRole("button", { name: "Make a key" }).click();
+  const dialog = page.getByRole("dialog", { name: "Make a key" });
+  const name = `with a policy ${Date.now()}`;
+  await dialog.getByLabel("Name", { exact: true }).fill(name);
+  await dialog.getByRole("button", { name: "Add an attribute" }).click();
+  await dialog.getByLabel("Name of attribute 1").fill("channel");
+  await dialog.getByLabel("Value of attribute 1").fill("app");
+  // One that is removed is not sent.
+  await addPolicy(dialog, 1, "main.customers");
+  const policy = await addPolicy(dialog, 2, "main.orders");
+  await dialog.getByRole("button", { name: "Remove policy 1" }).click();
+  await policy.waitFor({ state: "detached" });
+  const kept = dialog.getByRole("group", { name: "Policy 1" });
+  await kept.getByRole("textbox", { name: "Rows that the key sees" }).fill("channel = {{caller.channel}}");
+  await kept.getByLabel("voucher is").selectOption("hidden");
+  await kept.getByLabel("status is").selectOption("text");
+  await kept.getByLabel("Text for status").fill("withheld");
+  // Another role has no policies. The form says so, and keeps them.
+  await dialog.getByLabel("Role").selectOption("editor");
+  await dialog.getByText(/The form keeps 1 policy, but does not send it/).waitFor();
+  assert.equal(await kept.count(), 0);
+  await dialog.getByLabel("Role").selectOption("user");
+  await kept.getByRole("textbox", { name: "Rows that the key sees" }).getByText("channel = {{caller.channel}}").waitFor();
+  await dialog.getByRole("button", { name: "Make it" }).click();
+  const key = await page.getByRole("dialog", { name: "The new key" }).locator("code").textContent();
+  await page.keyboard.press("Escape");
+
+  const shown = page.getByRole("row").filter({ hasText: name });
+  await shown.getByText("1 policy", { exact: true }).waitFor();
+  for (const text of ["shop · main.orders", "channel = {{caller.channel}}", "voucher", "status: “withheld”"]) await shown.getByText(text, { exact: true }).waitFor();
+  const made = (await server.api("GET", "/keys")).find((one) => one.name === name);
+  assert.deepEqual(made.policies, [
+    { datasource: "shop", table: "main.orders", filter: "channel = {{caller.channel}}", hidden: ["voucher"], masked: { status: { text: "withheld" } }, problem: null },
+  ]);
+  const run = async (query) => (await server.api("POST", "/responses", { model: "bound", store: false, tools: [{ type: "sql_query", query }] }, key)).output[0];
+  assert.deepEqual((await run("SELECT DISTINCT channel, status FROM orders")).data, [["app", "withheld"]]);
+  assert(!(await run("SELECT * FROM orders LIMIT 1")).column_names.includes("voucher"));
+  watch.check();
+  await context.close();
+});
+
+test("policy of a key that is refused says so at its place", async () => {
+  const { page, watch, context } = await open("/operations/keys");
+  await page.getByRole("button", { name: "Make a key" }).click();
+  const dialog = page.getByRole("dialog", { name: "Make a key" });
+  const name = `refused ${Date.now()}`;
+  await dialog.getByLabel("Name", { exact: true }).fill(name);
+  const make = dialog.getByRole("button", { name: "Make it" });
+  const customers = await addPolicy(dialog, 1, "main.customers");
+  const orders = await addPolicy(dialog, 2, "main.orders");
+  // One that says nothing is refused, not left out.
+  await make.click();
+  await customers.getByRole("alert").getByText(/leave the entry out for none/).waitFor();
+  await customers.getByRole("textbox", { name: "Rows that the key sees" }).fill("id > 3");
+  const filter = orders.getByRole("textbox", { name: "Rows that the key sees" });
+  await filter.fill("chanel = 'app'");
+  await make.click();
+  const alert = orders.getByRole("alert").filter({ hasText: "the table has no column `chanel`" });
+  await alert.waitFor();
+  assert.equal(await dialog.getByRole("alert").count(), 1);
+  // It is brought into view: the button is at the end of a long form.
+  await page.waitForFunction(() => {
+    const { top, bottom } = document.querySelector("dialog [role=alert]").getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight;
+  });
+  // Without the first policy, the error would be about another one.
+  await dialog.getByRole("button", { name: "Remove policy 1" }).click();
+  await dialog.getByRole("alert").waitFor({ state: "detached" });
+  const only = dialog.getByRole("group", { name: "Policy 1" });
+  await only.getByRole("textbox", { name: "Rows that the key sees" }).fill("");
+  await only.getByLabel("status is").selectOption("sql");
+  await only.getByLabel("Expression for status").fill("foo(");
+  await make.click();
+  await only.locator(".masks li").filter({ hasText: "status" }).getByRole("alert").waitFor();
+  // A table that is chosen is one that is sent: without one, the form stays.
+  await only.getByLabel("Datasource").selectOption("");
+  await make.click();
+  assert(await only.getByLabel("Datasource").evaluate((one) => !one.validity.valid));
+  assert(!(await server.api("GET", "/keys")).some((one) => one.name === name), "a key was made all the same");
+  watch.check();
+  await context.close();
+});
+
 test("no text of knowledge, policies or feedback runs", async () => {
   await makeMind("hostile_words");
   const texts = PAYLOADS.map((text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ""));

@@ -235,6 +235,11 @@ try {
         await page.getByLabel("Name of attribute 1").fill("region");
         await page.getByRole("button", { name: "Add an attribute" }).click();
         await page.getByLabel("Kind of attribute 2").selectOption("texts");
+        await page.getByRole("button", { name: "Add a policy" }).click();
+        await page.getByLabel("Datasource").selectOption("shop");
+        await page.getByLabel("Table", { exact: true }).selectOption("main.orders");
+        await page.getByLabel("status is").selectOption("text");
+        await page.getByRole("textbox", { name: "Rows that the key sees" }).scrollIntoViewIfNeeded();
       }
       await states[name]?.(page);
       if (["row", "forget", "activate", "rotate", "attributes"].includes(name)) await page.getByRole("dialog").waitFor();

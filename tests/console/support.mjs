@@ -2,7 +2,7 @@
 // elsewhere, no policy is violated, no script fails, and no text becomes a dialog.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,15 +11,32 @@ import { chromium } from "playwright-core";
 
 const program = process.env.TEST_PROGRAM ?? "mindhost";
 const plugins = process.env.TEST_PLUGINS ?? "plugins";
+/** Where compiled plugins go from one server to the next, with the key that seals them: compiling keeps a small machine
+ * busy for longer than most tests. */
+const compiled = process.env.TEST_COMPILED ?? null;
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/** A directory for a server. */
+function dataDir() {
+  const dir = mkdtempSync(join(tmpdir(), "mindhost-console-"));
+  if (compiled && existsSync(compiled)) cpSync(compiled, dir, { recursive: true });
+  return dir;
+}
+
+/** Removes the directory of a server that has ended. */
+function remove(dir) {
+  const made = ["secrets.key", "cache"].filter((name) => compiled && existsSync(join(dir, name)));
+  for (const name of made) cpSync(join(dir, name), join(compiled, name), { recursive: true, force: false });
+  rmSync(dir, { recursive: true, force: true });
+}
 
 /** Starts `mindhost demo` and waits until it prints its link. While one works on the console, `TEST_URL` and
  * `TEST_KEY` name a server that runs, such as Vite's. */
 export async function startDemo() {
   const { TEST_URL: running, TEST_KEY: known, TEST_DIR: near = null } = process.env;
   if (running) return new Server(near, null, running, known, async () => {});
-  const dir = mkdtempSync(join(tmpdir(), "mindhost-console-"));
+  const dir = dataDir();
   const env = { ...process.env, MINDHOST_LISTEN: "127.0.0.1:0", NO_COLOR: "1" };
   const child = spawn(program, ["demo", "--dir", dir, "--plugins-dir", plugins], { env, stdio: ["ignore", "pipe", "inherit"] });
   const said = [];
@@ -37,7 +54,7 @@ export async function startDemo() {
   const stop = async () => {
     child.kill("SIGTERM");
     await ended;
-    rmSync(dir, { recursive: true, force: true });
+    remove(dir);
   };
   const key = readFileSync(join(dir, "admin.key"), "utf8").trim();
   return new Server(dir, link[0], link[1], key, stop);
@@ -48,7 +65,7 @@ export async function startDemo() {
 export async function startServer(settings) {
   const { TEST_URL: running, TEST_KEY: known, TEST_DIR: near = null } = process.env;
   if (running) return new Server(near, null, running, known, async () => {});
-  const dir = mkdtempSync(join(tmpdir(), "mindhost-console-"));
+  const dir = dataDir();
   const own = { MINDHOST_LISTEN: "127.0.0.1:0", MINDHOST_DATA_DIR: dir, MINDHOST_PLUGINS_DIR: plugins, NO_COLOR: "1" };
   const child = spawn(program, ["serve"], { env: { ...process.env, ...own, ...settings }, stdio: ["ignore", "pipe", openSync(join(dir, "server.log"), "w")] });
   const ended = new Promise((resolve) => child.once("exit", resolve));
@@ -64,7 +81,7 @@ export async function startServer(settings) {
   const stop = async () => {
     child.kill("SIGTERM");
     await ended;
-    rmSync(dir, { recursive: true, force: true });
+    remove(dir);
   };
   const key = readFileSync(join(dir, "admin.key"), "utf8").trim();
   return new Server(dir, null, url, key, stop);

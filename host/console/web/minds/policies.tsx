@@ -61,7 +61,6 @@ function Choose({ name, tables }: { name: string; tables: [string, string][] }) 
 }
 
 function Item({ name, policy }: { name: string; policy: Policy }) {
-  const masks = Object.entries(policy.masked);
   return (
     <li class="card stack tight">
       <h2 class="row">
@@ -69,17 +68,25 @@ function Item({ name, policy }: { name: string; policy: Policy }) {
         {policy.problem !== null && <Badge tone="bad">closed</Badge>}
       </h2>
       {policy.problem !== null && <Problem text={policy.problem} />}
-      <dl class="facts">
-        <dt>Rows</dt><dd>{policy.filter === null ? "all" : <code><Untrusted text={policy.filter} max={2000} /></code>}</dd>
-        {policy.hidden.length > 0 && <><dt>Hidden</dt><dd><Untrusted text={policy.hidden.join(", ")} max={2000} /></dd></>}
-        {masks.length > 0 && (
-          <>
-            <dt>Masked</dt>
-            <dd>{masks.map(([column, mask]) => <div key={column}><Untrusted text={column} />: <code><Untrusted text={wordsOf(mask)} max={2000} /></code></div>)}</dd>
-          </>
-        )}
-      </dl>
+      <PolicyFacts policy={policy} />
     </li>
+  );
+}
+
+/** What a policy does. */
+export function PolicyFacts({ policy: { filter, hidden, masked } }: { policy: Policy }) {
+  const masks = Object.entries(masked);
+  return (
+    <dl class="facts">
+      <dt>Rows</dt><dd>{filter === null ? "all" : <code><Untrusted text={filter} max={2000} /></code>}</dd>
+      {hidden.length > 0 && <><dt>Hidden</dt><dd><Untrusted text={hidden.join(", ")} max={2000} /></dd></>}
+      {masks.length > 0 && (
+        <>
+          <dt>Masked</dt>
+          <dd>{masks.map(([column, mask]) => <div key={column}><Untrusted text={column} />: <code><Untrusted text={wordsOf(mask)} max={2000} /></code></div>)}</dd>
+        </>
+      )}
+    </dl>
   );
 }
 

@@ -1,5 +1,5 @@
-// Policies of a Mind, and how a form's choices become one.
-import { api, take, type Schemas } from "../lib/api";
+// Policies of a Mind or a key, and how a form's choices become one.
+import { api, take, type ApiError, type Schemas } from "../lib/api";
 
 export type Policy = Schemas["Policy"];
 export type NewPolicy = Schemas["NewPolicy"];
@@ -77,6 +77,20 @@ export function toPolicy(datasource: string, table: string, filter: string, choi
   const hidden = all.filter(([, choice]) => choice.treatment === "hidden").map(([column]) => column);
   return { datasource, table, filter: filter.trim() === "" ? null : filter, hidden, masked: Object.fromEntries(masked) };
 }
+
+/** What of the policy at `index` an error is about: `filter`, `table`, `datasource`, `column NAME`, or `policy` for all of
+ * it. Null for what is no part of this policy. `hidden` is as it was sent. */
+export function placeOf(error: ApiError | null, index: number, hidden: string[]): string | null {
+  const [, at, rest] = /^policies\[(\d+)\](.*)$/s.exec(error?.param ?? "") ?? [];
+  if (at === undefined || Number(at) !== index) return null;
+  const [, part, of] = /^\.(filter|table|datasource|hidden|masked)(.*)$/s.exec(rest!) ?? [];
+  if (part === "masked") return `column ${of!.slice(1)}`;
+  if (part === "hidden") return `column ${hidden[Number(/^\[(\d+)\]/.exec(of!)?.[1])] ?? ""}`;
+  return part ?? "policy";
+}
+
+/** Whether a place is one of these columns. */
+export const isColumn = (place: string | null, names: string[]): boolean => names.some((name) => place === `column ${name}`);
 
 /** What a masked column has, in words. */
 export function wordsOf(mask: Mask): string {

@@ -1,6 +1,6 @@
 // The policy of one table: its filter, its columns, and what a caller sees.
 import { useState } from "preact/hooks";
-import { api, may, take, type ApiError, type Schemas } from "../lib/api";
+import { api, may, take, type Schemas } from "../lib/api";
 import { useAction, useLoad } from "../lib/load";
 import { Link, go, href } from "../lib/router";
 import { tableName } from "../data/addresses";
@@ -10,7 +10,7 @@ import { Load } from "../ui/page";
 import { Untrusted } from "../ui/text";
 import { SqlField } from "./entry_field";
 import { Columns } from "./policy_columns";
-import { choiceOf, policiesOf, replaceOne, toPolicy, type ColumnChoice, type Policy } from "./policy";
+import { choiceOf, isColumn, placeOf, policiesOf, replaceOne, toPolicy, type ColumnChoice, type Policy } from "./policy";
 import { Problem } from "./policies";
 import { Preview } from "./preview";
 
@@ -58,14 +58,6 @@ export function PolicyPage(props: Props) {
   );
 }
 
-/** Where in the form an error belongs: `filter`, `column card`, or nowhere in it. */
-function placeOf(error: ApiError | null, hidden: string[]): string | null {
-  const [, part, rest] = /^policies\[0\]\.(filter|hidden|masked)(.*)$/s.exec(error?.param ?? "") ?? [];
-  if (part === "masked") return `column ${rest!.slice(1)}`;
-  if (part === "hidden") return `column ${hidden[Number(/^\[(\d+)\]/.exec(rest!)?.[1])] ?? ""}`;
-  return part ?? null;
-}
-
 function PolicyForm({ name, datasource, table, facts, saved }: Props & { facts: Facts; saved: () => void }) {
   const { policy, mind } = facts;
   // Also those that the policy names and the table has no more: they are what is to be changed.
@@ -87,8 +79,8 @@ function PolicyForm({ name, datasource, table, facts, saved }: Props & { facts: 
     setKept(false);
     setChoices((known) => new Map(known).set(column, choice));
   };
-  const place = placeOf(error, draft.hidden ?? []);
-  const isPlaced = place === "filter" || (place !== null && names.includes(place.replace("column ", "")));
+  const place = placeOf(error, 0, draft.hidden ?? []);
+  const isPlaced = place === "filter" || isColumn(place, names);
   const catalog = { mind: name, datasources: mind.datasource_tables.map((one) => one.name) };
   return (
     <>

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { api, may, take, type Schemas } from "../lib/api";
 import { visible } from "../lib/format";
 import { useAction, useLoad } from "../lib/load";
@@ -11,6 +11,8 @@ import { Badge, Load } from "../ui/page";
 import { Time } from "../ui/time";
 import { Untrusted } from "../ui/text";
 import { AttributeFields, toAttributes, type Attribute } from "./attributes";
+import { KeyPolicies, NoPolicies, isPlaced, toPolicies, type Draft } from "./key_policies";
+import { PoliciesOf } from "./policies_of";
 
 type Key = Schemas["Key"];
 const ROLES = {
@@ -75,6 +77,7 @@ function List({ keys, changed, made }: { keys: Key[]; changed: () => void; made:
                   <Untrusted text={key.name} />
                   <div class="muted"><code>{key.prefix}…</code></div>
                   {Object.entries(key.attributes).map(([name, value]) => <div key={name} class="muted"><Untrusted text={`${name} = ${JSON.stringify(value)}`} /></div>)}
+                  <PoliciesOf all={key.policies} />
                 </td>
                 <td>{key.role}</td>
                 <td>{key.minds === null ? "all" : <Untrusted text={key.minds.join(", ") || "none"} />}</td>
@@ -123,27 +126,33 @@ function NewKey({ close, made }: { close: () => void; made: (text: string) => vo
   const [minds, setMinds] = useState<string[]>([]);
   const [ends, setEnds] = useState("");
   const [attributes, setAttributes] = useState<Attribute[]>([]);
+  const [policies, setPolicies] = useState<Draft[]>([]);
+  const form = useRef<HTMLFormElement>(null);
   const all = useLoad((signal) => take(api.GET("/api/v1/minds", { signal })), []);
-  const { busy, error, run } = useAction();
+  const { busy, error, run, clear } = useAction();
   const own = Object.keys(ROLES).indexOf(me.value?.role ?? "user");
   const submit = (event: Event) => {
     event.preventDefault();
     void run(async () => {
       const expires_at = ends === "" ? null : new Date(ends).toISOString();
-      const answer = await take(api.POST("/api/v1/keys", { body: { name, role, minds: minds.length > 0 ? minds : null, expires_at, attributes: toAttributes(attributes) } }));
+      const body = {
+        name, role, minds: minds.length > 0 ? minds : null, expires_at, attributes: toAttributes(attributes),
+        policies: role === "user" ? toPolicies(policies) : [],
+      };
+      const answer = await take(api.POST("/api/v1/keys", { body }));
       made(answer.key);
     });
   };
   const flip = (mind: string, on: boolean) => setMinds((known) => (on ? [...known, mind] : known.filter((one) => one !== mind)));
   return (
     <Dialog title="Make a key" close={close}>
-      <form class="stack" onSubmit={submit}>
+      <form ref={form} class="stack" onSubmit={submit}>
         <Field label="Name" help="What or whom it is for.">
           {(id, help) => <input id={id} aria-describedby={help} required maxLength={100} value={name} onInput={(event) => setName(event.currentTarget.value)} />}
         </Field>
         <Field label="Role" help={ROLES[role]}>
           {(id, help) => (
-            <select id={id} aria-describedby={help} value={role} onChange={(event) => setRole(event.currentTarget.value as Role)}>
+            <select id={id} aria-describedby={help} value={role} onChange={(event) => { setRole(event.currentTarget.value as Role); clear(); }}>
               {Object.keys(ROLES).slice(0, own + 1).map((one) => <option key={one} value={one}>{one}</option>)}
             </select>
           )}
@@ -161,10 +170,15 @@ function NewKey({ close, made }: { close: () => void; made: (text: string) => vo
           </fieldset>
         )}
         <AttributeFields all={attributes} change={setAttributes} />
+        {role === "user" ? (
+          <KeyPolicies all={policies} set={setPolicies} error={error} clear={clear} submit={() => form.current?.requestSubmit()} />
+        ) : (
+          <NoPolicies count={policies.length} />
+        )}
         <Field label={<>Valid until<span class="muted"> optional</span></>}>
           {(id) => <input id={id} type="datetime-local" value={ends} onInput={(event) => setEnds(event.currentTarget.value)} />}
         </Field>
-        {error && <Failure error={error} />}
+        {error && !(role === "user" && isPlaced(error, policies)) && <Failure error={error} />}
         <div class="actions end">
           <button type="button" onClick={close}>Cancel</button>
           <button type="submit" class="primary" disabled={busy}>Make it</button>

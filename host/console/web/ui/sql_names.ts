@@ -5,7 +5,8 @@ import { key } from "../lib/session";
 import type { DialectName, SQLNamespace } from "./editor";
 
 export interface CatalogOf {
-  mind: string;
+  /** None: all that the signed-in key sees. */
+  mind: string | null;
   datasources: string[];
 }
 
@@ -22,7 +23,7 @@ effect(() => {
   engines = null;
 });
 
-/** Tables and columns that the Mind sees, as completion wants them, and how its first datasource writes SQL. */
+/** Tables and columns that the Mind sees, or the key, as completion wants them, and how its first datasource writes SQL. */
 export function completionOf(of: CatalogOf): Promise<Completion> {
   const id = JSON.stringify([of.mind, ...of.datasources]);
   const found = known.get(id);
@@ -38,7 +39,7 @@ async function load({ mind, datasources }: CatalogOf): Promise<Completion> {
   const sources: Source[] = [];
   let dialect: DialectName = "generic";
   for (const [index, name] of datasources.entries()) {
-    const catalog = await take(api.GET("/api/v1/datasources/{name}/catalog", { params: { path: { name }, query: { mind } } }));
+    const catalog = await take(api.GET("/api/v1/datasources/{name}/catalog", { params: { path: { name }, query: mind === null ? {} : { mind } } }));
     const tables = catalog.tables.map(({ schema, name, columns }) => ({ schema, name, columns: columns.map((column) => column.name) }));
     sources.push({ datasource: name, tables });
     if (index > 0) continue;
