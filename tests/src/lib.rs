@@ -64,7 +64,7 @@ pub use liar::{Cell, HeardRequest, Lie, LyingHttp, LyingPostgres, Said};
 pub use line_server::LineServer;
 pub use mariadb::{MariaDatabase, MariaDb};
 pub use mind::{Mind, NewMind};
-pub use model::{Asked, Gate, ScriptedModel, Turn, Vendor};
+pub use model::{Asked, Embeddings, Gate, ScriptedModel, Turn, Vendor};
 pub use plugin::{Version, served_by};
 pub use ports::free_port;
 pub use postgres::{Postgres, PostgresDatabase};

@@ -1,6 +1,7 @@
 //! A language model that says what the test wrote: a real HTTP server that speaks OpenAI chat completions, or plays what
 //! another vendor published.
 
+mod embeddings;
 mod judge;
 mod play;
 mod turn;
@@ -23,6 +24,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
+pub use embeddings::Embeddings;
 pub use turn::{Gate, Turn};
 use vendor::Purpose;
 pub use vendor::Vendor;
@@ -68,6 +70,10 @@ struct Shared {
     /// Speaks when there is no turn left to play.
     reaction: Mutex<Option<Reaction>>,
     asked: Mutex<Vec<Asked>>,
+    /// What texts become.
+    embeddings: Mutex<Embeddings>,
+    /// Texts of all requests for vectors.
+    embedded: Mutex<Vec<String>>,
     /// Requests that came in.
     begun: watch::Sender<usize>,
     /// Answers whose reader went away before their end.
@@ -87,6 +93,8 @@ impl ScriptedModel {
             turns: Mutex::new(turns.into_iter().collect()),
             reaction: Mutex::default(),
             asked: Mutex::default(),
+            embeddings: Mutex::default(),
+            embedded: Mutex::default(),
             begun: watch::Sender::new(0),
             abandoned: watch::Sender::new(0),
         });
@@ -114,6 +122,16 @@ impl ScriptedModel {
         let model = Self::start([]).await;
         *lock(&model.shared.reaction) = Some(Box::new(reaction));
         model
+    }
+
+    /// Decides what texts become from now on. Without it there is no API for vectors.
+    pub fn embed(&self, embeddings: Embeddings) {
+        *lock(&self.shared.embeddings) = embeddings;
+    }
+
+    /// Every text that it was to embed so far.
+    pub fn embedded(&self) -> Vec<String> {
+        lock(&self.shared.embedded).clone()
     }
 
     /// Adds turns behind those that are still to be played.
@@ -217,9 +235,10 @@ async fn answer(
             next = lock(&shared.reaction).as_mut().map(|react| react(&body));
         }
     }
-    let fault = judge::fault(vendor, &body);
     let authorized = vendor.is_authorized(&uri, &headers, &body);
+    let fault = judge::fault(vendor, &body);
     if purpose == Purpose::Complete {
+        let body = body.clone();
         lock(&shared.asked).push(Asked { headers, body });
         shared.begun.send_modify(|count| *count += 1);
     }
@@ -227,6 +246,7 @@ async fn answer(
         Purpose::Nothing => play::refusal(404, &format!("{method} {uri} is no API"), "no_api"),
         _ if !authorized => play::refusal(401, "Incorrect API key provided.", "invalid_api_key"),
         Purpose::Models => play::json(200, &vendor.models()),
+        Purpose::Embed => embeddings::answer(&shared, &body).await,
         Purpose::Complete => match (fault, next) {
             (Some(fault), _) => play::refusal(400, &fault, "judge"),
             (None, None) => play::refusal(

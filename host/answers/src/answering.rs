@@ -11,6 +11,7 @@ mod data_marks;
 mod decline;
 pub mod details;
 mod earlier_answers;
+mod embedding;
 mod endings;
 pub mod events;
 mod facts;
@@ -50,6 +51,7 @@ use uuid::Uuid;
 pub(crate) use self::store::feedback_bytes;
 use self::{
     costs::AnswerCosts,
+    embedding::TableVectors,
     events::{Event, EventLog, EventReader},
     persist::GroupCommit,
     record::{ResponseRecord, ResponseStatus, Settings},
@@ -205,6 +207,7 @@ struct Inner {
     host_id: Arc<str>,
     group_commit: GroupCommit,
     running: Arc<RunningAnswers>,
+    vectors: Arc<TableVectors>,
 }
 
 impl Answering {
@@ -216,6 +219,7 @@ impl Answering {
             group_commit: GroupCommit::start(store, host_id.clone(), &services.tasks, ending),
             host_id,
             running: RunningAnswers::new(services.settings.clone()),
+            vectors: TableVectors::new(&services.tasks, &services.ending),
             services,
         }));
         let worker = this.clone();

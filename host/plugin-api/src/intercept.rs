@@ -44,6 +44,8 @@ pub enum Operation<'a> {
     Models,
     /// [`Model::start`].
     Start(&'a ModelRequest),
+    /// [`Model::embed`], with the vendor's model and the texts.
+    Embed(&'a str, &'a [String]),
     /// [`Completion::next`].
     NextEvents,
 }
@@ -64,6 +66,7 @@ impl Operation<'_> {
             Self::Close => "close",
             Self::Models => "models",
             Self::Start(_) => "start",
+            Self::Embed(..) => "embed",
         }
     }
 }
@@ -91,6 +94,8 @@ pub enum Reply<'a> {
     Text(&'a str),
     /// The vendor's models, from [`Model::models`].
     Names(&'a [String]),
+    /// One vector for each text, from [`Model::embed`].
+    Vectors(&'a [Vec<f32>]),
     /// Some events of a completion; `None` at its end.
     Events(Option<&'a [ModelEvent]>),
 }
@@ -125,6 +130,7 @@ replies! {
     Option<Batch>, batch => Reply::Batch(batch.as_ref());
     String, text => Reply::Text(text);
     Vec<String>, names => Reply::Names(names);
+    Vec<Vec<f32>>, vectors => Reply::Vectors(vectors);
     Option<Vec<ModelEvent>>, events => Reply::Events(events.as_deref());
 }
 
@@ -211,6 +217,9 @@ invocations! {
     Start<'a>(target: &'a Target, request: &'a ModelRequest)
         |on: Arc<dyn Model>, call| -> Box<dyn Completion>,
         Operation::Start(request) => on.start(target, request.clone(), call);
+    Embed<'a>(target: &'a Target, model: &'a str, texts: &'a [String])
+        |on: Arc<dyn Model>, call| -> Vec<Vec<f32>>,
+        Operation::Embed(model, texts) => on.embed(target, model, texts, call);
     NextEvents<'a>()
         |on: Box<dyn Completion>, call| -> Option<Vec<ModelEvent>>,
         Operation::NextEvents => on.next(call);
@@ -328,6 +337,23 @@ where
         };
         let completion = session.pass(&start).await?;
         Ok(Box::new(session.on(completion)))
+    }
+
+    async fn embed(
+        &self,
+        target: &Target,
+        model: &str,
+        texts: &[String],
+        call: &Call,
+    ) -> Result<Vec<Vec<f32>>> {
+        let mut session = self.begin(target)?;
+        let embed = Embed {
+            target,
+            model,
+            texts,
+            call,
+        };
+        session.pass(&embed).await
     }
 
     async fn forget(&self, target_id: &str) {

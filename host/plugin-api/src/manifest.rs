@@ -12,6 +12,9 @@ pub const SECTION: &str = "mindhost:manifest";
 /// The world of plugins that yield rows and know no SQL.
 pub const SCANNER_WORLD: &str = "scanner-connector";
 
+/// The world of models that make vectors of texts too.
+pub const EMBEDDINGS_WORLD: &str = "model-provider-with-embeddings";
+
 /// What a plugin says of itself. Unknown keys are refused: a right that the host does not know is not granted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -68,6 +71,11 @@ pub fn why_unread(error: &serde_json::Error) -> String {
 }
 
 impl Manifest {
+    /// Whether the plugin makes vectors of texts.
+    pub fn has_embeddings(&self) -> bool {
+        self.world == EMBEDDINGS_WORLD
+    }
+
     /// The properties of connection data that name what may be reached: hosts, URLs and files.
     pub fn places(&self) -> impl Iterator<Item = &str> {
         let network = self.network.iter().map(|grant| &grant.host);

@@ -1,6 +1,7 @@
 //! Finds the tables and columns that a question needs, without a model: a lexical index over the names, descriptions
 //! and common values of a catalog, the ways to join its tables, and a packer that fits the best of it into a budget of
-//! tokens. It knows no store, no engine and no Mind.
+//! tokens. It knows no store, no engine and no Mind. Where a caller has vectors of the tables and the question, their
+//! order is a second one ([`nearest`]).
 //!
 //! [`Index::new`] is slow (up to 0.2 ms a table) and runs once a catalog version; [`Index::search`] and [`Index::pack`]
 //! are fast and run once a question.
@@ -14,6 +15,7 @@
 mod expand;
 mod index;
 mod joins;
+mod meaning;
 mod pack;
 mod rank;
 mod render;
@@ -23,6 +25,7 @@ mod tokens;
 mod words;
 
 pub use index::Index;
+pub use meaning::nearest;
 pub use pack::{PackedCatalog, PackedTable};
 pub use rank::WeightedText;
 pub use schema::{Column, Document, ForeignKey, Knowledge, Table, TableName};

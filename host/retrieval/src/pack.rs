@@ -76,14 +76,32 @@ impl Index {
     /// The tables and columns that the texts need, in at most `budget` tokens. A catalog that fits is packed whole, in
     /// its own order, so that the prompt is the same for each question.
     pub fn pack(&self, texts: &[WeightedText<'_>], budget: usize) -> PackedCatalog {
-        let full = self.costs.iter().map(|costs| costs[0] as usize);
-        if full.sum::<usize>() <= budget {
+        self.pack_with(texts, &[], budget)
+    }
+
+    /// As [`Self::pack`], with all tables in their order by meaning ([`crate::nearest`]). Without any, words decide.
+    pub fn pack_with(
+        &self,
+        texts: &[WeightedText<'_>],
+        nearest: &[u32],
+        budget: usize,
+    ) -> PackedCatalog {
+        if self.fits(budget) {
             let all = (0..self.tables.len()).map(|table| self.candidate(table));
             return self.write(all.collect(), budget, true);
         }
-        let ranking = self.rank(texts);
+        let ranking = match nearest {
+            [] => self.rank(texts),
+            _ => self.rank(texts).with_meaning(nearest),
+        };
         let chosen = self.choose(&ranking, budget);
         self.write(chosen, budget, false)
+    }
+
+    /// Whether the whole catalog fits into a budget, so that its order does not matter.
+    pub fn fits(&self, budget: usize) -> bool {
+        let full = self.costs.iter().map(|costs| costs[0] as usize);
+        full.sum::<usize>() <= budget
     }
 
     fn candidate(&self, table: usize) -> Candidate {

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use wasmtime::component::Component;
 
 use super::{
-    bindings::{model::ModelProviderPre, scan::ScannerConnectorPre, sql::SqlConnectorPre},
+    bindings::{scan::ScannerConnectorPre, sql::SqlConnectorPre},
     cache::Cache,
     code::VersionCode,
     compiler::{Compilers, Priority},
@@ -23,7 +23,7 @@ use super::{
     model::WasmModel,
     scanner::WasmScanner,
     state::State,
-    world::World,
+    world::{LinkedModel, World},
 };
 use crate::{
     metered::Metering,
@@ -77,7 +77,7 @@ pub struct Ready {
 enum WorldCode {
     Sql(Arc<VersionCode<SqlConnectorPre<State>>>),
     Scanner(Arc<VersionCode<ScannerConnectorPre<State>>>),
-    Model(Arc<VersionCode<ModelProviderPre<State>>>),
+    Model(Arc<VersionCode<LinkedModel>>),
 }
 
 impl Ready {

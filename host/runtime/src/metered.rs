@@ -106,6 +106,10 @@ impl Use {
                 self.series.add(Figure::Rows, batch.rows() as u64);
                 self.series.add(Figure::ResultBytes, batch.bytes() as u64);
             }
+            Reply::Vectors(vectors) => {
+                let numbers: usize = vectors.iter().map(Vec::len).sum();
+                self.series.add(Figure::ResultBytes, 4 * numbers as u64);
+            }
             Reply::Events(Some(events)) => events.iter().for_each(|event| self.count_event(event)),
             _ => {}
         }

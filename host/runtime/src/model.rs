@@ -1,4 +1,5 @@
-//! The traits `Model` and `Completion` over components of the world `model-provider`.
+//! The traits `Model` and `Completion` over components of the worlds `model-provider` and
+//! `model-provider-with-embeddings`.
 
 use std::{
     collections::HashMap,
@@ -9,10 +10,7 @@ use async_trait::async_trait;
 use wasmtime::{Store, component::ResourceAny};
 
 use super::{
-    bindings::{
-        model::{ModelProvider, ModelProviderPre, exports::mindhost::plugin::model as guest},
-        types,
-    },
+    bindings::{model::exports::mindhost::plugin::model as guest, types},
     code::VersionCode,
     connection_exports::GuestResult,
     engine::Runtime,
@@ -26,7 +24,7 @@ use super::{
     rate_limits::Retries,
     refusals::Refusal,
     state::State,
-    world::GuestFuture,
+    world::{GuestFuture, LinkedModel, ModelExports},
 };
 use crate::meter::VersionMeter;
 use mindhost_base::{
@@ -42,6 +40,8 @@ use mindhost_plugin_api::{
 const MAX_MODELS: usize = 10_000;
 /// Tokens that one completion may report: more than any model uses, and small enough to sum.
 const MAX_TOKENS: u64 = 1 << 40;
+/// Numbers of one vector: several times those of any model.
+const MAX_DIMENSIONS: usize = 16_384;
 /// Events that one call may return.
 const MAX_EVENTS: usize = 100_000;
 /// Providers whose HTTP connections are cached.
@@ -55,7 +55,7 @@ pub struct WasmModel(Arc<Inner>);
 
 struct Inner {
     runtime: Arc<Runtime>,
-    code: Arc<VersionCode<ModelProviderPre<State>>>,
+    code: Arc<VersionCode<LinkedModel>>,
     manifest: Manifest,
     digest: String,
     version: Arc<VersionMeter>,
@@ -75,7 +75,7 @@ impl WasmModel {
     /// A model over a linked component.
     pub fn new(
         runtime: &Arc<Runtime>,
-        code: Arc<VersionCode<ModelProviderPre<State>>>,
+        code: Arc<VersionCode<LinkedModel>>,
         manifest: Manifest,
         digest: String,
     ) -> Self {
@@ -92,7 +92,7 @@ impl WasmModel {
     }
 }
 
-type ModelInstance = Box<Instance<ModelProvider>>;
+type ModelInstance = Box<Instance<ModelExports>>;
 
 impl Inner {
     async fn grants(&self, target: &Target, call: &Call) -> Result<Arc<Grants>> {
@@ -137,7 +137,7 @@ impl Inner {
         R: Send + 'static,
         F: for<'a> FnOnce(
                 &'a mut Store<State>,
-                &'a guest::Guest,
+                &'a ModelExports,
                 types::Config,
             ) -> GuestFuture<'a, GuestResult<R>>
             + Send
@@ -171,9 +171,7 @@ impl Inner {
         };
         let refusals = instance.refusals();
         let (result, instance) = instance
-            .run(call, None, move |store, guest| {
-                f(store, guest.mindhost_plugin_model(), config)
-            })
+            .run(call, None, move |store, guest| f(store, guest, config))
             .await;
         match result? {
             Ok(value) => Ok((value, instance, grants)),
@@ -218,8 +216,8 @@ impl Model for WasmModel {
     async fn check(&self, target: &Target, call: &Call) -> Result<String> {
         let (text, _, grants) = self
             .0
-            .call(target, Phase::Opening, call, |store, model, config| {
-                Box::pin(async move { model.call_check(store, &config).await })
+            .call(target, Phase::Opening, call, |store, guest, config| {
+                Box::pin(async move { guest.model.call_check(store, &config).await })
             })
             .await?;
         Ok(errors::text(
@@ -232,8 +230,8 @@ impl Model for WasmModel {
     async fn models(&self, target: &Target, call: &Call) -> Result<Vec<String>> {
         let (models, ..) = self
             .0
-            .call(target, Phase::Opening, call, |store, model, config| {
-                Box::pin(async move { model.call_models(store, &config).await })
+            .call(target, Phase::Opening, call, |store, guest, config| {
+                Box::pin(async move { guest.model.call_models(store, &config).await })
             })
             .await?;
         match models.len() <= MAX_MODELS && models.iter().all(|model| model.len() <= 1_024) {
@@ -254,8 +252,8 @@ impl Model for WasmModel {
             let request = Arc::clone(&request);
             let started = self
                 .0
-                .call(target, Phase::Asking, call, |store, model, config| {
-                    Box::pin(async move { model.call_start(store, &config, &request).await })
+                .call(target, Phase::Asking, call, |store, guest, config| {
+                    Box::pin(async move { guest.model.call_start(store, &config, &request).await })
                 });
             match started.await {
                 Ok(started) => break started,
@@ -272,8 +270,46 @@ impl Model for WasmModel {
         }))
     }
 
+    async fn embed(
+        &self,
+        target: &Target,
+        model: &str,
+        texts: &[String],
+        call: &Call,
+    ) -> Result<Vec<Vec<f32>>> {
+        let count = texts.len();
+        let (model, texts) = (model.to_owned(), texts.to_vec());
+        let (vectors, ..) = self
+            .0
+            .call(target, Phase::Asking, call, |store, guest, config| {
+                Box::pin(async move {
+                    let Some(embeddings) = &guest.embeddings else {
+                        let missing = "the component does not export `embeddings`";
+                        return Err(wasmtime::Error::msg(missing));
+                    };
+                    embeddings.call_embed(store, &config, &model, &texts).await
+                })
+            })
+            .await?;
+        checked(vectors, count)
+    }
+
     async fn forget(&self, target_id: &str) {
         lock(&self.0.cached_grants).remove(target_id);
+    }
+}
+
+/// As many vectors as texts, of one length, of numbers that can be compared.
+fn checked(vectors: Vec<Vec<f32>>, count: usize) -> Result<Vec<Vec<f32>>> {
+    if vectors.len() != count {
+        let given = vectors.len();
+        return Err(violation(format!("{given} vectors for {count} texts")));
+    }
+    let length = vectors.first().map_or(1, Vec::len);
+    let fits = |vector: &Vec<f32>| vector.len() == length && vector.iter().all(|n| n.is_finite());
+    match (1..=MAX_DIMENSIONS).contains(&length) && vectors.iter().all(fits) {
+        true => Ok(vectors),
+        false => Err(violation("vectors that cannot be compared")),
     }
 }
 
@@ -303,7 +339,7 @@ impl Completion for WasmCompletion {
                 .ok_or_else(|| Error::internal("the completion ended with an earlier call"))?;
             let refusals = instance.refusals();
             let ran = instance.run(call, None, move |store, guest| {
-                let completion = guest.mindhost_plugin_model().completion();
+                let completion = guest.model.completion();
                 Box::pin(async move { completion.call_next(store, handle).await })
             });
             let (result, instance) = tokio::select! {

@@ -5,7 +5,8 @@ use wasmtime::{Engine, Store, component::InstancePre};
 
 use super::{
     bindings::{
-        model::{ModelProvider, ModelProviderPre},
+        embeddings::exports::mindhost::plugin::embeddings,
+        model::exports::mindhost::plugin::model,
         scan::{ScannerConnector, ScannerConnectorPre},
         sql::{SqlConnector, SqlConnectorPre},
     },
@@ -67,4 +68,56 @@ world!(
     ScannerConnector,
     mindhost_plugin_scanner
 );
-world!(ModelProviderPre, ModelProvider, mindhost_plugin_model);
+
+/// A linked model provider. The interface `embeddings` is optional, so it is looked up beside the world.
+#[derive(Clone)]
+pub struct LinkedModel {
+    linked: InstancePre<State>,
+    model: model::GuestIndices,
+    embeddings: Option<embeddings::GuestIndices>,
+}
+
+/// What a model provider exports.
+pub struct ModelExports {
+    /// Of every model provider.
+    pub model: model::Guest,
+    /// Of one that makes vectors.
+    pub embeddings: Option<embeddings::Guest>,
+}
+
+impl World for LinkedModel {
+    type Guest = ModelExports;
+
+    fn of(linked: InstancePre<State>) -> wasmtime::Result<Self> {
+        Ok(Self {
+            model: model::GuestIndices::new(&linked)?,
+            embeddings: embeddings::GuestIndices::new(&linked).ok(),
+            linked,
+        })
+    }
+
+    fn engine(&self) -> &Engine {
+        self.linked.engine()
+    }
+
+    fn describe<'a>(
+        store: &'a mut Store<State>,
+        guest: &'a ModelExports,
+    ) -> GuestFuture<'a, String> {
+        Box::pin(async move { guest.model.call_describe(store).await })
+    }
+
+    fn instantiate<'a>(&'a self, store: &'a mut Store<State>) -> GuestFuture<'a, ModelExports> {
+        Box::pin(async move {
+            let instance = self.linked.instantiate_async(&mut *store).await?;
+            let embeddings = match &self.embeddings {
+                Some(indices) => Some(indices.load(&mut *store, &instance)?),
+                None => None,
+            };
+            Ok(ModelExports {
+                model: self.model.load(&mut *store, &instance)?,
+                embeddings,
+            })
+        })
+    }
+}

@@ -9,6 +9,7 @@ mod adaption;
 mod assembly;
 mod body;
 mod chunk;
+mod embeddings;
 mod flavor;
 mod provider;
 mod settings;
@@ -20,7 +21,7 @@ mod tests;
 use mindhost_sdk::http::send;
 use mindhost_sdk::model::{Event, Request};
 use mindhost_sdk::vendor::Answer;
-use mindhost_sdk::{Config, Model, Result};
+use mindhost_sdk::{Config, Embeddings, Model, Result};
 
 /// The provider.
 pub struct OpenAi;
@@ -47,4 +48,10 @@ impl Model for OpenAi {
     }
 }
 
-mindhost_sdk::export_model!(OpenAi);
+impl Embeddings for OpenAi {
+    fn embed(config: &Config, model: &str, texts: &[String]) -> Result<Vec<Vec<f32>>> {
+        embeddings::embed(config, model, texts, &send)
+    }
+}
+
+mindhost_sdk::export_model_with_embeddings!(OpenAi);

@@ -127,13 +127,23 @@ impl Settings {
 
     /// A request for a completion by a model.
     pub fn completion(&self, model: &str, body: Vec<u8>) -> Request {
+        self.post("/chat/completions", model, body)
+    }
+
+    /// A request for vectors by a model.
+    pub fn embeddings(&self, model: &str, body: Vec<u8>) -> Request {
+        self.post("/embeddings", model, body)
+    }
+
+    /// A request to a model, which is a deployment in the URL of some.
+    fn post(&self, path: &str, model: &str, body: Vec<u8>) -> Request {
         let Some(version) = &self.data.api_version else {
-            return self.endpoint.post("/chat/completions", body);
+            return self.endpoint.post(path, body);
         };
         let request = match self.has_deployments() {
-            true => self.endpoint.post("/chat/completions", body),
+            true => self.endpoint.post(path, body),
             false => {
-                let path = format!("/deployments/{}/chat/completions", escaped(model));
+                let path = format!("/deployments/{}{path}", escaped(model));
                 self.endpoint.post(&path, body)
             }
         };

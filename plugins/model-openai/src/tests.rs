@@ -1,5 +1,6 @@
 //! Answers of vendors, as scripts of bytes, and what the host gets to see of them.
 
+mod embeddings;
 mod errors;
 mod fields;
 mod streams;

@@ -55,12 +55,13 @@ pub trait Model: Sized + 'static {
 
 /// Vectors for texts; optional, with [`crate::export_model_with_embeddings!`] in place of [`crate::export_model!`].
 ///
-/// This host does not serve the world `model-provider-with-embeddings` yet: it refuses such a component and says so.
-/// The trait is a draft of what is to come.
+/// The manifest then has the world `model-provider-with-embeddings`. The host asks for vectors only where a provider
+/// has the setting `embedding_model`, so the schema of `connection_data` needs it.
 pub trait Embeddings: Model {
-    /// One vector a text, in order.
+    /// One vector a text, in order; all of one length, without infinities.
     ///
-    /// To be called when a catalog is indexed (many texts at a time) and for each question (one).
+    /// Called with the names and descriptions of tables (up to 64 texts at a time, once for each text while the host
+    /// runs), and for each question (one). An answer does not wait for the tables, and waits briefly for the question.
     fn embed(config: &Config, model: &str, texts: &[String]) -> Result<Vec<Vec<f32>>>;
 }
 

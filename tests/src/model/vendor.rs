@@ -31,6 +31,7 @@ pub enum Vendor {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Complete,
+    Embed,
     Models,
     Nothing,
 }
@@ -155,6 +156,7 @@ impl Vendor {
         match (method, uri.path()) {
             (&Method::POST, path) if path == complete => Purpose::Complete,
             (&Method::GET, path) if path == models => Purpose::Models,
+            (&Method::POST, "/v1/embeddings") if self == Self::OpenAi => Purpose::Embed,
             _ => Purpose::Nothing,
         }
     }

@@ -9,6 +9,7 @@ mod feedback;
 mod history;
 mod in_memory;
 mod input;
+mod meaning;
 mod numbers;
 mod once;
 mod plan_cost;

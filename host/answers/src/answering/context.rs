@@ -1,4 +1,5 @@
-//! The part of the catalog that stands in the prompt: the tables that the question needs, found without a model.
+//! The part of the catalog that stands in the prompt: the tables that the question needs, found without asking a model,
+//! by words and, where the provider makes vectors, by meaning.
 
 use std::sync::Arc;
 
@@ -6,6 +7,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::{
+    embedding::Meaning,
     prompt,
     step::{ShownTable, Step, StepStatus},
     tools::Toolbox,
@@ -29,6 +31,7 @@ const NAMED: usize = 10;
 pub async fn add(
     messages: &mut [ModelMessage],
     toolbox: &Toolbox<'_>,
+    meaning: Option<Meaning<'_>>,
     budget: usize,
 ) -> Result<Step> {
     let began = Instant::now();
@@ -39,6 +42,12 @@ pub async fn add(
     let view = &toolbox.access.view;
     let index = toolbox.catalog.index(view, &toolbox.knowledge).await?;
     let said = said(messages);
+    let nearest = match (&meaning, said.first()) {
+        (Some(meaning), Some((question, _))) if !index.fits(room) => {
+            meaning.nearest(&index, question).await
+        }
+        _ => Vec::new(),
+    };
     let packing = Arc::clone(&index);
     let pack = move || {
         let said: Vec<WeightedText<'_>> = said
@@ -48,7 +57,7 @@ pub async fn add(
                 weight: *weight,
             })
             .collect();
-        packing.pack(&said, room)
+        packing.pack_with(&said, &nearest, room)
     };
     let packed = tokio::task::spawn_blocking(pack)
         .await

@@ -13,6 +13,7 @@ use super::{
     Inner, SqlQuery, context,
     costs::AnswerCosts,
     earlier_answers,
+    embedding::{Embedder, Meaning},
     events::{Event, EventLog},
     facts::AnswerFacts,
     history::Dialogue,
@@ -288,7 +289,13 @@ impl Task {
         };
         earlier_answers::note(&toolbox, &self.prepared).await;
         // After `words`: what the catalog says was not said by the caller.
-        let step = context::add(&mut messages, &toolbox, bounds.catalog_tokens).await?;
+        let meaning = Embedder::of(model, &provider.target).map(|embedder| Meaning {
+            vectors: &self.inner.vectors,
+            embedder,
+            call: Call::new(bounds.wall_clock, log.cancel.clone())
+                .for_key(self.record.key_id.as_str()),
+        });
+        let step = context::add(&mut messages, &toolbox, meaning, bounds.catalog_tokens).await?;
         log.push(Event::Step(Arc::new(step)));
         let dialogue = Dialogue::pack(
             messages,

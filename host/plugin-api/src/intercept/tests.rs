@@ -164,6 +164,17 @@ impl Model for Fake {
         self.called(&function, Box::<dyn Completion>::of(self.clone()))
     }
 
+    async fn embed(
+        &self,
+        _: &Target,
+        model: &str,
+        texts: &[String],
+        _: &Call,
+    ) -> Result<Vec<Vec<f32>>> {
+        let function = format!("embed {} with {model}", texts.len());
+        self.called(&function, vec![vec![1.0]; texts.len()])
+    }
+
     async fn forget(&self, target_id: &str) {
         self.log.note(format!("{}.forget {target_id}", self.name));
     }
@@ -375,6 +386,8 @@ async fn each_question_to_model_and_each_completion_is_session_of_its_own() {
     let (call, target) = (call(), target());
     assert_eq!(model.check(&target, &call).await.unwrap(), "well");
     assert_eq!(model.models(&target, &call).await.unwrap(), ["m"]);
+    let vectors = model.embed(&target, "e", &["t".into()], &call).await;
+    assert_eq!(vectors.unwrap(), [[1.0]]);
     let request = ModelRequest {
         model: "m".into(),
         ..ModelRequest::default()
@@ -389,6 +402,10 @@ async fn each_question_to_model_and_each_completion_is_session_of_its_own() {
         "begin p t",
         "a.models",
         r#"models: Names(["m"])"#,
+        "end",
+        "begin p t",
+        "a.embed 1 with e",
+        "embed: Vectors([[1.0]])",
         "end",
         "begin p t",
         "a.start m",

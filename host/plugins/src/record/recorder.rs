@@ -77,6 +77,11 @@ impl Recorder {
             Operation::CheckModel | Operation::Models => {
                 json!({"connection_data": self.data.take()})
             }
+            Operation::Embed(model, texts) => json!({
+                "connection_data": self.data.take(),
+                "model": model,
+                "texts": texts,
+            }),
             Operation::Start(request) => json!({
                 "connection_data": self.data.take(),
                 "request": written::request(request),
@@ -118,6 +123,10 @@ impl Recorder {
             Reply::Batch(Some(batch)) => self.batch(batch),
             Reply::Text(text) => json!(text),
             Reply::Names(names) => json!(names),
+            Reply::Vectors(vectors) => json!({
+                "vectors": vectors.len(),
+                "dimensions": vectors.first().map_or(0, Vec::len),
+            }),
             Reply::Events(Some(events)) => written::events(events),
         }
     }

@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use super::Refusal;
 use mindhost_plugin_api::manifest::{
-    Capabilities, CredentialRule, CredentialScheme, Dialect, Manifest, PluginKind, SCANNER_WORLD,
+    Capabilities, CredentialRule, CredentialScheme, Dialect, EMBEDDINGS_WORLD, Manifest,
+    PluginKind, SCANNER_WORLD,
 };
 
 /// Versions of the WIT package that this host serves: `0.1.x`.
@@ -21,11 +22,11 @@ pub fn check_manifest(manifest: &Manifest) -> Result<(), Refusal> {
     check_wit_version(&manifest.wit)?;
     let worlds: &[&str] = match manifest.kind {
         PluginKind::Connector => &["sql-connector", SCANNER_WORLD],
-        PluginKind::Model => &["model-provider"],
+        PluginKind::Model => &["model-provider", EMBEDDINGS_WORLD],
     };
     if !worlds.contains(&manifest.world.as_str()) {
         return Err(Refusal(format!(
-            "is built for the world `{}`; this host serves `sql-connector`, `scanner-connector` and `model-provider`, and its kind needs `{}`",
+            "is built for the world `{}`; this host serves `sql-connector`, `scanner-connector`, `model-provider` and `{EMBEDDINGS_WORLD}`, and its kind needs `{}`",
             manifest.world,
             worlds.join("` or `")
         )));
