@@ -215,22 +215,18 @@ async fn sum_that_is_beyond_64_bits_only_on_the_way_is_one() {
     let rest =
         "INSERT INTO t VALUES (7, -9, 'b', 1, NULL), (8, -9223372036854775808, 'c', 1, NULL)";
     host.write_sqlite("lite.db", rest);
-    for (condition, sum) in [
-        ("id < 8", 9_223_372_036_854_775_805_i64),
-        ("id IN (4, 8)", 0),
-        ("true", -3),
-        ("qty < 0 AND id < 8", -12),
+    for (condition, rows) in [
+        ("id < 8", json!([["9223372036854775805", 1]])),
+        // An error: -3 and the least number are beyond 64 bits together.
+        ("id IN (4, 8)", Value::Null),
+        ("true", json!([[-3, 1]])),
+        ("qty < 0 AND id < 8", json!([[-12, 1]])),
     ] {
         let sql = format!(
             "SELECT q.s, one.x FROM (SELECT sum(qty) AS s FROM lite.t WHERE {condition}) q JOIN pg.one ON true"
         );
         let reply = mind.sql(&sql).await.json();
-        // -3 and the least number are beyond 64 bits together.
-        let expected = match condition {
-            "id IN (4, 8)" => Value::Null,
-            _ => json!([[sum, 1]]),
-        };
-        assert_eq!(reply["data"], expected, "{condition}: {reply}");
+        assert_eq!(reply["output"][0]["data"], rows, "{condition}: {reply}");
     }
 }
 

@@ -58,18 +58,17 @@ impl Select {
             let is_plain = matches!(expr, Expr::Column(_));
             value
                 .filter(|value| is_plain && super::is_column(&value.sql))
-                .map(|value| match value.kind {
-                    // A date is a text, and its column may be declared to be compared without blanks at the end.
-                    Kind::Date => Value {
-                        sql: rules.bytes(&value.sql),
-                        ..value
-                    },
-                    _ => in_bytes(value, rules),
-                })
+                .map(|value| in_bytes(value, rules))
         };
         let keys: Option<Vec<Value>> = aggregate.group_expr.iter().map(key).collect();
         let mut columns = keys?;
-        let groups = columns.iter().map(|key| key.sql.clone()).collect();
+        // A date is a text whose column may be declared to be compared without blanks at the end. The column itself stays
+        // as it is: only then SQLite tells its type.
+        let group = |key: &Value| match key.kind {
+            Kind::Date => rules.bytes(&key.sql),
+            _ => key.sql.clone(),
+        };
+        let groups = columns.iter().map(group).collect();
         let mut misfits = self.misfits.clone();
         let mut computed = Vec::new();
         for expr in &aggregate.aggr_expr {
