@@ -25,6 +25,7 @@ use tokio_util::task::TaskTracker;
 pub use access::Access;
 pub use export::Export;
 pub use page::Page;
+pub use plan_cost::RefusedInPlan;
 
 use self::{
     complete_pages::CompletePages, export_slots::ExportSlots, guard_cache::GuardCache,

@@ -205,5 +205,6 @@ pub(super) async fn promote(
     };
     let entry = feedback.promote(&caller, &mind, &id, promotion).await?;
     let made = Extension(CreatedName(entry.id.clone()));
-    Ok((StatusCode::CREATED, made, axum::Json((&entry).into())))
+    let shown = knowledge::EntryBody::new(&caller, &entry);
+    Ok((StatusCode::CREATED, made, axum::Json(shown)))
 }

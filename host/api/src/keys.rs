@@ -2,7 +2,7 @@
 
 mod policies;
 
-use self::policies::Policies;
+use self::policies::{Policies, shown_new};
 use crate::{
     error::ApiResult,
     policies::{POLICIES, PolicyEntry, ShownPolicy},
@@ -169,21 +169,24 @@ pub(super) async fn create(
         let mut seen = HashSet::new();
         names.retain(|name| seen.insert(name.clone()));
     }
+    let minds = match &body.minds {
+        Some(names) => Some(ids(&caller, &minds, names).await?),
+        None => None,
+    };
+    let policies = policies.checked(&caller, body.policies, &body.attributes);
+    let policies = policies.await?;
     let new = NewKey {
-        minds: match &body.minds {
-            Some(names) => Some(ids(&caller, &minds, names).await?),
-            None => None,
-        },
+        minds,
         name: body.name,
         role: body.role,
         expires_at: body.expires_at,
         compat: body.compat,
         attributes: body.attributes,
-        policies: policies.checked(&caller, body.policies).await?,
+        policies,
     };
+    // Nothing may fail after this: the text of the key is told this once.
     let made = auth.create_key(&caller, new).await?;
-    let shown = policies.shown(&caller, std::slice::from_ref(&made.0));
-    let shown = shown.await?.into_iter().flatten().collect();
+    let shown = shown_new(&made.0.policies);
     let created = CreatedKey::new(made, body.minds, shown);
     Ok((StatusCode::CREATED, created.made(), axum::Json(created)))
 }
@@ -202,11 +205,12 @@ pub(super) async fn rotate(
     body: Option<Json<Rotate>>,
 ) -> ApiResult<axum::Json<CreatedKey>> {
     let body = body.map(|Json(body)| body).unwrap_or_default();
-    let made = auth.rotate_key(&caller, &id, body.expires_at).await?;
-    let names = names(&caller, &minds).await?;
-    let minds = named(&made.0, &names);
-    let shown = policies.shown(&caller, std::slice::from_ref(&made.0));
+    let key = auth.find_key(&caller, &id).await?;
+    let minds = named(&key, &names(&caller, &minds).await?);
+    let shown = policies.shown(&caller, std::slice::from_ref(&key));
     let shown = shown.await?.into_iter().flatten().collect();
+    // Nothing may fail after this: the old text is invalid, and the new one is told this once.
+    let made = auth.rotate_key(&caller, &id, body.expires_at).await?;
     Ok(axum::Json(CreatedKey::new(made, minds, shown)))
 }
 

@@ -84,13 +84,22 @@ pub(super) struct EntryBody {
     checked_at: jiff::Timestamp,
 }
 
-impl From<&Entry> for EntryBody {
-    fn from(entry: &Entry) -> Self {
+/// Why an entry is stale, for callers whose key has policies: the reason is that of a caller without them, and may name
+/// columns that the key hides.
+const WITHHELD: &str =
+    "it does not fit the tables any more; the reason is withheld, because your key has policies";
+
+impl EntryBody {
+    pub fn new(caller: &Caller, entry: &Entry) -> Self {
+        let stale_reason = match caller.policies.list().is_empty() {
+            true => entry.stale_reason.clone(),
+            false => entry.stale_reason.as_ref().map(|_| WITHHELD.to_owned()),
+        };
         Self {
+            stale_reason,
             id: entry.id.clone(),
             knowledge: entry.knowledge.clone(),
             status: entry.status,
-            stale_reason: entry.stale_reason.clone(),
             created_at: entry.created_at,
             updated_at: entry.updated_at,
             checked_at: entry.checked_at,
@@ -141,7 +150,7 @@ pub(super) async fn list(
     let page = Page::new(
         &some,
         |entry| entry.id.clone(),
-        |entry| entry.into(),
+        |entry| EntryBody::new(&caller, entry),
         has_more,
     );
     Ok(axum::Json(page))
@@ -162,7 +171,8 @@ pub(super) async fn create(
     let mind = mind(&minds, &caller, &name).await?;
     let entry = knowledge.add(&caller, &mind, &body).await?;
     let made = Extension(CreatedName(entry.id.clone()));
-    Ok((StatusCode::CREATED, made, axum::Json((&entry).into())))
+    let shown = EntryBody::new(&caller, &entry);
+    Ok((StatusCode::CREATED, made, axum::Json(shown)))
 }
 
 /// Gets one entry
@@ -176,7 +186,7 @@ pub(super) async fn get(
 ) -> ApiResult<axum::Json<EntryBody>> {
     let mind = minds.get(&caller, &name).await?;
     let entry = knowledge.base().get(&mind, &id).await?;
-    Ok(axum::Json((&entry).into()))
+    Ok(axum::Json(EntryBody::new(&caller, &entry)))
 }
 
 /// Replaces one entry
@@ -193,7 +203,7 @@ pub(super) async fn update(
 ) -> ApiResult<axum::Json<EntryBody>> {
     let mind = mind(&minds, &caller, &name).await?;
     let entry = knowledge.replace(&caller, &mind, &id, &body).await?;
-    Ok(axum::Json((&entry).into()))
+    Ok(axum::Json(EntryBody::new(&caller, &entry)))
 }
 
 /// Deletes one entry

@@ -7,7 +7,7 @@ use crate::{
     error::ApiResult,
     routes::{ASKED, EDITOR, KeyHandler, NAME, Routes, SQL, STORING, Tag, USER},
 };
-use std::{sync::Arc, time::SystemTime};
+use std::{collections::HashSet, sync::Arc, time::SystemTime};
 
 use axum::{Extension, extract::State};
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ use super::{
 use mindhost_base::error::{Code, Result};
 use mindhost_catalog::{Catalog, RunStatus, Source, Status, Statuses};
 use mindhost_core::{
-    auth::{Caller, Compat},
+    auth::{Caller, Compat, Role},
     minds::{Changes, Mind, MindDatasource, Minds, NewMind},
 };
 
@@ -221,7 +221,8 @@ pub(super) async fn create(
     start_missing(&catalog, &caller, &mind).await?;
     let statuses = statuses(&catalog, std::slice::from_ref(&mind)).await?;
     let made = Extension(CreatedName(mind.name.clone()));
-    Ok((made, axum::Json(shown(&caller, mind, &statuses))))
+    let shown = shown(&caller, mind, &statuses, &HashSet::new());
+    Ok((made, axum::Json(shown)))
 }
 
 /// Changes a Mind
@@ -256,7 +257,8 @@ pub(super) async fn update(
     }
     let statuses = statuses(&catalog, std::slice::from_ref(&mind)).await?;
     let made = is_renamed.then(|| Extension(CreatedName(mind.name.clone())));
-    Ok((made, axum::Json(shown(&caller, mind, &statuses))))
+    let shown = shown(&caller, mind, &statuses, &HashSet::new());
+    Ok((made, axum::Json(shown)))
 }
 
 /// Lists the Minds
@@ -270,11 +272,14 @@ pub(super) async fn list(
     Query(filter): Query<Filter>,
 ) -> ApiResult<axum::Json<Vec<MindBody>>> {
     let mut all = minds.list(&caller).await?;
+    let policed = policed(&caller, &all);
     if let Some(is_demo) = filter.is_demo {
         all.retain(|mind| mind.is_demo() == is_demo);
     }
     let statuses = statuses(&catalog, &all).await?;
-    let shown = all.into_iter().map(|mind| shown(&caller, mind, &statuses));
+    let shown = all
+        .into_iter()
+        .map(|mind| shown(&caller, mind, &statuses, &policed));
     Ok(axum::Json(shown.collect()))
 }
 
@@ -288,8 +293,12 @@ pub(super) async fn get(
     Path(name): Path<String>,
 ) -> ApiResult<axum::Json<MindBody>> {
     let mind = minds.get(&caller, &name).await?;
+    let policed = match writes_policies(&caller) {
+        true => HashSet::new(),
+        false => policed(&caller, &minds.list(&caller).await?),
+    };
     let statuses = statuses(&catalog, std::slice::from_ref(&mind)).await?;
-    Ok(axum::Json(shown(&caller, mind, &statuses)))
+    Ok(axum::Json(shown(&caller, mind, &statuses, &policed)))
 }
 
 /// Deletes a Mind
@@ -339,14 +348,31 @@ async fn statuses(catalog: &Catalog, minds: &[Mind]) -> Result<Statuses> {
     catalog.statuses(&ids).await
 }
 
-fn shown(caller: &Caller, mind: Mind, statuses: &Statuses) -> MindBody {
-    let status = statuses.of(mind
-        .datasources
-        .iter()
-        .map(|datasource| datasource.id.as_str()));
-    let status = match caller.minds {
-        None => status,
-        Some(_) => status.without_names(),
+/// Nothing is withheld from those who write policies.
+fn writes_policies(caller: &Caller) -> bool {
+    caller.role >= Role::Editor
+}
+
+/// The ids of the datasources of which policies of these Minds, which are all that the caller sees, withhold something.
+fn policed(caller: &Caller, minds: &[Mind]) -> HashSet<String> {
+    if writes_policies(caller) {
+        return HashSet::new();
+    }
+    let policies = minds.iter().flat_map(|mind| &mind.policies);
+    policies.map(|one| one.datasource_id.clone()).collect()
+}
+
+/// `policed` are ids of datasources of which policies of Minds withhold something from the caller.
+fn shown(caller: &Caller, mind: Mind, statuses: &Statuses, policed: &HashSet<String>) -> MindBody {
+    let ids = || mind.datasources.iter().map(|one| one.id.as_str());
+    // A message names tables, and repeats errors of the engine, which may name columns and values.
+    let is_limited = caller.minds.is_some()
+        || !caller.policies.list().is_empty()
+        || ids().any(|id| policed.contains(id));
+    let status = statuses.of(ids());
+    let status = match is_limited {
+        true => status.without_names(),
+        false => status,
     };
     let datasource_tables: Vec<_> = mind.datasources.iter().map(with_tables).collect();
     let datasources = datasource_tables.iter().map(|one| match caller.compat {

@@ -132,6 +132,15 @@ pub enum ScopeStatistics {
     Columns,
 }
 
+/// The tables of a datasource, as [`Catalog::scope_tables`] reads them at one time.
+#[derive(Clone, Debug, Default)]
+pub struct ScopeTables {
+    /// Those of the selection.
+    pub tables: Vec<ScopeTable>,
+    /// The names of all others that are in the source.
+    pub others: Vec<TableRef>,
+}
+
 /// Tables of a catalog and its status.
 #[derive(Clone, Debug)]
 pub struct CatalogPage {
@@ -183,9 +192,11 @@ impl Catalog {
     pub async fn show(&self, source: Source<'_>, filter: Filter<'_>) -> Result<CatalogPage> {
         // Status first: if the run has ended by then, the tables are complete.
         let status = self.status(source.id).await?;
-        let status = match source.seen {
-            None => status,
-            Some(_) => status.without_names(),
+        // An error of the engine may name tables, columns and values.
+        let is_bound = filter.restrictions.is_some_and(|one| !one.is_empty());
+        let status = match source.seen.is_some() || is_bound {
+            true => status.without_names(),
+            false => status,
         };
         let mut tables = self.tables(source).await?;
         if let Some(selection) = filter.selection {
@@ -421,8 +432,9 @@ impl Catalog {
         self.store.delete_all(source.id).await
     }
 
-    /// The tables of a datasource that a statement may name; `selection` as in the Mind, `None` for all. Without tables
-    /// that are missing in the source. Statistics of columns are read if `with` asks for them.
+    /// The tables of a datasource that a statement may name, and the names of the others; `selection` as in the Mind,
+    /// `None` for all. Without tables that are missing in the source. Statistics of columns are read if `with` asks for
+    /// them.
     ///
     /// # Errors
     /// When the store fails.
@@ -431,15 +443,15 @@ impl Catalog {
         datasource_id: &str,
         selection: Option<&[TableRef]>,
         with: ScopeStatistics,
-    ) -> Result<Vec<ScopeTable>> {
+    ) -> Result<ScopeTables> {
         let mut tables = self.store.tables(datasource_id).await?;
+        tables.retain(|table| !table.missing);
         let selection: Option<HashSet<&TableRef>> = selection.map(|tables| tables.iter().collect());
-        tables.retain(|table| {
-            !table.missing
-                && selection
-                    .as_ref()
-                    .is_none_or(|selection| selection.contains(&table.table))
-        });
+        let is_selected = |table: &Table| {
+            let selection = selection.as_ref();
+            selection.is_none_or(|selection| selection.contains(&table.table))
+        };
+        let (tables, others): (Vec<Table>, Vec<Table>) = tables.into_iter().partition(is_selected);
         let mut columns: HashMap<String, Vec<String>> = self.store.column_names(&tables).await?;
         let mut statistics = match with {
             ScopeStatistics::Columns => self.store.column_statistics(&tables).await?,
@@ -452,7 +464,10 @@ impl Catalog {
             table: table.table,
             policy: None,
         };
-        Ok(tables.into_iter().map(in_scope).collect())
+        Ok(ScopeTables {
+            tables: tables.into_iter().map(in_scope).collect(),
+            others: others.into_iter().map(|table| table.table).collect(),
+        })
     }
 
     async fn request(

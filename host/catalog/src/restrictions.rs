@@ -11,7 +11,11 @@ use mindhost_plugin_api::TableRef;
 
 /// The restrictions of the tables of one datasource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Restrictions(HashMap<TableRef, Restriction>);
+pub struct Restrictions {
+    tables: HashMap<TableRef, Restriction>,
+    /// By name in lower case, the tables of that name that were listed. All others of the name are closed.
+    names: HashMap<String, HashSet<TableRef>>,
+}
 
 /// What is withheld of one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,16 +31,37 @@ struct Restriction {
 impl Restrictions {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.tables.is_empty() && self.names.is_empty()
     }
 
     /// Adds the rule of a table to those that it has. `is_closed` if the rule does not fit the table.
     pub fn add(&mut self, table: &TableRef, rule: &Rule, is_closed: bool) {
-        let restriction = self.0.entry(table.clone()).or_default();
+        let restriction = self.tables.entry(table.clone()).or_default();
         restriction.is_closed |= is_closed;
         restriction.is_filtered |= rule.filter.is_some();
         restriction.hidden.extend(rule.hidden.iter().cloned());
         restriction.masked.extend(rule.masked.keys().cloned());
+    }
+
+    /// Closes tables of this name, whatever its case and their schema, that are not among `listed`. They came into the
+    /// catalog after the rules were read, and a rule for the name may hold for them.
+    pub fn close_unlisted(&mut self, name: &str, listed: impl IntoIterator<Item = TableRef>) {
+        let names = self.names.entry(name.to_lowercase()).or_default();
+        names.extend(listed);
+    }
+
+    fn is_unlisted(&self, table: &TableRef) -> bool {
+        // Most callers have no such names.
+        if self.names.is_empty() {
+            return false;
+        }
+        let listed = self.names.get(&table.name.to_lowercase());
+        listed.is_some_and(|listed| !listed.contains(table))
+    }
+
+    fn hides(&self, table: &TableRef, column: &str) -> bool {
+        let restriction = self.tables.get(table);
+        self.is_unlisted(table) || restriction.is_some_and(|one| one.hides(column))
     }
 
     /// Takes out of tables of this datasource what is withheld: hidden columns with their keys, the number of rows, and
@@ -51,10 +76,11 @@ impl Restrictions {
         for table in tables {
             table.foreign_keys.retain(|key| {
                 let to = TableRef::new(&*key.referenced_schema, &*key.referenced_table);
-                let restriction = self.0.get(&to);
-                restriction.is_none_or(|one| !one.hides(&key.referenced_column))
+                !self.hides(&to, &key.referenced_column)
             });
-            if let Some(restriction) = self.0.get(&table.table) {
+            if self.is_unlisted(&table.table) {
+                Restriction::closed().apply(table)?;
+            } else if let Some(restriction) = self.tables.get(&table.table) {
                 restriction.apply(table)?;
             }
         }
@@ -63,6 +89,13 @@ impl Restrictions {
 }
 
 impl Restriction {
+    fn closed() -> Self {
+        Self {
+            is_closed: true,
+            ..Self::default()
+        }
+    }
+
     fn hides(&self, column: &str) -> bool {
         self.is_closed || self.hidden.contains(column)
     }
@@ -161,5 +194,23 @@ mod tests {
             ..Rule::default()
         };
         assert_eq!(shown(&masking, &["id", "wages"]), (Vec::new(), None));
+    }
+
+    #[test]
+    fn table_that_was_listed_after_the_rules_were_read_shows_no_column() {
+        let columns = |table: &str, listed: &[&str]| {
+            let mut restrictions = Restrictions::default();
+            let listed = listed.iter().map(|schema| TableRef::new(*schema, "staff"));
+            restrictions.close_unlisted("STAFF", listed);
+            assert!(!restrictions.is_empty());
+            let mut tables = [self::table(&["id", "pay"])];
+            tables[0].table.name = table.to_owned();
+            restrictions.apply(&mut tables).unwrap();
+            tables[0].columns.len()
+        };
+        assert_eq!(columns("staff", &["main", "archive"]), 2);
+        assert_eq!(columns("staff", &["archive"]), 0);
+        assert_eq!(columns("Staff", &["main"]), 0);
+        assert_eq!(columns("teams", &["archive"]), 2);
     }
 }

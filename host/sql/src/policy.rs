@@ -196,16 +196,44 @@ fn check_columns(table: &ScopeTable, rule: &Rule) -> Result<(), RuleRefusal> {
 
 /// The names of the attributes that a rule needs.
 pub fn attributes(rule: &Rule) -> Vec<String> {
-    let masks = rule.masked.values().filter_map(|mask| match mask {
-        Mask::Sql(text) => Some(text),
-        Mask::Null | Mask::Last4 | Mask::Text(_) => None,
-    });
-    let texts = rule.filter.iter().chain(masks);
-    let mut names: Vec<String> = texts
-        .filter_map(|text| values::placeholders(text).ok())
-        .flat_map(|marked| marked.names)
-        .collect();
+    let mut names: Vec<String> = texts(rule).flat_map(|(_, text)| named(text)).collect();
     names.sort_unstable();
     names.dedup();
     names
+}
+
+/// Refuses a rule for one caller that names an attribute which the caller does not have: such a filter leaves no rows,
+/// and such a mask is always NULL.
+///
+/// # Errors
+/// `invalid_policy`; its parameter is the part of the rule, such as `filter` or `masked.email`.
+pub fn check_attributes(rule: &Rule, attributes: &Attributes) -> Result<()> {
+    for (part, text) in texts(rule) {
+        let names = named(text);
+        let mut missing = names.iter().filter(|name| !attributes.contains_key(*name));
+        if let Some(name) = missing.next() {
+            let message = format!(
+                "there is no attribute `{name}` for `{{{{caller.{name}}}}}`; give the key this attribute, since neither \
+                 can be changed later"
+            );
+            return Err(Error::new(Code::InvalidPolicy, message).param(part));
+        }
+    }
+    Ok(())
+}
+
+/// The SQL texts of a rule, each with the part that it is.
+fn texts(rule: &Rule) -> impl Iterator<Item = (String, &String)> {
+    let filter = rule.filter.iter().map(|text| ("filter".to_owned(), text));
+    let masks = rule.masked.iter().filter_map(|(column, mask)| match mask {
+        Mask::Sql(text) => Some((format!("masked.{column}"), text)),
+        Mask::Null | Mask::Last4 | Mask::Text(_) => None,
+    });
+    filter.chain(masks)
+}
+
+/// The names of the attributes in a text; none where its placeholders cannot be read.
+fn named(text: &str) -> Vec<String> {
+    let marked = values::placeholders(text);
+    marked.map(|marked| marked.names).unwrap_or_default()
 }

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use self::statement_scope::StatementScope;
-use crate::results::{AcceptedStatement, Access};
+use crate::results::{AcceptedStatement, Access, RefusedInPlan};
 use mindhost_base::error::{Blame, Code, Error};
 use mindhost_catalog::{Catalog, TableDetail};
 use mindhost_plugin_api::Dialect;
@@ -82,24 +82,6 @@ impl Advice {
     }
 }
 
-/// Why a tool call failed.
-#[derive(Debug)]
-pub struct Failure {
-    /// For the model and the step.
-    pub error: Error,
-    /// Whether the engine refused the statement when it planned it, so that it did not run.
-    pub is_of_dry_run: bool,
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self {
-            error,
-            is_of_dry_run: false,
-        }
-    }
-}
-
 /// A statement of the model, and what it may read.
 pub struct Subject<'a> {
     /// As the model wrote it; it need not be valid.
@@ -154,13 +136,12 @@ impl Subject<'_> {
 /// The content of the tool result for a failed call. `accepted` is the statement if it passed the guard.
 pub async fn feedback(
     subject: &Subject<'_>,
-    failure: &Failure,
+    error: &Error,
     accepted: Option<&AcceptedStatement>,
 ) -> Value {
-    let error = &failure.error;
     let advice = advise(subject, error).await;
     let mut told = told(error, subject.access.sends_rows());
-    told["phase"] = json!(phase(failure, accepted.is_some()));
+    told["phase"] = json!(phase(error, accepted.is_some()));
     let first = advice.replace.iter().find_map(|one| one.position);
     let (text, position) = match (first, accepted) {
         (Some(position), _) => (subject.sql, Some(position)),
@@ -200,10 +181,10 @@ pub fn message(error: &Error, sends_rows: bool) -> &str {
     }
 }
 
-fn phase(failure: &Failure, is_accepted: bool) -> &'static str {
-    match failure.error.code() {
+fn phase(error: &Error, is_accepted: bool) -> &'static str {
+    match error.code() {
         Code::SqlSyntax => "parse",
-        _ if failure.is_of_dry_run => "dry_run",
+        _ if RefusedInPlan::is_source_of(error) => "dry_run",
         _ if is_accepted => "execution",
         _ => "guard",
     }
@@ -282,5 +263,21 @@ mod tests {
         assert!(told(&engine, true).to_string().contains("bob"));
         let ours = Error::new(Code::SqlTableNotAllowed, "there is no table x");
         assert!(told(&ours, false).to_string().contains("table x"));
+    }
+
+    #[test]
+    fn only_what_the_plan_refused_is_of_the_dry_run() {
+        let wrong = || Error::new(Code::SqlInvalid, "no such column");
+        let unreachable = Error::new(Code::UpstreamUnreachable, "no connection");
+        for (error, is_accepted, expected) in [
+            (wrong().with_source(RefusedInPlan), true, "dry_run"),
+            (wrong(), true, "execution"),
+            (Error::new(Code::Timeout, "too slow"), true, "execution"),
+            (unreachable, true, "execution"),
+            (Error::new(Code::SqlTableNotAllowed, "x"), false, "guard"),
+            (Error::new(Code::SqlSyntax, "x"), false, "parse"),
+        ] {
+            assert_eq!(phase(&error, is_accepted), expected, "{error}");
+        }
     }
 }

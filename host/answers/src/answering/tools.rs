@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
-    decline,
+    data_marks, decline,
     facts::{self, ExecutedStatement, ResultFacts},
     provenance::Provenance,
-    repair::{self, Failure, Subject},
+    repair::{self, Subject},
     step::{Step, StepStatus},
 };
 use crate::{
@@ -158,17 +158,17 @@ impl Toolbox<'_> {
     pub async fn run(&self, tool_call: &ToolCall, call: &Call) -> Result<Outcome> {
         let began = Instant::now();
         let sql = sql_of(tool_call);
-        let given: Result<ToolResult, Failure> = match tool_call.name.as_str() {
-            "search_catalog" => self.search_catalog(tool_call).await.map_err(Into::into),
-            "describe_tables" => self.describe_tables(tool_call).await.map_err(Into::into),
-            "find_values" => self.find_values(tool_call, call).await.map_err(Into::into),
+        let given = match tool_call.name.as_str() {
+            "search_catalog" => self.search_catalog(tool_call).await,
+            "describe_tables" => self.describe_tables(tool_call).await,
+            "find_values" => self.find_values(tool_call, call).await,
             "run_sql" => self.run_sql(tool_call, call).await,
-            other => Err(Failure::from(Error::invalid(
+            other => Err(Error::invalid(
                 "name",
                 format!(
                     "there is no tool '{other}'; there are search_catalog, describe_tables, find_values and run_sql"
                 ),
-            ))),
+            )),
         };
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let step = |status, message| Step {
@@ -188,19 +188,19 @@ impl Toolbox<'_> {
                 ran,
                 step: step(StepStatus::Completed, message),
             }),
-            Err(Failure { error, .. })
+            Err(error)
                 if matches!(error.kind(), Kind::Cancelled | Kind::Internal)
                     || call.remaining().is_zero() =>
             {
                 Err(error)
             }
-            Err(failure) => Ok(Outcome {
-                content: self.feedback(tool_call, &failure).await.to_string(),
+            Err(error) => Ok(Outcome {
+                content: self.feedback(tool_call, &error).await.to_string(),
                 is_error: true,
                 needs_repair: true,
-                told: repair::message(&failure.error, self.access.sends_rows()).to_owned(),
+                told: repair::message(&error, self.access.sends_rows()).to_owned(),
                 ran: None,
-                step: step(StepStatus::Failed, failure.error.message().to_owned()),
+                step: step(StepStatus::Failed, error.message().to_owned()),
             }),
         }
     }
@@ -226,8 +226,8 @@ impl Toolbox<'_> {
     }
 
     /// What the model is told of a failed call.
-    async fn feedback(&self, tool_call: &ToolCall, failure: &Failure) -> Value {
-        let plain = || json!({"error": repair::told(&failure.error, self.access.sends_rows())});
+    async fn feedback(&self, tool_call: &ToolCall, error: &Error) -> Value {
+        let plain = || json!({"error": repair::told(error, self.access.sends_rows())});
         let Ok(arguments) = parse::<RunSql>(tool_call) else {
             return plain();
         };
@@ -248,7 +248,7 @@ impl Toolbox<'_> {
             .accept(&access, &arguments.sql, SqlOrigin::Model)
             .await
             .ok();
-        repair::feedback(&subject, failure, accepted.as_ref()).await
+        repair::feedback(&subject, error, accepted.as_ref()).await
     }
 
     /// Adds warnings to a result that looks wrong, once for each statement.
@@ -304,7 +304,7 @@ impl Toolbox<'_> {
         Ok((json!({"tables": tables}), None, message))
     }
 
-    async fn run_sql(&self, tool_call: &ToolCall, call: &Call) -> Result<ToolResult, Failure> {
+    async fn run_sql(&self, tool_call: &ToolCall, call: &Call) -> Result<ToolResult> {
         let arguments: RunSql = parse(tool_call)?;
         let access = self.access.narrowed(arguments.datasource.as_deref())?;
         let limit = arguments
@@ -327,16 +327,12 @@ impl Toolbox<'_> {
         let datasource = &accepted.datasources().join(" and ");
         let note_error = |error: &Error| self.note(datasource, &json!(error.message()));
         let checked = self.results.check_cost(&accepted, call);
-        let dry_run = checked.await.inspect_err(note_error);
-        dry_run.map_err(|error| Failure {
-            error,
-            is_of_dry_run: true,
-        })?;
+        checked.await.inspect_err(note_error)?;
         let page = self.results.page(&accepted, limit.into(), 0, call).await;
         let page = page.inspect_err(note_error)?;
         let message = format!("{} of {} rows", page.rows(), page.total);
         let mut content = sample::for_model(&page, access.sends_rows())?;
-        sample::limit(&mut content, self.max_result_bytes);
+        sample::limit(&mut content, self.max_result_bytes, data_marks::bytes);
         self.note(datasource, &content["rows"]);
         self.warn(&arguments.sql, &access, page.total, &mut content)
             .await;

@@ -222,17 +222,17 @@ pub async fn load(
         let pin = datasource.settings.plugin_digest.as_deref();
         let connector = registry.connector(&datasource.engine, pin).await?;
         let manifest = connector.manifest();
-        let mut tables = catalog
+        let mut scope = catalog
             .scope_tables(&datasource.id, chosen.tables.as_deref(), statistics)
             .await?;
         let dialect = manifest.dialect.unwrap_or(Dialect::Generic);
         let rules = DatasourceRules::of(mind, &datasource.id, &datasource.name, &gone);
-        let restrictions = rules.apply(dialect, attributes, &mut tables);
+        let restrictions = rules.apply(dialect, attributes, &mut scope);
         access.scope.datasources.push(ScopeDatasource {
             id: datasource.id.clone(),
             name: datasource.name.clone(),
             dialect,
-            tables,
+            tables: scope.tables,
             // Such a function may read any table.
             function_schemas: match rules.is_empty() {
                 true => datasource.settings.function_schemas.clone(),

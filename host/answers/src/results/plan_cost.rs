@@ -12,6 +12,7 @@ use mindhost_plugin_api::{Call, Dialect};
 use mindhost_plugins::serving_versions;
 
 pub(super) use limit::CostLimit;
+pub use limit::RefusedInPlan;
 
 /// Depth of a plan of MySQL or MariaDB in which its cost is looked for.
 const MAX_DEPTH: usize = 6;
@@ -48,8 +49,8 @@ impl Results {
     /// several datasources nothing is checked here: what goes to each of them is checked when it is sent.
     ///
     /// # Errors
-    /// `sql_invalid` with the engine's message; `sql_cost_too_high`; when the call is cancelled or out of time, or
-    /// there is no connection.
+    /// `sql_invalid` with the engine's message; `sql_cost_too_high`; the source of both is [`RefusedInPlan`]. When the
+    /// call is cancelled or out of time, or there is no connection.
     pub async fn check_cost(&self, accepted: &AcceptedStatement, call: &Call) -> Result<()> {
         let guarded = &accepted.guarded;
         let index = guarded

@@ -1,7 +1,7 @@
 //! The policies of a Mind and of a key, applied to what a caller may read.
 
 use std::{
-    collections::{HashMap, HashSet, hash_map::Entry},
+    collections::{HashMap, HashSet},
     sync::Arc,
 };
 
@@ -9,7 +9,7 @@ use mindhost_base::{
     error::{Code, Error, Result},
     policy::{Attributes, Rule},
 };
-use mindhost_catalog::{Restrictions, ScopeStatistics};
+use mindhost_catalog::{Restrictions, ScopeStatistics, ScopeTables};
 use mindhost_core::{
     auth::{Caller, KeyPolicies, KeyPolicy},
     datasources::{Datasource, Datasources},
@@ -21,11 +21,17 @@ use mindhost_sql::{
     policy::{self, TablePolicy},
 };
 
-use super::Results;
+use super::{RefusedInPlan, Results};
 
-/// The rules for one datasource, by table: those of the Mind, then those of the key.
+/// The rules for one datasource.
 #[derive(Debug, Default)]
-pub(super) struct DatasourceRules<'a>(HashMap<&'a TableRef, Vec<&'a Rule>>);
+pub(super) struct DatasourceRules<'a> {
+    of_mind: HashMap<&'a TableRef, Vec<&'a Rule>>,
+    of_key: Vec<&'a KeyPolicy>,
+}
+
+/// The tables of a catalog that have the name of a policy of the key, by that name in lower case.
+type Namesakes = HashMap<String, Vec<TableRef>>;
 
 impl<'a> DatasourceRules<'a> {
     /// Of a Mind, which has the policies of the key that asks. `gone` are ids of datasources that no longer exist.
@@ -39,7 +45,7 @@ impl<'a> DatasourceRules<'a> {
     fn add_mind(&mut self, mind: &'a Mind, id: &str) {
         let policies = mind.policies.iter();
         for one in policies.filter(|one| one.datasource_id == id) {
-            self.0.entry(&one.table).or_default().push(&one.rule);
+            self.of_mind.entry(&one.table).or_default().push(&one.rule);
         }
     }
 
@@ -51,14 +57,48 @@ impl<'a> DatasourceRules<'a> {
                 || one.datasource.eq_ignore_ascii_case(name)
                 || gone.contains(one.datasource_id.as_str())
             {
-                self.0.entry(&one.table).or_default().push(&one.rule);
+                self.of_key.push(one);
             }
         }
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.of_mind.is_empty() && self.of_key.is_empty()
+    }
+
+    fn namesakes(&self, scope: &ScopeTables) -> Namesakes {
+        let names = self.of_key.iter().map(|one| one.table.name.to_lowercase());
+        let mut found: Namesakes = names.map(|name| (name, Vec::new())).collect();
+        if found.is_empty() {
+            return found;
+        }
+        let listed = scope.tables.iter().map(|table| &table.table);
+        for table in listed.chain(&scope.others) {
+            if let Some(tables) = found.get_mut(&table.name.to_lowercase()) {
+                tables.push(table.clone());
+            }
+        }
+        found
+    }
+
+    /// The rules by table: those of the Mind, then those of the key. A policy of a key whose table is not in the
+    /// catalog holds for every table there of its name. The schema of a table changes with the connection or the engine
+    /// of the datasource, and the case of its name in engines that ignore it, but the key cannot be changed.
+    fn by_table<'b>(&'b self, namesakes: &'b Namesakes) -> HashMap<&'b TableRef, Vec<&'b Rule>> {
+        let mut rules: HashMap<&'b TableRef, Vec<&'b Rule>> = self.of_mind.clone();
+        for one in &self.of_key {
+            rules.entry(&one.table).or_default().push(&one.rule);
+            let tables = namesakes.get(&one.table.name.to_lowercase());
+            let tables = tables.map(Vec::as_slice).unwrap_or_default();
+            if tables.contains(&one.table) {
+                continue;
+            }
+            for table in tables {
+                rules.entry(table).or_default().push(&one.rule);
+            }
+        }
+        rules
     }
 
     /// Puts the rules on the tables. Returns what the catalog withholds.
@@ -66,16 +106,18 @@ impl<'a> DatasourceRules<'a> {
         &self,
         dialect: Dialect,
         attributes: &Attributes,
-        tables: &mut [ScopeTable],
+        scope: &mut ScopeTables,
     ) -> Restrictions {
         let mut restrictions = Restrictions::default();
         if self.is_empty() {
             return restrictions;
         }
+        let namesakes = self.namesakes(scope);
+        let by_table = self.by_table(&namesakes);
         // A table that the catalog lacks now may be in it when the catalog is read.
-        let mut missing: HashSet<&TableRef> = self.0.keys().copied().collect();
-        for table in tables {
-            let Some(rules) = self.0.get(&table.table) else {
+        let mut missing: HashSet<&TableRef> = by_table.keys().copied().collect();
+        for table in &mut scope.tables {
+            let Some(rules) = by_table.get(&table.table) else {
                 continue;
             };
             missing.remove(&table.table);
@@ -90,11 +132,19 @@ impl<'a> DatasourceRules<'a> {
             table.policy = Some(policy.into());
         }
         for table in missing {
-            for rule in self.0.get(table).into_iter().flatten() {
+            for rule in by_table.get(table).into_iter().flatten() {
                 restrictions.add(table, rule, true);
             }
         }
+        close_unlisted(&mut restrictions, &namesakes);
         restrictions
+    }
+}
+
+/// A table that comes into the catalog later may be one for which a policy of the key holds then.
+fn close_unlisted(restrictions: &mut Restrictions, namesakes: &Namesakes) {
+    for (name, listed) in namesakes {
+        restrictions.close_unlisted(name, listed.iter().cloned());
     }
 }
 
@@ -153,9 +203,13 @@ pub(super) fn withheld(error: Error, guarded: &GuardedStatement) -> Error {
         "the engine refused this statement; its message is withheld, because a policy is on a table of the statement. \
          Check names, types and functions",
     );
-    match error.blame() {
+    let told = match error.blame() {
         Some(blame) => told.blamed(blame),
         None => told,
+    };
+    match RefusedInPlan::is_source_of(&error) {
+        true => told.with_source(RefusedInPlan),
+        false => told,
     }
 }
 
@@ -168,6 +222,8 @@ pub struct Checked<'a> {
     pub table: &'a TableRef,
     /// What is seen of it.
     pub rule: &'a Rule,
+    /// Whether it holds for other tables of that name where the catalog does not have its table.
+    pub is_of_key: bool,
 }
 
 impl<'a> From<&'a MindPolicy> for Checked<'a> {
@@ -176,6 +232,7 @@ impl<'a> From<&'a MindPolicy> for Checked<'a> {
             datasource_id: &policy.datasource_id,
             table: &policy.table,
             rule: &policy.rule,
+            is_of_key: false,
         }
     }
 }
@@ -186,7 +243,31 @@ impl<'a> From<&'a KeyPolicy> for Checked<'a> {
             datasource_id: &policy.datasource_id,
             table: &policy.table,
             rule: &policy.rule,
+            is_of_key: true,
         }
+    }
+}
+
+/// What is known of a datasource whose policies are checked: its dialect, and those of its tables that they are for.
+struct KnownTables {
+    dialect: Result<Dialect>,
+    tables: HashMap<TableRef, ScopeTable>,
+}
+
+impl KnownTables {
+    /// # Errors
+    /// When the catalog does not have the table, no plugin says what the dialect is, or the rule does not fit.
+    fn check(&self, one: &Checked<'_>) -> Result<()> {
+        let Some(table) = self.tables.get(one.table) else {
+            let holds = match one.is_of_key {
+                true => "; the policy holds for every table of that name",
+                false => "",
+            };
+            let message = format!("the catalog has no table `{}` any more{holds}", one.table);
+            return Err(Error::new(Code::InvalidPolicy, message).param("table"));
+        };
+        let dialect = self.dialect.clone()?;
+        policy::check(dialect, table, one.rule)
     }
 }
 
@@ -200,8 +281,8 @@ pub struct Problem {
 }
 
 impl Results {
-    /// What does not fit in policies: tables that the catalog does not have, and rules that are not allowed or do not
-    /// fit their tables.
+    /// What does not fit in policies: tables that the catalog does not have, rules that are not allowed or do not fit
+    /// their tables, and datasources whose dialect no plugin says.
     ///
     /// # Errors
     /// When the store fails.
@@ -210,48 +291,42 @@ impl Results {
         workspace: &str,
         policies: &[Checked<'_>],
     ) -> Result<Vec<Problem>> {
-        let mut problems = Vec::new();
-        // Many keys may have policies for one table.
-        let mut tables: HashMap<(&str, &TableRef), Option<(Dialect, ScopeTable)>> = HashMap::new();
-        for (index, one) in policies.iter().enumerate() {
-            let at = (one.datasource_id, one.table);
-            let table = match tables.entry(at) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(place) => place.insert(self.table(workspace, at).await?),
-            };
-            let checked = match table {
-                Some((dialect, table)) => policy::check(*dialect, table, one.rule),
-                _ => Err(Error::new(
-                    Code::InvalidPolicy,
-                    format!("the catalog has no table `{}` any more", one.table),
-                )
-                .param("table")),
-            };
-            if let Err(error) = checked {
-                problems.push(Problem { index, error });
-            }
+        let mut named: HashMap<&str, Vec<TableRef>> = HashMap::new();
+        for one in policies {
+            let tables = named.entry(one.datasource_id).or_default();
+            tables.push(one.table.clone());
         }
-        Ok(problems)
+        // Many keys may have policies for one datasource.
+        let mut known = HashMap::new();
+        for (id, tables) in named {
+            known.insert(id, self.known_tables(workspace, id, &tables).await?);
+        }
+        let problem = |(index, one): (usize, &Checked<'_>)| {
+            let error = known.get(one.datasource_id)?.check(one).err()?;
+            Some(Problem { index, error })
+        };
+        Ok(policies.iter().enumerate().filter_map(problem).collect())
     }
 
-    async fn table(
+    async fn known_tables(
         &self,
         workspace: &str,
-        (datasource_id, table): (&str, &TableRef),
-    ) -> Result<Option<(Dialect, ScopeTable)>> {
-        let selection = Some(std::slice::from_ref(table));
+        datasource_id: &str,
+        tables: &[TableRef],
+    ) -> Result<KnownTables> {
         let found = self
             .catalog
-            .scope_tables(datasource_id, selection, ScopeStatistics::None);
-        let Some(found) = found.await?.pop() else {
-            return Ok(None);
-        };
+            .scope_tables(datasource_id, Some(tables), ScopeStatistics::None);
+        let found = found.await?.tables.into_iter();
         let datasource = self.datasources.get_by_id(workspace, datasource_id);
         let dialect = match datasource.await? {
-            Some(datasource) => self.dialect(&datasource).await?,
-            None => Dialect::Generic,
+            Some(datasource) => self.dialect(&datasource).await,
+            None => Ok(Dialect::Generic),
         };
-        Ok(Some((dialect, found)))
+        Ok(KnownTables {
+            dialect,
+            tables: found.map(|table| (table.table.clone(), table)).collect(),
+        })
     }
 
     async fn dialect(&self, datasource: &Datasource) -> Result<Dialect> {
@@ -282,12 +357,12 @@ impl Results {
             return Ok(restrictions);
         }
         let dialect = self.dialect(datasource).await.unwrap_or(Dialect::Generic);
-        let named: Vec<TableRef> = rules.0.keys().map(|table| (*table).clone()).collect();
-        let (catalog, id) = (&self.catalog, &datasource.id);
-        let tables = catalog.scope_tables(id, Some(&named), ScopeStatistics::None);
-        let tables = tables.await?;
-        for (table, rules) in rules.0 {
-            let known = tables.iter().find(|known| known.table == *table);
+        let catalog = &self.catalog;
+        let scope = catalog.scope_tables(&datasource.id, None, ScopeStatistics::None);
+        let scope = scope.await?;
+        let namesakes = rules.namesakes(&scope);
+        for (table, rules) in rules.by_table(&namesakes) {
+            let known = scope.tables.iter().find(|known| known.table == *table);
             for rule in rules {
                 // One by one: the Minds need not agree, and each shows the table to somebody.
                 let is_closed = known.is_none_or(|known| {
@@ -297,19 +372,26 @@ impl Results {
                 restrictions.add(table, rule, is_closed);
             }
         }
+        close_unlisted(&mut restrictions, &namesakes);
         Ok(restrictions)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use mindhost_plugin_api::ColumnStatistics;
+    use mindhost_plugin_api::{ColumnStatistics, Paging};
+    use mindhost_sql::guard::{Scope, ScopeDatasource, guard};
 
     use super::*;
 
+    fn named(name: &str) -> TableRef {
+        let (schema, name) = name.split_once('.').unwrap();
+        TableRef::new(schema, name)
+    }
+
     fn table(name: &str) -> ScopeTable {
         ScopeTable {
-            table: TableRef::new("main", name),
+            table: named(name),
             columns: vec!["id".to_owned(), "pay".to_owned()],
             row_count: Some(7),
             statistics: Arc::new([ColumnStatistics {
@@ -323,6 +405,14 @@ mod tests {
                 sampled_rows: None,
             }]),
             policy: None,
+        }
+    }
+
+    /// The tables of a Mind, and the others of the datasource.
+    fn scope(tables: &[&str], others: &[&str]) -> ScopeTables {
+        ScopeTables {
+            tables: tables.iter().map(|name| table(name)).collect(),
+            others: others.iter().map(|name| named(name)).collect(),
         }
     }
 
@@ -365,10 +455,14 @@ mod tests {
     fn table_with_a_policy_is_planned_without_the_catalog() {
         let mind = mind();
         let rules = DatasourceRules::of(&mind, "1", "shop", &HashSet::new());
-        let mut tables = ["staff", "item", "sale"].map(table);
-        rules.apply(Dialect::Sqlite, &Attributes::default(), &mut tables);
-        let known = tables.map(|table| (table.row_count, table.statistics.len()));
-        assert_eq!(known, [(None, 0), (None, 0), (Some(7), 1)]);
+        let mut scope = scope(&["main.staff", "main.item", "main.sale"], &[]);
+        rules.apply(Dialect::Sqlite, &Attributes::default(), &mut scope);
+        let known = scope.tables.iter();
+        let known = known.map(|table| (table.row_count, table.statistics.len()));
+        assert_eq!(
+            known.collect::<Vec<_>>(),
+            [(None, 0), (None, 0), (Some(7), 1)]
+        );
     }
 
     #[test]
@@ -377,13 +471,81 @@ mod tests {
         let binds = |id: &str, name: &str, gone: &[&str]| {
             let gone = gone.iter().copied().collect();
             let rules = DatasourceRules::of(&mind, id, name, &gone);
-            rules.0.contains_key(&TableRef::new("main", "item"))
+            !rules.of_key.is_empty()
         };
         assert!(binds("1", "shop", &[]));
         assert!(binds("1", "renamed", &[]));
         assert!(binds("2", "shop", &[]) && binds("2", "SHOP", &[]));
         assert!(!binds("2", "other", &[]));
         assert!(binds("2", "other", &["1"]));
+    }
+
+    /// Those tables of a scope on which the policy of the key, which is on `main.item`, holds.
+    fn bound(mut scope: ScopeTables) -> Vec<String> {
+        let mind = mind();
+        let rules = DatasourceRules::of(&mind, "1", "shop", &HashSet::new());
+        rules.apply(Dialect::Sqlite, &Attributes::default(), &mut scope);
+        let bound = scope.tables.iter().filter(|table| table.policy.is_some());
+        bound.map(|table| table.table.to_string()).collect()
+    }
+
+    #[test]
+    fn policy_of_a_key_holds_for_namesakes_where_its_table_is_not_listed() {
+        // The database, which is the schema, has another name.
+        assert_eq!(
+            bound(scope(&["main_2026.item", "main_2026.sale"], &[])),
+            ["main_2026.item"]
+        );
+        // The datasource was made again with another engine, and the table has another case.
+        assert_eq!(bound(scope(&["public.item"], &[])), ["public.item"]);
+        assert_eq!(bound(scope(&["main.Item"], &[])), ["main.Item"]);
+        assert_eq!(
+            bound(scope(&["a.item", "b.ITEM", "a.items"], &[])),
+            ["a.item", "b.ITEM"]
+        );
+        // Where the table is listed, the policy is for it alone, also if the Mind does not have it.
+        assert_eq!(
+            bound(scope(&["main.item", "archive.item"], &[])),
+            ["main.item"]
+        );
+        assert!(bound(scope(&["archive.item"], &["main.item"])).is_empty());
+        // The policy of a Mind is for the table that an editor named.
+        assert!(bound(scope(&["public.staff"], &[])).is_empty());
+    }
+
+    #[test]
+    fn namesake_that_a_policy_does_not_fit_is_closed() {
+        let mind = mind();
+        let rules = DatasourceRules::of(&mind, "1", "shop", &HashSet::new());
+        let mut scope = scope(&["public.item"], &[]);
+        scope.tables[0].columns = vec!["id".to_owned(), "wages".to_owned()];
+        rules.apply(Dialect::Postgresql, &Attributes::default(), &mut scope);
+        let policy = scope.tables[0].policy.as_ref().unwrap();
+        assert!(policy.closed().is_some());
+        assert!(scope.tables[0].columns.is_empty());
+    }
+
+    #[test]
+    fn withheld_error_is_still_one_of_the_plan() {
+        let mind = mind();
+        let rules = DatasourceRules::of(&mind, "1", "shop", &HashSet::new());
+        let mut read = scope(&["main.item"], &[]);
+        rules.apply(Dialect::Sqlite, &Attributes::default(), &mut read);
+        let scope = Scope {
+            datasources: vec![ScopeDatasource {
+                id: "1".to_owned(),
+                name: "shop".to_owned(),
+                dialect: Dialect::Sqlite,
+                tables: read.tables,
+                function_schemas: Vec::new(),
+                paging: Paging::Sql,
+            }],
+        };
+        let guarded = guard("SELECT id FROM item", &scope).unwrap();
+        let engine = || Error::new(Code::SqlInvalid, "no column pay");
+        let told = withheld(engine().with_source(RefusedInPlan), &guarded);
+        assert!(RefusedInPlan::is_source_of(&told) && !told.message().contains("pay"));
+        assert!(!RefusedInPlan::is_source_of(&withheld(engine(), &guarded)));
     }
 
     #[test]

@@ -36,15 +36,15 @@ pub fn for_model(page: &Page, values: bool) -> Result<Value> {
     )
 }
 
-/// Leaves out the last rows until the rest has at most so many bytes.
-pub fn limit(content: &mut Value, max_bytes: usize) {
+/// Leaves out the last rows until the rest has at most so many bytes. `bytes` are those of a JSON text as it is sent.
+pub fn limit(content: &mut Value, max_bytes: usize, bytes: impl Fn(&str) -> usize) {
     let Some(rows) = content["rows"].as_array() else {
         return;
     };
-    let mut bytes = 0;
+    let mut sum = 0;
     let fits = |row: &&Value| {
-        bytes += row.to_string().len() + 1;
-        bytes <= max_bytes
+        sum += bytes(&row.to_string()) + 1;
+        sum <= max_bytes
     };
     let kept = rows.iter().take_while(fits).count();
     if kept < rows.len() {

@@ -11,14 +11,21 @@ use crate::{
     AppState,
     policies::{PolicyEntry, ShownPolicy, find_table, refuse},
 };
-use mindhost_answers::results::{Results, policies::Checked};
-use mindhost_base::error::{Code, Error, Result};
+use mindhost_answers::results::{
+    Results,
+    policies::{Checked, Problem},
+};
+use mindhost_base::{
+    error::{Code, Error, Result},
+    policy::Attributes,
+};
 use mindhost_catalog::{Catalog, Source};
 use mindhost_core::{
     auth::{Caller, KeyPolicies, KeyPolicy, keys::Key},
     datasources::Datasources,
     minds::Minds,
 };
+use mindhost_sql::policy::check_attributes;
 
 /// Finds what policies of keys are about, and checks them.
 #[derive(Clone)]
@@ -44,13 +51,15 @@ impl Policies {
     /// The policies of a new key, over datasources that the caller sees.
     ///
     /// # Errors
-    /// `unknown_datasource`, `unknown_table`, `ambiguous_table`; `invalid_policy` when one does not fit its table;
-    /// `invalid_parameter` for too many.
+    /// `unknown_datasource`, `unknown_table`, `ambiguous_table`; `invalid_policy` when one does not fit its table, or
+    /// names an attribute that the key does not have; `invalid_parameter` for too many.
     pub async fn checked(
         &self,
         caller: &Caller,
         entries: Vec<PolicyEntry>,
+        attributes: &Attributes,
     ) -> Result<Arc<KeyPolicies>> {
+        KeyPolicies::check_count(entries.len())?;
         let mut policies = Vec::with_capacity(entries.len());
         for (index, entry) in entries.into_iter().enumerate() {
             policies.push(self.resolved(caller, index, entry).await?);
@@ -59,6 +68,12 @@ impl Policies {
         let checked: Vec<_> = policies.list().iter().map(Checked::from).collect();
         let problems = self.results.check_policies(&caller.workspace, &checked);
         refuse(problems.await?)?;
+        let unnamed = policies.list().iter().enumerate();
+        let unnamed = unnamed.filter_map(|(index, one)| {
+            let error = check_attributes(&one.rule, attributes).err()?;
+            Some(Problem { index, error })
+        });
+        refuse(unnamed.collect())?;
         Ok(Arc::new(policies))
     }
 
@@ -91,10 +106,7 @@ impl Policies {
     /// # Errors
     /// When the store fails.
     pub async fn shown(&self, caller: &Caller, keys: &[Key]) -> Result<Vec<Vec<ShownPolicy>>> {
-        let mut seen = Vec::with_capacity(keys.len());
-        for key in keys {
-            seen.push(self.seen(caller, key).await?);
-        }
+        let seen = self.seen(caller, keys).await?;
         let all = || seen.iter().flatten().copied();
         let names = self.names(caller, all()).await?;
         let checked: Vec<_> = all().map(Checked::from).collect();
@@ -120,18 +132,27 @@ impl Policies {
         Ok(shown.collect())
     }
 
-    async fn seen<'a>(&self, caller: &Caller, key: &'a Key) -> Result<Vec<&'a KeyPolicy>> {
-        let mut seen = Vec::new();
-        for one in key.policies.list() {
-            let tables = self.minds.visible_tables(caller, &one.datasource_id);
-            if tables
-                .await?
-                .is_none_or(|tables| tables.contains(&one.table))
-            {
-                seen.push(one);
-            }
+    /// The policies of each key for tables that the caller sees.
+    async fn seen<'a>(&self, caller: &Caller, keys: &'a [Key]) -> Result<Vec<Vec<&'a KeyPolicy>>> {
+        let all = keys.iter().flat_map(|key| key.policies.list());
+        let ids: HashSet<&str> = all.map(|one| one.datasource_id.as_str()).collect();
+        let mut visible = HashMap::new();
+        for id in ids {
+            visible.insert(id, self.minds.visible_tables(caller, id).await?);
         }
-        Ok(seen)
+        let is_seen = |one: &&KeyPolicy| {
+            let tables = visible.get(one.datasource_id.as_str());
+            let tables = tables.and_then(Option::as_ref);
+            tables.is_none_or(|tables| tables.contains(&one.table))
+        };
+        let of_key = |key: &'a Key| {
+            key.policies
+                .list()
+                .iter()
+                .filter(is_seen)
+                .collect::<Vec<_>>()
+        };
+        Ok(keys.iter().map(of_key).collect())
     }
 
     /// The names of the datasources that exist, by id.
@@ -149,6 +170,14 @@ impl Policies {
         }
         Ok(names)
     }
+}
+
+/// The policies of a new key, which were just checked.
+pub(crate) fn shown_new(policies: &KeyPolicies) -> Vec<ShownPolicy> {
+    let shown = policies.list().iter();
+    let shown =
+        shown.map(|one| ShownPolicy::new(one.datasource.clone(), &one.table, &one.rule, None));
+    shown.collect()
 }
 
 /// What is wrong with a policy whose datasource was deleted.

@@ -20,7 +20,7 @@ use mindhost_base::{
 use mindhost_catalog::{Catalog, Source};
 use mindhost_core::{
     auth::{Caller, Role},
-    minds::{Mind, MindDatasource, MindPolicy, Minds},
+    minds::{Mind, MindDatasource, MindPolicy, Minds, policies::check_count},
 };
 use mindhost_sql::{json::Rows, schema};
 
@@ -88,6 +88,7 @@ async fn checked(
     mind: &Mind,
     entries: Vec<PolicyEntry>,
 ) -> Result<Vec<MindPolicy>> {
+    check_count(entries.len())?;
     let mut policies = Vec::with_capacity(entries.len());
     for (index, entry) in entries.into_iter().enumerate() {
         policies.push(resolved(catalog, mind, index, entry).await?);

@@ -84,9 +84,11 @@ impl Auth {
     /// # Errors
     /// `forbidden` below the role `admin`; `key_not_found`, also for a key that the caller may not see.
     pub async fn find_key(&self, caller: &Caller, id: &str) -> Result<Key> {
-        let keys = self.list_keys(caller).await?;
-        let found = keys.into_iter().find(|key| key.id == id);
-        found.ok_or_else(not_found)
+        caller.require(Role::Admin)?;
+        let found = store::get(self.store.pool(), &caller.workspace, id).await?;
+        found
+            .filter(|key| caller.sees_key(key.minds.as_deref()))
+            .ok_or_else(not_found)
     }
 
     /// The caller's own key.
@@ -94,8 +96,7 @@ impl Auth {
     /// # Errors
     /// `key_not_found` if it was deleted.
     pub async fn own_key(&self, caller: &Caller) -> Result<Key> {
-        let keys = store::list(&self.store, &caller.workspace).await?;
-        let found = keys.into_iter().find(|key| *key.id == *caller.key_id);
+        let found = store::get(self.store.pool(), &caller.workspace, &caller.key_id).await?;
         found.ok_or_else(not_found)
     }
 
@@ -217,7 +218,7 @@ pub async fn list(store: &Store, workspace: &str) -> Result<Vec<Key>> {
 /// `forbidden`.
 pub async fn revoke(store: &Store, by: Option<&Caller>, workspace: &str, id: &str) -> Result<()> {
     let mut tx = begin(store, by).await?;
-    let key = store::get(&mut tx, workspace, id)
+    let key = store::get(&mut *tx, workspace, id)
         .await?
         .ok_or_else(not_found)?;
     if let Some(caller) = by {
@@ -250,7 +251,7 @@ pub async fn rotate(
 ) -> Result<(Key, KeyText)> {
     check_future(expires_at.flatten())?;
     let mut tx = begin(store, by).await?;
-    let mut key = store::get(&mut tx, workspace, id)
+    let mut key = store::get(&mut *tx, workspace, id)
         .await?
         .ok_or_else(not_found)?;
     let ends = expires_at.unwrap_or(key.expires_at);

@@ -58,14 +58,23 @@ impl KeyPolicies {
                 return Err(Error::invalid(format!("policies[{index}]"), message));
             }
         }
+        Self::check_count(list.len())?;
         let text = to_json(&list)?;
-        if list.len() > MAX_POLICIES || text.len() > MAX_BYTES {
-            let message = format!(
-                "a key has at most {MAX_POLICIES} policies with {MAX_BYTES} bytes together"
-            );
-            return Err(Error::invalid("policies", message));
+        match text.len() <= MAX_BYTES {
+            true => Ok(Self::of(list, &text)),
+            false => Err(too_many()),
         }
-        Ok(Self::of(list, &text))
+    }
+
+    /// Refuses more policies than a key may have, before each of them is looked at.
+    ///
+    /// # Errors
+    /// `invalid_parameter`
+    pub fn check_count(policies: usize) -> Result<()> {
+        match policies <= MAX_POLICIES {
+            true => Ok(()),
+            false => Err(too_many()),
+        }
     }
 
     /// The policies of a row; `None` is none.
@@ -101,6 +110,12 @@ impl KeyPolicies {
     pub fn digest(&self) -> &str {
         &self.digest
     }
+}
+
+fn too_many() -> Error {
+    let message =
+        format!("a key has at most {MAX_POLICIES} policies with {MAX_BYTES} bytes together");
+    Error::invalid("policies", message)
 }
 
 /// Refuses policies of a key that could go around them.

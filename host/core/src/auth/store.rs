@@ -213,12 +213,16 @@ pub(super) async fn list(store: &Store, workspace: &str) -> Result<Vec<Key>> {
         .collect()
 }
 
-pub(super) async fn get(tx: &mut Tx, workspace: &str, id: &str) -> Result<Option<Key>> {
+pub(super) async fn get(
+    executor: impl Executor<'_, Database = sqlx::Any>,
+    workspace: &str,
+    id: &str,
+) -> Result<Option<Key>> {
     let sql = format!("SELECT {COLUMNS} FROM keys WHERE workspace_id = $1 AND id = $2");
     let row = sqlx::query(sqlx::AssertSqlSafe(sql))
         .bind(workspace)
         .bind(id)
-        .fetch_optional(&mut **tx)
+        .fetch_optional(executor)
         .await?;
     row.as_ref().map(key).transpose()
 }

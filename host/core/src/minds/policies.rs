@@ -46,14 +46,28 @@ fn check(policies: &[MindPolicy]) -> Result<()> {
             return Err(Error::invalid(format!("policies[{index}]"), message));
         }
     }
-    let bytes = mindhost_store::to_json(&policies)?.len();
-    match policies.len() <= MAX_POLICIES && bytes <= MAX_BYTES {
+    check_count(policies.len())?;
+    match mindhost_store::to_json(&policies)?.len() <= MAX_BYTES {
         true => Ok(()),
-        false => Err(Error::invalid(
-            "policies",
-            format!("a Mind has at most {MAX_POLICIES} policies with {MAX_BYTES} bytes together"),
-        )),
+        false => Err(too_many()),
     }
+}
+
+/// Refuses more policies than a Mind may have, before each of them is looked at.
+///
+/// # Errors
+/// `invalid_parameter`
+pub fn check_count(policies: usize) -> Result<()> {
+    match policies <= MAX_POLICIES {
+        true => Ok(()),
+        false => Err(too_many()),
+    }
+}
+
+fn too_many() -> Error {
+    let message =
+        format!("a Mind has at most {MAX_POLICIES} policies with {MAX_BYTES} bytes together");
+    Error::invalid("policies", message)
 }
 
 /// Refuses to take a datasource from a Mind while a policy is about it: added again, it would be without.

@@ -4,7 +4,7 @@ mod combined;
 
 use std::sync::Arc;
 
-use super::{TablePolicy, attributes, check};
+use super::{TablePolicy, attributes, check, check_attributes};
 use crate::{
     GuardedStatement, Scope, ScopeTable, guard,
     tests::{datasource, table},
@@ -402,6 +402,36 @@ fn conditions_that_people_write_are_taken() {
         &[("card", Mask::Sql("{{caller.shown}}".to_owned()))],
     );
     assert_eq!(attributes(&of_rule), ["shown", "tenant"]);
+}
+
+#[test]
+fn rule_for_one_caller_names_only_attributes_of_the_caller() {
+    let of_rule = rule(
+        Some("tenant = {{caller.tenant}} AND id <> {{caller.id}}"),
+        &[],
+        &[("card", Mask::Sql("card || {{caller.shown}}".to_owned()))],
+    );
+    let all = of(&[
+        ("id", text("1")),
+        ("shown", text("x")),
+        ("tenant", text("acme")),
+    ]);
+    assert!(check_attributes(&of_rule, &all).is_ok());
+    for (missing, part) in [
+        ("id", "filter"),
+        ("tenant", "filter"),
+        ("shown", "masked.card"),
+    ] {
+        let mut attributes = all.clone();
+        attributes.remove(missing);
+        let error = check_attributes(&of_rule, &attributes).unwrap_err();
+        assert_eq!(
+            (error.code(), error.param_name()),
+            (Code::InvalidPolicy, Some(part))
+        );
+        let placeholder = format!("`{{{{caller.{missing}}}}}`");
+        assert!(error.message().contains(&placeholder), "{error}");
+    }
 }
 
 #[test]

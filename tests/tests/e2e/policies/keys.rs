@@ -1,5 +1,9 @@
 //! The policies of keys: they hold through every Mind, besides those of the Mind.
 
+mod making;
+mod moved;
+mod withheld;
+
 use mindhost_tests::{Host, Postgres, Reply, Request, Value, json};
 
 use crate::stores;
@@ -179,6 +183,17 @@ async fn policy_that_does_not_fit_makes_no_key() {
         ),
         (
             json!({"masked": {"card": {"sql": "max(card)"}}}),
+            "invalid_policy",
+            "policies[0].masked.card",
+        ),
+        // Neither the policy nor the attributes can be changed later.
+        (
+            json!({"filter": "tenant = {{caller.region}}"}),
+            "invalid_policy",
+            "policies[0].filter",
+        ),
+        (
+            json!({"masked": {"card": {"sql": "{{caller.region}}"}}}),
             "invalid_policy",
             "policies[0].masked.card",
         ),

@@ -83,6 +83,7 @@ async fn part_of_a_statement_over_several_datasources_that_costs_too_much_is_ref
     let results = results(&model);
     let error = &results[0]["error"];
     assert_eq!(error["code"], "sql_cost_too_high", "{results:?}");
+    assert_eq!(error["phase"], "dry_run", "{results:?}");
     assert_eq!(results[1]["rows"], json!([[1]]), "{results:?}");
 }
 

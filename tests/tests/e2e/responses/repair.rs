@@ -224,6 +224,29 @@ async fn suspicious_results_come_with_a_warning_once() {
 }
 
 #[tokio::test]
+async fn empty_join_of_tables_with_rows_comes_with_a_warning() {
+    let numbers =
+        "CREATE TABLE low (n INTEGER); CREATE TABLE high (n INTEGER); CREATE TABLE few (n INTEGER);
+        WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 12)
+        INSERT INTO low SELECT n FROM c;
+        INSERT INTO high SELECT n + 100 FROM low; INSERT INTO few VALUES (1000);";
+    let host = Host::start().await;
+    host.sqlite("shop", numbers).await.load().await;
+    let warned = async |table: &str| {
+        let sql = format!("SELECT low.n FROM low JOIN {table} ON {table}.n = low.n");
+        let warnings = result_of(&host, &sql).await["warnings"].to_string();
+        warnings.contains("each of its tables has rows")
+    };
+    assert!(warned("high").await && warned("few").await);
+    // Without the number of rows, a table with few of them may have none.
+    let settings = json!({"send_rows": false});
+    host.patch("/datasources/shop", settings)
+        .await
+        .expect_status(200);
+    assert!(warned("high").await && !warned("few").await);
+}
+
+#[tokio::test]
 async fn nothing_of_the_data_is_told_where_rows_are_withheld() {
     let host = Host::start().await;
     let schema = "CREATE TABLE person (id int PRIMARY KEY, name text); INSERT INTO person VALUES (1, 'Miller')";

@@ -246,8 +246,8 @@ async fn table_whose_rows_are_not_counted_is_read_in_part_and_the_model_is_told(
                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
                INSERT INTO city SELECT i, 'Town ' || i FROM n;";
     let find = || Turn::call("find_values", json!({"value": "town 377"}));
-    let model = ScriptedModel::start([find(), Turn::text("Done."), find(), Turn::text("Done.")]);
-    let model = model.await;
+    let done = || Turn::text("Done.");
+    let model = ScriptedModel::start([find(), done(), find(), done(), find(), done()]).await;
     let (host, mind) = mind(&model, sql).await;
     mind.answer("Where is it?").await;
     assert_eq!(told(&model)["read_in_part"], Value::Null);
@@ -256,8 +256,15 @@ async fn table_whose_rows_are_not_counted_is_read_in_part_and_the_model_is_told(
     let set = host.put("/minds/clerk/policies", json!({"policies": [policy]}));
     set.await.expect_status(200);
     mind.answer("Where is it?").await;
-    let told = told(&model);
-    assert_eq!(told["found"][0]["values"], json!(["Town 377"]), "{told}");
-    let columns = &told["read_in_part"]["columns"];
-    assert_eq!(*columns, json!(["shop.city.label"]), "{told}");
+    let read = told(&model);
+    assert_eq!(read["found"][0]["values"], json!(["Town 377"]), "{read}");
+    let columns = &read["read_in_part"]["columns"];
+    assert_eq!(*columns, json!(["shop.city.label"]), "{read}");
+    // What cannot be read is not said to be.
+    host.write_sqlite("shop.db", "DROP TABLE city");
+    mind.answer("Where is it?").await;
+    let failed = told(&model);
+    assert_eq!(failed["columns_read"], 0, "{failed}");
+    assert_eq!(failed["not_read"], json!(["shop.city.label"]), "{failed}");
+    assert_eq!(failed["read_in_part"], Value::Null, "{failed}");
 }

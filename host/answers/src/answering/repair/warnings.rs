@@ -18,6 +18,8 @@ use mindhost_sql::outline::{self, Aggregate, Block, Comparison, Literal, Operand
 const MAX_WARNINGS: usize = 4;
 /// Values that a warning lists.
 const MAX_VALUES: usize = 3;
+/// The bound on the rows of a table that has fewer than ten, where the number may not be told.
+const LEAST_BOUND: u64 = 10;
 
 /// What looks wrong, with the values of the catalog that the text has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,14 +117,18 @@ fn empty(
     }
     let is_filtered = outline.blocks.iter().any(|block| block.is_filtered);
     let joins = outline.blocks.iter().any(|block| block.tables.len() > 1);
-    let with_rows = described
-        .iter()
-        .filter(|table| table.row_count.is_some_and(|rows| rows > 0));
-    if found.is_empty() && joins && !is_filtered && with_rows.count() == described.len() {
+    if found.is_empty() && joins && !is_filtered && described.iter().all(has_rows) {
         found.push(Warning::plain(
             "the result is empty although each of its tables has rows; check the conditions of the joins",
         ));
     }
+}
+
+/// Whether the catalog says that a table has rows. Where the number may not be told, a table with few of them does not
+/// count: it may have none.
+fn has_rows(table: &TableDetail) -> bool {
+    let is_counted = table.row_count.is_some_and(|rows| rows > 0);
+    is_counted || table.rows_below.is_some_and(|below| below > LEAST_BOUND)
 }
 
 fn value(

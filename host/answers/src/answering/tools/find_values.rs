@@ -54,6 +54,8 @@ struct Candidate<'a> {
 #[derive(Default)]
 struct Search {
     found: Vec<Value>,
+    /// Columns for which a statement was sent, also if it failed.
+    tried: usize,
     read: usize,
     not_read: Vec<String>,
     /// Columns of tables whose number of rows is not known.
@@ -142,7 +144,7 @@ impl Toolbox<'_> {
         if !is_text(&candidate.column.data_type) {
             return Ok(());
         }
-        let is_over = search.read >= MOST_COLUMNS || call.remaining().is_zero();
+        let is_over = search.tried >= MOST_COLUMNS || call.remaining().is_zero();
         if is_large || is_over || !access.sends_rows() {
             search.not_read.push(candidate.name());
             return Ok(());
@@ -151,15 +153,17 @@ impl Toolbox<'_> {
             // The value itself may come from another datasource.
             lock(&self.provenance).check(&candidate.table.datasource, &[value.to_owned()])?;
         }
-        search.read += 1;
-        if candidate.table.row_count.is_none() {
-            search.read_in_part.push(candidate.name());
-        }
+        search.tried += 1;
         match self.values_of(candidate, value, &access, call).await {
-            Ok(values) if values.is_empty() => {}
             Ok(values) => {
-                self.note(&candidate.table.datasource, &json!(values));
-                search.found.push(candidate.found(json!(values), "rows"));
+                search.read += 1;
+                if candidate.table.row_count.is_none() {
+                    search.read_in_part.push(candidate.name());
+                }
+                if !values.is_empty() {
+                    self.note(&candidate.table.datasource, &json!(values));
+                    search.found.push(candidate.found(json!(values), "rows"));
+                }
             }
             Err(error) if matches!(error.kind(), Kind::Cancelled | Kind::Internal) => {
                 return Err(error);

@@ -16,6 +16,26 @@ use mindhost_sql::json::{self, Rows};
 /// Rows of an EXPLAIN: one plan, or each table that ClickHouse reads.
 const MAX_ROWS: u32 = 100;
 
+/// The source of an error of a statement that an engine refused, or that costs too much, when it was planned. So the
+/// statement, or its part for that datasource, did not run.
+#[derive(Clone, Copy, Debug)]
+pub struct RefusedInPlan;
+
+impl RefusedInPlan {
+    /// Whether it is the source of this error.
+    pub fn is_source_of(error: &Error) -> bool {
+        std::error::Error::source(error).is_some_and(|source| source.is::<Self>())
+    }
+}
+
+impl std::fmt::Display for RefusedInPlan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the statement was refused when it was planned")
+    }
+}
+
+impl std::error::Error for RefusedInPlan {}
+
 /// The most that a statement of one dialect may cost. As an interceptor, it checks each statement of a connection.
 #[derive(Clone)]
 pub(in crate::results) struct CostLimit {
@@ -41,7 +61,8 @@ impl CostLimit {
     /// Lets the engine plan a statement.
     ///
     /// # Errors
-    /// `sql_invalid` if the engine finds it wrong, `sql_cost_too_high`; when the call is cancelled or out of time.
+    /// `sql_invalid` if the engine finds it wrong, and `sql_cost_too_high`, both with [`RefusedInPlan`] as their source;
+    /// when the call is cancelled or out of time.
     pub async fn check(
         &self,
         connection: &mut dyn Connection,
@@ -52,7 +73,8 @@ impl CostLimit {
         let cost = match explained(connection, format!("{prefix}{sql}"), call).await {
             Ok(rows) => cost(&rows),
             Err(error) if statement_errors::is_of_statement(self.dialect, &error) => {
-                return Err(statement_errors::without_prefix(error, prefix));
+                let error = statement_errors::without_prefix(error, prefix);
+                return Err(error.with_source(RefusedInPlan));
             }
             Err(error)
                 if matches!(
@@ -83,6 +105,7 @@ impl CostLimit {
                 self.max_cost
             ),
         )
+        .with_source(RefusedInPlan)
     }
 }
 
