@@ -64,8 +64,8 @@ impl Restrictions {
         self.is_unlisted(table) || restriction.is_some_and(|one| one.hides(column))
     }
 
-    /// Takes out of tables of this datasource what is withheld: hidden columns with their keys, the number of rows, and
-    /// the statistics. Keys of other tables that point to hidden columns go as well.
+    /// Takes out of tables of this datasource what is withheld: hidden columns with their keys, the number of rows, the
+    /// statistics, and the words of errors. Keys of other tables that point to hidden columns go as well.
     ///
     /// # Errors
     /// None that a caller can cause.
@@ -78,6 +78,12 @@ impl Restrictions {
                 let to = TableRef::new(&*key.referenced_schema, &*key.referenced_table);
                 !self.hides(&to, &key.referenced_column)
             });
+            // An error of the engine may name columns and values, also those of other tables.
+            let what = match table.status {
+                TableStatus::Completed => "some of its columns could not be read",
+                _ => "the table could not be loaded",
+            };
+            table.error = table.error.take().map(|_| what.to_owned());
             if self.is_unlisted(&table.table) {
                 Restriction::closed().apply(table)?;
             } else if let Some(restriction) = self.tables.get(&table.table) {
@@ -126,12 +132,6 @@ impl Restriction {
                 column.default_value = None;
             }
         }
-        // An error of the engine may name columns and values.
-        let what = match table.status {
-            TableStatus::Completed => "some of its columns could not be read",
-            _ => "the table could not be loaded",
-        };
-        table.error = table.error.take().map(|_| what.to_owned());
         Ok(())
     }
 }

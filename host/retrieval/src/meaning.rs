@@ -18,7 +18,8 @@ impl Index {
     }
 }
 
-/// The numbers of vectors, those most like the question first. One of another length than the question's is last.
+/// The numbers of vectors, those most like the question first. Those that cannot be compared with it are left out: of
+/// another length, or without a direction.
 pub fn nearest(question: &[f32], vectors: &[impl AsRef<[f32]>]) -> Vec<u32> {
     let likeness = |vector: &[f32]| match vector.len() == question.len() {
         true => dot(question, vector) / (dot(question, question) * dot(vector, vector)).sqrt(),
@@ -27,10 +28,7 @@ pub fn nearest(question: &[f32], vectors: &[impl AsRef<[f32]>]) -> Vec<u32> {
     let mut order: Vec<(f32, u32)> = (0..)
         .zip(vectors)
         .map(|(number, vector)| (likeness(vector.as_ref()), number))
-        .map(|(likeness, number)| match likeness.is_nan() {
-            true => (f32::NEG_INFINITY, number),
-            false => (likeness, number),
-        })
+        .filter(|(likeness, _)| likeness.is_finite())
         .collect();
     order.sort_by(|a, b| b.0.total_cmp(&a.0));
     order.into_iter().map(|(_, number)| number).collect()
@@ -98,9 +96,10 @@ mod tests {
     }
 
     #[test]
-    fn vectors_that_cannot_be_compared_are_last() {
+    fn vectors_that_cannot_be_compared_are_left_out() {
         let vectors = [vec![0.0, 0.0], vec![1.0], vec![-1.0, 0.0]];
-        assert_eq!(nearest(&[1.0, 0.0], &vectors), [2, 0, 1]);
+        assert_eq!(nearest(&[1.0, 0.0], &vectors), [2]);
+        assert_eq!(nearest(&[0.0, 0.0], &vectors), [0; 0]);
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl Index {
         self.pack_with(texts, &[], budget)
     }
 
-    /// As [`Self::pack`], with all tables in their order by meaning ([`crate::nearest`]). Without any, words decide.
+    /// As [`Self::pack`], with tables in their order by meaning ([`crate::nearest`]). Without any, words decide.
     pub fn pack_with(
         &self,
         texts: &[WeightedText<'_>],

@@ -433,10 +433,13 @@ fn link<W: World>(
     let linked = target.linker.instantiate_pre(component);
     let linked =
         linked.map_err(|error| Refusal::new(format!("does not fit this host: {error:#}")))?;
-    W::of(linked).map_err(|error| {
-        Refusal::new(format!(
-            "does not export its world `{}`: {error:#}",
-            package.manifest.world
-        ))
-    })
+    let world = &package.manifest.world;
+    let linked = W::of(linked)
+        .map_err(|error| Refusal::new(format!("does not export its world `{world}`: {error:#}")))?;
+    match linked.lacks(&package.manifest) {
+        None => Ok(linked),
+        Some(what) => Err(Refusal::new(format!(
+            "does not export its world `{world}`: {what} is missing, or of other types"
+        ))),
+    }
 }

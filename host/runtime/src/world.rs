@@ -12,6 +12,7 @@ use super::{
     },
     state::State,
 };
+use mindhost_plugin_api::Manifest;
 
 /// The future of one call into a guest.
 pub type GuestFuture<'a, R> = BoxFuture<'a, wasmtime::Result<R>>;
@@ -25,6 +26,10 @@ pub trait World: Clone + Send + Sync + 'static {
     /// # Errors
     /// When it lacks one.
     fn of(linked: InstancePre<State>) -> wasmtime::Result<Self>;
+    /// An export that its manifest promises and that it lacks.
+    fn lacks(&self, _manifest: &Manifest) -> Option<&'static str> {
+        None
+    }
     /// The engine that compiled the component; a store of its instances must have the same.
     fn engine(&self) -> &Engine;
     /// Calls the export `describe`.
@@ -87,6 +92,11 @@ pub struct ModelExports {
 
 impl World for LinkedModel {
     type Guest = ModelExports;
+
+    fn lacks(&self, manifest: &Manifest) -> Option<&'static str> {
+        let is_missing = manifest.has_embeddings() && self.embeddings.is_none();
+        is_missing.then_some("the interface `embeddings`")
+    }
 
     fn of(linked: InstancePre<State>) -> wasmtime::Result<Self> {
         Ok(Self {

@@ -10,6 +10,8 @@ use crate::vendor_error;
 
 /// Texts of one request. Vendors take from 32 to 2,048, and the tokens of all of them count too.
 const CHUNK: usize = 32;
+/// Numbers of a vector, at most; the host takes no more.
+const MAX_DIMENSIONS: usize = 16_384;
 /// The largest response that is read.
 const LARGEST: usize = 8 * 1024 * 1024;
 
@@ -40,7 +42,12 @@ pub fn embed(
     for chunk in texts.chunks(CHUNK) {
         vectors.extend(embed_chunk(&settings, model, chunk, send)?);
     }
-    Ok(vectors)
+    let length = vectors.first().map_or(1, Vec::len);
+    let fits = |vector: &Vec<f32>| vector.len() == length && vector.iter().all(|n| n.is_finite());
+    match (1..=MAX_DIMENSIONS).contains(&length) && vectors.iter().all(fits) {
+        true => Ok(vectors),
+        false => Err(wrong("vectors that cannot be compared")),
+    }
 }
 
 fn embed_chunk(

@@ -60,8 +60,8 @@ pub trait Model: Sized + 'static {
 pub trait Embeddings: Model {
     /// One vector a text, in order; all of one length, without infinities.
     ///
-    /// Called with the names and descriptions of tables (up to 64 texts at a time, once for each text while the host
-    /// runs), and for each question (one). An answer does not wait for the tables, and waits briefly for the question.
+    /// Called with the names and descriptions of tables (up to 32 texts at a time, once for each text while it is
+    /// used), and for each question (one). An answer does not wait for the tables, and waits briefly for the question.
     fn embed(config: &Config, model: &str, texts: &[String]) -> Result<Vec<Vec<f32>>>;
 }
 

@@ -1,11 +1,13 @@
 //! Vectors of tables, from the plugin of a Mind's provider, so that tables are found by meaning too.
 //!
 //! An answer never waits for the vectors of tables: they are made in the background, when a catalog that does not fit
-//! into a prompt is first asked about, and kept in memory by the digest of their texts. Until they are all there, and
-//! where the vendor fails or is slow, words alone lead to tables.
+//! into a prompt is asked about, and kept in memory by the digest of their texts. Until they are all there, and where
+//! the vendor fails or is slow, words alone lead to tables.
+
+mod kept;
 
 use std::{
-    collections::HashMap,
+    slice,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -15,30 +17,28 @@ use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use mindhost_base::{
-    error::{Code, Error, Kind, Result},
+    error::{Blame, Code, Error, Kind, Result},
     locks::lock,
 };
 use mindhost_plugin_api::{Call, Model, Target};
 use mindhost_retrieval::{self as retrieval, Index};
 
+use kept::{Hash, Kept, LONGEST_PAUSE, Numbers};
+
 /// The setting of a provider that names the vendor's model.
 const SETTING: &str = "embedding_model";
 /// Tables of a catalog at most; those of a larger one are not embedded.
 const MAX_TABLES: usize = 5_000;
-/// Numbers of all vectors that are kept: 64 MiB.
-const MAX_NUMBERS: usize = 16 << 20;
 /// Texts of one call.
-const BATCH: usize = 64;
-/// How long a call for tables may take, and all calls for a catalog.
-const BATCH_TIMEOUT: Duration = Duration::from_secs(60);
-const CATALOG_TIMEOUT: Duration = Duration::from_secs(600);
+const BATCH: usize = 32;
+/// How long a call for tables may take.
+const BATCH_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long tables are embedded because of one question. The next one goes on, with the provider as it is then.
+const RUN: Duration = Duration::from_secs(60);
 /// How long an answer waits for the vector of its question.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long a vendor that failed is not asked again.
-const PAUSE: Duration = Duration::from_secs(60);
-
-/// SHA-256.
-type Hash = [u8; 32];
+/// Characters of a question that are embedded, as of a table.
+const QUESTION: usize = 4_000;
 
 /// Who makes vectors: the model of a provider, with what names it.
 #[derive(Clone)]
@@ -60,6 +60,7 @@ impl Embedder {
         }
         let mut hash = Sha256::new();
         hash.update(&target.id);
+        hash.update(model.digest());
         for (name, value) in target.connection_data.iter() {
             hash.update(format!("\n{name}={value}"));
         }
@@ -77,9 +78,14 @@ impl Embedder {
             .await
     }
 
-    fn warn(&self, error: &Error) {
-        let provider = &self.target.name;
-        tracing::warn!(provider, %error, "no vectors; words alone lead to tables for a minute");
+    fn warn(&self, why: &str, pause: Duration) {
+        let (provider, seconds) = (&self.target.name, pause.as_secs());
+        tracing::warn!(
+            provider,
+            why,
+            seconds,
+            "no vectors; words alone lead to tables for a while"
+        );
     }
 }
 
@@ -96,7 +102,6 @@ pub struct Meaning<'a> {
 impl Meaning<'_> {
     /// As [`TableVectors::nearest`].
     pub async fn nearest(&self, index: &Arc<Index>, question: &str) -> Vec<u32> {
-        let question = question.to_owned();
         self.vectors
             .nearest(&self.embedder, index, question, &self.call)
             .await
@@ -108,133 +113,102 @@ type TableText = (Hash, String);
 
 /// The vectors of tables that this host has, of all providers.
 pub struct TableVectors {
-    state: Mutex<State>,
+    kept: Mutex<Kept>,
     tasks: TaskTracker,
     ending: CancellationToken,
-}
-
-#[derive(Default)]
-struct State {
-    vectors: HashMap<Hash, Arc<[f32]>>,
-    /// In all vectors.
-    numbers: usize,
-    /// By embedder: what keeps it from being asked for tables.
-    busy: HashMap<Hash, Busy>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Busy {
-    /// It makes those of a catalog.
-    Embedding,
-    /// It failed.
-    PausedUntil(Instant),
 }
 
 impl TableVectors {
     /// None yet. Background work runs in `tasks` and stops when `ending` is cancelled.
     pub fn new(tasks: &TaskTracker, ending: &CancellationToken) -> Arc<Self> {
         Arc::new(Self {
-            state: Mutex::default(),
+            kept: Mutex::default(),
             tasks: tasks.clone(),
             ending: ending.clone(),
         })
     }
 
-    /// The numbers of all tables of an index, those nearest to the question first; none if that is not known.
+    /// The numbers of the tables of an index, those nearest to the question first; none if that is not known.
     async fn nearest(
         self: &Arc<Self>,
         embedder: &Embedder,
         index: &Arc<Index>,
-        question: String,
+        question: &str,
         call: &Call,
     ) -> Vec<u32> {
-        if index.tables().len() > MAX_TABLES || self.is_paused(embedder) {
+        let is_small = index.tables().len() <= MAX_TABLES;
+        let has_time = call.remaining() > QUESTION_TIMEOUT;
+        if !is_small || !has_time || lock(&self.kept).is_waiting(&embedder.hash, Instant::now()) {
             return Vec::new();
         }
         let (source, index) = (embedder.hash, Arc::clone(index));
-        let texts = tokio::task::spawn_blocking(move || texts(&index, source)).await;
-        let vectors = match texts.map(|texts| self.known(texts)) {
-            Ok(Ok(vectors)) => vectors,
-            Ok(Err(missing)) => {
-                self.embed_in_background(embedder, missing);
-                return Vec::new();
-            }
-            Err(_) => return Vec::new(),
+        let Ok(texts) = tokio::task::spawn_blocking(move || texts(&index, source)).await else {
+            return Vec::new();
         };
+        let hashes = texts.iter().map(|(hash, _)| hash);
+        let known = lock(&self.kept).vectors(&embedder.hash, hashes, Instant::now());
+        let Some(vectors) = known else {
+            self.embed_in_background(embedder, texts);
+            return Vec::new();
+        };
+        let question: String = question.chars().take(QUESTION).collect();
         let call = call.within(QUESTION_TIMEOUT);
         match embedder.embed(&[question], &call).await {
-            Ok(question) => {
-                let order = move || retrieval::nearest(&question[0], &vectors);
-                tokio::task::spawn_blocking(order).await.unwrap_or_default()
-            }
+            Ok(question) => self.order(embedder, question, vectors).await,
+            // The vendor is not to blame for a question that is too long for it, or for a caller that asks too often.
+            Err(error) if is_too_long(&error) || error.blame() == Some(Blame::Host) => Vec::new(),
             Err(error) => {
-                if error.kind() != Kind::Cancelled {
-                    embedder.warn(&error);
-                    self.pause(embedder);
-                }
+                self.fail(embedder, &error);
                 Vec::new()
             }
         }
     }
 
-    fn is_paused(&self, embedder: &Embedder) -> bool {
-        let state = lock(&self.state);
-        let busy = state.busy.get(&embedder.hash);
-        matches!(busy, Some(Busy::PausedUntil(end)) if *end > Instant::now())
-    }
-
-    fn pause(&self, embedder: &Embedder) {
-        let end = Busy::PausedUntil(Instant::now() + PAUSE);
-        lock(&self.state).busy.insert(embedder.hash, end);
-    }
-
-    /// The vectors of all texts, in order.
-    ///
-    /// # Errors
-    /// The texts that have none.
-    fn known(&self, texts: Vec<TableText>) -> Result<Vec<Arc<[f32]>>, Vec<TableText>> {
-        let state = lock(&self.state);
-        let known = texts.iter().map(|(hash, _)| state.vectors.get(hash));
-        let known: Option<Vec<_>> = known.map(|vector| vector.cloned()).collect();
-        if let Some(vectors) = known {
-            return Ok(vectors);
+    async fn order(
+        &self,
+        embedder: &Embedder,
+        question: Vec<Vec<f32>>,
+        vectors: Vec<Numbers>,
+    ) -> Vec<u32> {
+        let order = move || {
+            let question = question.first().map(Vec::as_slice).unwrap_or_default();
+            retrieval::nearest(question, &vectors)
+        };
+        let order = tokio::task::spawn_blocking(order).await.unwrap_or_default();
+        if order.is_empty() {
+            // The vendor has another model under the name of before.
+            lock(&self.kept).forget(&embedder.hash);
+            let error = Error::new(
+                Code::UpstreamError,
+                "the vector of the question cannot be compared with those of the tables",
+            );
+            self.fail(embedder, &error);
         }
-        let is_missing = |(hash, _): &TableText| !state.vectors.contains_key(hash);
-        Err(texts.into_iter().filter(is_missing).collect())
+        order
     }
 
-    /// Begins to embed texts, unless the embedder is at work for a catalog already.
+    /// Does not ask the vendor for a while, and longer each time.
+    fn fail(&self, embedder: &Embedder, error: &Error) {
+        if error.kind() != Kind::Cancelled {
+            let pause = lock(&self.kept).fail(embedder.hash, Instant::now());
+            embedder.warn(&error.to_string(), pause);
+        }
+    }
+
+    /// Begins to embed the texts that have no vector, unless the embedder is at work already.
     fn embed_in_background(self: &Arc<Self>, embedder: &Embedder, texts: Vec<TableText>) {
-        let mut state = lock(&self.state);
-        let now = Instant::now();
-        state.busy.retain(|_, busy| match busy {
-            Busy::Embedding => true,
-            Busy::PausedUntil(end) => *end > now,
-        });
-        if state.busy.contains_key(&embedder.hash) {
+        let mut kept = lock(&self.kept);
+        if !kept.begin(embedder.hash, Instant::now()) {
             return;
         }
-        state.busy.insert(embedder.hash, Busy::Embedding);
-        drop(state);
+        let is_missing = |(hash, _): &TableText| !kept.has(&embedder.hash, hash);
+        let missing: Vec<TableText> = texts.into_iter().filter(is_missing).collect();
+        drop(kept);
         let work = Work {
             vectors: Arc::clone(self),
             embedder: embedder.clone(),
         };
-        self.tasks.spawn(work.run(texts));
-    }
-
-    /// Keeps vectors. If there are too many, those of before are dropped.
-    fn keep(&self, hashes: impl Iterator<Item = Hash>, vectors: Vec<Vec<f32>>) {
-        let mut state = lock(&self.state);
-        let more: usize = vectors.iter().map(Vec::len).sum();
-        if state.numbers + more > MAX_NUMBERS {
-            state.vectors.clear();
-            state.numbers = 0;
-        }
-        state.numbers += more;
-        state
-            .vectors
-            .extend(hashes.zip(vectors.into_iter().map(Arc::from)));
+        self.tasks.spawn(work.run(missing));
     }
 }
 
@@ -246,43 +220,61 @@ struct Work {
 
 impl Work {
     async fn run(self, texts: Vec<TableText>) {
-        let timeout = Error::new(Code::Timeout, "the tables of a catalog took too long");
-        let embedded = tokio::time::timeout(CATALOG_TIMEOUT, self.embed(&texts)).await;
-        match embedded.unwrap_or(Err(timeout)) {
-            Ok(()) => {
-                lock(&self.vectors.state).busy.remove(&self.embedder.hash);
+        let end = Instant::now() + RUN;
+        let mut rest = texts.as_slice();
+        while !rest.is_empty() && Instant::now() < end {
+            let (batch, later) = rest.split_at(BATCH.min(rest.len()));
+            rest = later;
+            let vectors = match self.embed(batch).await {
+                Ok(vectors) => vectors,
+                Err(error) => return self.vectors.fail(&self.embedder, &error),
+            };
+            let hashes = batch.iter().map(|(hash, _)| *hash);
+            let vectors = hashes.zip(vectors);
+            let now = Instant::now();
+            let has_room =
+                lock(&self.vectors.kept).keep(self.embedder.hash, vectors, rest.len(), now);
+            if !has_room {
+                let why = "there is no room for the vectors of this catalog";
+                return self.embedder.warn(why, LONGEST_PAUSE);
             }
-            Err(error) => self.embedder.warn(&error),
+        }
+        lock(&self.vectors.kept).succeed(&self.embedder.hash);
+    }
+
+    /// The vectors of a batch. A text that is too long for the vendor has none, which is like no question.
+    async fn embed(&self, batch: &[TableText]) -> Result<Vec<Vec<f32>>> {
+        match self.ask(batch).await {
+            Err(error) if is_too_long(&error) && batch.len() > 1 => {
+                let mut vectors = Vec::with_capacity(batch.len());
+                for one in batch {
+                    match self.ask(slice::from_ref(one)).await {
+                        Err(error) if is_too_long(&error) => vectors.push(Vec::new()),
+                        asked => vectors.extend(asked?),
+                    }
+                }
+                Ok(vectors)
+            }
+            Err(error) if is_too_long(&error) => Ok(vec![Vec::new(); batch.len()]),
+            asked => asked,
         }
     }
 
-    async fn embed(&self, texts: &[TableText]) -> Result<()> {
-        let mut numbers = 0;
-        for batch in texts.chunks(BATCH) {
-            let call = Call::new(BATCH_TIMEOUT, self.vectors.ending.child_token());
-            let asked: Vec<String> = batch.iter().map(|(_, text)| text.clone()).collect();
-            let vectors = self.embedder.embed(&asked, &call).await?;
-            numbers += vectors.iter().map(Vec::len).sum::<usize>();
-            if numbers > MAX_NUMBERS {
-                let message = "the vectors of this catalog are too large to be kept";
-                return Err(Error::new(Code::UpstreamError, message));
-            }
-            self.vectors
-                .keep(batch.iter().map(|(hash, _)| *hash), vectors);
-        }
-        Ok(())
+    async fn ask(&self, batch: &[TableText]) -> Result<Vec<Vec<f32>>> {
+        let call = Call::new(BATCH_TIMEOUT, self.vectors.ending.child_token());
+        let texts: Vec<String> = batch.iter().map(|(_, text)| text.clone()).collect();
+        self.embedder.embed(&texts, &call).await
     }
 }
 
 impl Drop for Work {
     fn drop(&mut self) {
-        let mut state = lock(&self.vectors.state);
-        if let Some(busy) = state.busy.get_mut(&self.embedder.hash)
-            && *busy == Busy::Embedding
-        {
-            *busy = Busy::PausedUntil(Instant::now() + PAUSE);
-        }
+        lock(&self.vectors.kept).end(&self.embedder.hash);
     }
+}
+
+fn is_too_long(error: &Error) -> bool {
+    error.code() == Code::ContextLengthExceeded
 }
 
 fn texts(index: &Index, source: Hash) -> Vec<TableText> {

@@ -27,7 +27,8 @@ use super::{RefusedInPlan, Results};
 #[derive(Debug, Default)]
 pub(super) struct DatasourceRules<'a> {
     of_mind: HashMap<&'a TableRef, Vec<&'a Rule>>,
-    of_key: Vec<&'a KeyPolicy>,
+    /// With whether it is for the datasource itself: what schemas mean in another one is not known.
+    of_key: Vec<(&'a KeyPolicy, bool)>,
 }
 
 /// The tables of a catalog that have the name of a policy of the key, by that name in lower case.
@@ -53,11 +54,12 @@ impl<'a> DatasourceRules<'a> {
     /// may have come back under any name, so the policy holds for every table of its name.
     fn add_key(&mut self, policies: &'a KeyPolicies, id: &str, name: &str, gone: &HashSet<&str>) {
         for one in policies.list() {
-            if one.datasource_id == id
+            let is_own = one.datasource_id == id;
+            if is_own
                 || one.datasource.eq_ignore_ascii_case(name)
                 || gone.contains(one.datasource_id.as_str())
             {
-                self.of_key.push(one);
+                self.of_key.push((one, is_own));
             }
         }
     }
@@ -68,7 +70,10 @@ impl<'a> DatasourceRules<'a> {
     }
 
     fn namesakes(&self, scope: &ScopeTables) -> Namesakes {
-        let names = self.of_key.iter().map(|one| one.table.name.to_lowercase());
+        let names = self
+            .of_key
+            .iter()
+            .map(|(one, _)| one.table.name.to_lowercase());
         let mut found: Namesakes = names.map(|name| (name, Vec::new())).collect();
         if found.is_empty() {
             return found;
@@ -83,18 +88,18 @@ impl<'a> DatasourceRules<'a> {
     }
 
     /// The rules by table: those of the Mind, then those of the key. A policy of a key whose table is not in the
-    /// catalog holds for every table there of its name. The schema of a table changes with the connection or the engine
+    /// catalog holds for every table there of its name, and so does one in another datasource than its own. The schema of a table changes with the connection or the engine
     /// of the datasource, and the case of its name in engines that ignore it, but the key cannot be changed.
     fn by_table<'b>(&'b self, namesakes: &'b Namesakes) -> HashMap<&'b TableRef, Vec<&'b Rule>> {
         let mut rules: HashMap<&'b TableRef, Vec<&'b Rule>> = self.of_mind.clone();
-        for one in &self.of_key {
+        for (one, is_own) in &self.of_key {
             rules.entry(&one.table).or_default().push(&one.rule);
             let tables = namesakes.get(&one.table.name.to_lowercase());
             let tables = tables.map(Vec::as_slice).unwrap_or_default();
-            if tables.contains(&one.table) {
+            if *is_own && tables.contains(&one.table) {
                 continue;
             }
-            for table in tables {
+            for table in tables.iter().filter(|table| **table != one.table) {
                 rules.entry(table).or_default().push(&one.rule);
             }
         }

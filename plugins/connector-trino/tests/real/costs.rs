@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use crate::host::Host;
 use crate::trino::Trino;
 
-/// How often the statement was started that is to be refused.
-const STARTED: &str = "SELECT count(*) FROM system.runtime.queries WHERE query LIKE '%refused_for_its_plan%' \
-     AND query NOT LIKE '%system.runtime%' AND query NOT LIKE 'EXPLAIN%'";
+/// The texts with which the statement was started that is to be refused, without those that only check it: knowledge is
+/// checked again from time to time.
+const STARTED: &str = "SELECT query FROM system.runtime.queries WHERE query LIKE '%refused_for_its_plan%' \
+     AND query NOT LIKE '%system.runtime%' AND query NOT LIKE 'EXPLAIN%' AND query NOT LIKE '%LIMIT 0%'";
 
 /// Asks in words, and gives the response with the steps of its answer. The offline model runs the query that was
 /// verified for a question.
@@ -46,14 +47,13 @@ fn statement_whose_plan_has_too_many_rows_is_refused_before_it_runs() {
         "Which journeys are there?",
         &format!("SELECT a.name {nations} LIMIT 10"),
     );
-    let before = trino.rows(STARTED);
     let (_, refused) = asked(&host, "How many journeys are there?");
     assert!(
         refused.contains("the engine estimates a cost of"),
         "{refused}"
     );
     assert!(refused.contains("at most 100000 is allowed"), "{refused}");
-    assert_eq!(trino.rows(STARTED), before, "it ran");
+    assert_eq!(trino.rows(STARTED), [json!([]); 0], "it ran");
     for (question, rows) in [
         ("How many orders are there?", 1),
         ("Which journeys are there?", 10),

@@ -39,7 +39,8 @@ impl Host {
                 .env("MINDHOST_PLUGINS_DIR", built("plugins"))
                 .env("MINDHOST_PLUGINS__CACHE_DIR", folder.join("../compiled"))
                 .env("MINDHOST_PLUGINS__COMPILE_WAIT", "10m")
-                .env("MINDHOST_SECRETS__KEY_FILE", folder.join("secrets.key"))
+                // It seals compiled plugins too, so that all hosts of a run share them.
+                .env("MINDHOST_SECRETS__KEY_FILE", folder.join("../secrets.key"))
                 .envs(settings.iter().copied())
                 .stdout(log.try_clone().unwrap())
                 .stderr(log)
@@ -57,6 +58,11 @@ impl Host {
             folder,
             _process: process,
         }
+    }
+
+    /// What it logged so far.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
     fn headers() -> [String; 2] {
