@@ -38,7 +38,10 @@ fn vectors_that_cannot_be_compared_are_the_vendors_fault() {
     let longer = json!({"data": [{"embedding": [3.0]}, {"embedding": [4.0, 1.0]}]});
     let infinite = json!({"data": [{"embedding": [3.0]}, {"embedding": [1e39]}]});
     for body in [longer, infinite] {
-        assert_eq!(answered(200, &body).unwrap_err().kind(), ErrorKind::Upstream);
+        assert_eq!(
+            answered(200, &body).unwrap_err().kind(),
+            ErrorKind::Upstream
+        );
     }
 }
 

@@ -31,7 +31,7 @@ fn vector(text: &str) -> Vec<f32> {
 }
 
 /// Whether a server told its operator that it goes by words alone.
-fn warned(log: &String) -> bool {
+fn warned(log: &str) -> bool {
     log.contains("words alone lead to tables")
 }
 
@@ -106,7 +106,7 @@ async fn endpoint_that_fails_is_not_asked_again_at_once() {
     let model = model(Embeddings::Fails).await;
     let (host, mind) = mind(&model, &warehouse(), Some("embed-1")).await;
     assert!(!finds(&mind, &model).await);
-    eventually(async || host.log(), warned).await;
+    eventually(async || host.log(), |log| warned(log)).await;
     let asked = model.embedded().len();
     assert!(asked > 0);
     assert!(!finds(&mind, &model).await);
@@ -120,7 +120,7 @@ async fn endpoint_that_hangs_delays_one_answer_briefly() {
     eventually(async || finds(&mind, &model).await, |found| *found).await;
     model.embed(Embeddings::Hangs);
     assert!(!finds(&mind, &model).await);
-    eventually(async || host.log(), warned).await;
+    eventually(async || host.log(), |log| warned(log)).await;
     let asked = model.embedded().len();
     assert!(!finds(&mind, &model).await);
     assert_eq!(

@@ -19,12 +19,14 @@ async fn message(host: &Host, path: &str, key: &str) -> String {
 async fn failed_load_tells_a_bound_key_no_names() {
     let host = Host::start().await;
     let broken = format!("{CREW} CREATE VIEW broken AS SELECT bonus FROM paid;");
-    let source = host.sqlite("crew", &broken).await;
+    host.sqlite("crew", &broken).await;
+    // This loads its datasource.
     host.mind("open").datasource("crew").create().await;
-    source.refresh(json!({})).await.expect_status(200);
     let paths = ["/datasources/crew/catalog", "/minds/open", "/minds"];
-    let bound = key(&host, &[own_rows()]).await;
     let free = key(&host, &[]).await;
+    let told = async || message(&host, paths[0], &free).await;
+    eventually(told, |told| told.contains("broken")).await;
+    let bound = key(&host, &[own_rows()]).await;
     for path in paths {
         let told = message(&host, path, &free).await;
         assert!(told.contains("broken"), "{path}: {told}");
