@@ -8,7 +8,7 @@ let conversation;
 before(async () => {
   await server.api("POST", "/datasources", { name: "drawer", engine: "files", connection_data: { path: "drawer" } });
   const bound = { datasource: "shop", table: "orders", filter: "channel = {{caller.channel}}", hidden: ["voucher"], masked: { status: "null" } };
-  await server.api("POST", "/keys", { name: "bound", role: "user", policies: [bound] });
+  await server.api("POST", "/keys", { name: "bound", role: "user", attributes: { channel: "app" }, policies: [bound] });
   conversation = (await server.api("POST", "/responses", { model: "analyst", input: "Average order total per channel" })).conversation.id;
 });
 
