@@ -21,7 +21,7 @@ pub trait Model: Plugin {
         call: &Call,
     ) -> Result<Box<dyn Completion>>;
     /// One vector for each text, in order; all have the same length. Only for a plugin whose manifest says that it has
-    /// them ([`Manifest::has_embeddings`]).
+    /// them ([`Manifest::has_embeddings`](crate::Manifest::has_embeddings)).
     async fn embed(
         &self,
         _target: &Target,
