@@ -1,6 +1,6 @@
 //! `/keys`
 
-mod policies;
+pub(crate) mod policies;
 
 use self::policies::{Policies, shown_new};
 use crate::{

@@ -277,10 +277,6 @@ impl Model for WasmModel {
         texts: &[String],
         call: &Call,
     ) -> Result<Vec<Vec<f32>>> {
-        if !self.0.manifest.has_embeddings() {
-            let name = &self.0.manifest.name;
-            return Err(Error::internal(format!("{name} makes no vectors")));
-        }
         let count = texts.len();
         let (model, texts) = (model.to_owned(), texts.to_vec());
         let (vectors, ..) = self

@@ -368,3 +368,44 @@ async fn preview_shows_a_table_as_a_caller_sees_it() {
         .await
         .expect_error(403, "forbidden");
 }
+
+#[tokio::test]
+async fn preview_takes_the_policies_of_a_key_too() {
+    let (host, _mind) = shop().await;
+    let path = "/minds/sales/policies/preview";
+    let with = |policies: &Value, of_key: &Value, tenant: &str| {
+        json!({
+            "datasource": "shop", "table": "orders", "attributes": {"tenant": tenant},
+            "policies": policies["policies"], "key_policies": of_key["policies"]
+        })
+    };
+    let of_mind = policy(json!({"filter": "id > 1", "hidden": ["note"]}));
+    let of_key = policy(json!({
+        "filter": "tenant = {{caller.tenant}}", "hidden": ["total"], "masked": {"card": "null"}
+    }));
+    let seen = host.post(path, with(&of_mind, &of_key, "acme")).await;
+    let seen = seen.expect_status(200).json();
+    assert_eq!(seen["column_names"], json!(["id", "tenant", "card"]));
+    assert_eq!(seen["data"], json!([[2, "acme", null]]));
+    // As the key itself sees it.
+    let mut body = json!({"name": "clerk", "role": "user", "attributes": {"tenant": "acme"}});
+    body["policies"] = of_key["policies"].clone();
+    let key = host.post("/keys", body).await.expect_status(201).json();
+    let saved = host.put("/minds/sales/policies", of_mind.clone()).await;
+    saved.expect_status(200);
+    let sql = "SELECT * FROM orders";
+    let rows = rows(&host, key["key"].as_str().unwrap(), sql).await;
+    assert_eq!(rows, seen["data"]);
+
+    let refused = async |of_key: Value, status: u16, code: &str, param: &str| {
+        let body = with(&of_mind, &of_key, "acme");
+        let error = host.post(path, body).await.expect_error(status, code);
+        assert_eq!(error["param"], param, "{error}");
+    };
+    let wrong = policy(json!({"filter": "tenat = 'x'"}));
+    refused(wrong, 422, "invalid_policy", "key_policies[0].filter").await;
+    let unnamed = policy(json!({"filter": "tenant = {{caller.region}}"}));
+    refused(unnamed, 422, "invalid_policy", "key_policies[0].filter").await;
+    let many = json!({"policies": vec![of_key["policies"][0].clone(); 101]});
+    refused(many, 400, "invalid_parameter", "key_policies").await;
+}

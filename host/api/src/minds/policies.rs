@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use crate::{
     error::ApiResult,
     extract::{Json, Path},
+    keys,
     list::limit,
     policies::{PolicyEntry, ShownPolicy, find_table, refuse},
 };
@@ -117,6 +118,10 @@ pub(crate) struct Preview {
     /// All policies of the Mind as they would be; unless given, as they are.
     #[schema(max_items = 1_000)]
     policies: Option<Vec<PolicyEntry>>,
+    /// The policies of that key, which hold besides those of the Mind; none unless given.
+    #[serde(default)]
+    #[schema(required = false, max_items = 100)]
+    key_policies: Vec<PolicyEntry>,
     /// How many rows. Default: 20.
     #[schema(minimum = 1, maximum = 100)]
     limit: Option<u32>,
@@ -140,8 +145,8 @@ pub(crate) struct PreviewBody {
 
 /// Shows a table as a caller would see it
 ///
-/// With the policies as they are or as they would be, for a key with these attributes. Nothing is saved. It works for
-/// Minds that take no SQL too.
+/// With the policies as they are or as they would be, for a key with these attributes and policies. Nothing is saved. It
+/// works for Minds that take no SQL too.
 #[utoipa::path(post, path = "/minds/{name}/policies/preview", operation_id = "preview_policies",
     responses((status = 200, body = PreviewBody, description = "The first rows of the table.")))]
 pub(crate) async fn preview(
@@ -150,6 +155,7 @@ pub(crate) async fn preview(
     State(catalog): State<Arc<Catalog>>,
     State(results): State<Results>,
     State(stored): State<StoredResults>,
+    State(policies_of_keys): State<keys::policies::Policies>,
     Path(name): Path<String>,
     Json(body): Json<Preview>,
 ) -> ApiResult<axum::Json<PreviewBody>> {
@@ -158,12 +164,15 @@ pub(crate) async fn preview(
     check_attributes(&body.attributes)?;
     let datasource = datasource(&mind, &body.datasource, "datasource")?;
     let table = find_table(&catalog, source(&mind, datasource), body.table, "table").await?;
-    let shown = match body.policies {
-        None => mind.clone(),
-        Some(entries) => Mind {
-            policies: checked(&catalog, &results, &mind, entries).await?,
-            ..mind.clone()
-        },
+    let policies = match body.policies {
+        None => mind.policies.clone(),
+        Some(entries) => checked(&catalog, &results, &mind, entries).await?,
+    };
+    let of_key = policies_of_keys.checked(&caller, body.key_policies, &body.attributes);
+    let shown = Mind {
+        policies,
+        of_key: of_key.await.map_err(of_key_policies)?,
+        ..mind.clone()
     };
     let at = (datasource.name.as_str(), &table);
     let page = stored
@@ -176,6 +185,14 @@ pub(crate) async fn preview(
         total: page.total,
         data: Rows::new(page.columns, page.batches),
     }))
+}
+
+/// An error about the `policies` of a key, where the request has them as `key_policies`.
+fn of_key_policies(error: Error) -> Error {
+    match error.param_name().map(|param| format!("key_{param}")) {
+        Some(param) => error.param(param),
+        None => error,
+    }
 }
 
 fn datasource<'a>(mind: &'a Mind, name: &str, param: &str) -> Result<&'a MindDatasource> {

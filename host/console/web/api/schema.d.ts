@@ -2243,6 +2243,7 @@ export interface components {
             table: string;
             attributes?: components["schemas"]["BTreeMap"];
             policies?: components["schemas"]["NewPolicy"][] | null;
+            key_policies?: components["schemas"]["NewPolicy"][];
             /** Format: u-int32 */
             limit?: number | null;
         };

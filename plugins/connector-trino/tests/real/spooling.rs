@@ -47,13 +47,28 @@ impl Spooling {
 
     /// A Mind with these connection data besides the usual.
     fn mind(&self, name: &str, more: &Value) {
+        self.host
+            .datasource(name, "trino", self.connection_data(more));
+        self.host.mind(name, &json!([name]));
+    }
+
+    fn connection_data(&self, more: &Value) -> Value {
         let mut data = self.trino.connection_data("tpch");
         data["schemas"] = json!(["tiny"]);
         for (field, value) in more.as_object().unwrap() {
             data[field] = value.clone();
         }
-        self.host.datasource(name, "trino", data);
-        self.host.mind(name, &json!([name]));
+        data
+    }
+
+    /// With these connection data not even the catalog can be read, and what is told says this.
+    fn check_refused(&self, name: &str, more: &Value, why: &str) {
+        let before = self.fetched();
+        let catalog = self.host.catalog(name, "trino", self.connection_data(more));
+        let status = &catalog["status"];
+        assert_eq!(status["overall_status"], "FAILED", "{catalog}");
+        assert!(status.to_string().contains(why), "{status:#}");
+        assert_eq!(self.fetched(), before);
     }
 
     fn export(&self, mind: &str, sql: &str) -> String {
@@ -134,16 +149,11 @@ fn every_type_is_the_same(spooling: &Spooling) {
 }
 
 fn storage_elsewhere_is_not_asked(spooling: &Spooling) {
-    let before = spooling.fetched();
-    spooling.mind("nowhere", &json!({"spooling": true}));
+    let nowhere = json!({"spooling": true});
     let elsewhere = json!({"spooling": true, "segments_url": "http://127.0.0.1:9"});
-    spooling.mind("elsewhere", &elsewhere);
-    for mind in ["nowhere", "elsewhere"] {
-        let refused = spooling.host.sql(mind, "SELECT * FROM tiny.customer");
-        assert!(refused.status >= 400, "{mind}: {}", refused.text);
-        assert!(refused.text.contains("segments_url"), "{}", refused.text);
+    for (name, data) in [("nowhere", nowhere), ("elsewhere", elsewhere)] {
+        spooling.check_refused(name, &data, "segments_url");
     }
-    assert_eq!(spooling.fetched(), before);
 }
 
 fn statement_ends_while_segments_are_fetched(spooling: &Spooling) {
@@ -210,11 +220,5 @@ fn worker_gives_segments_where_the_connection_data_name_it() {
         &json!({"spooling": true, "segments_url": worker}),
     );
     spooling.check("header");
-    spooling.mind("nowhere", &json!({"spooling": true}));
-    let refused = spooling.host.sql("nowhere", "SELECT * FROM tiny.customer");
-    assert!(
-        refused.text.contains("COORDINATOR_PROXY"),
-        "{}",
-        refused.text
-    );
+    spooling.check_refused("nowhere", &json!({"spooling": true}), "COORDINATOR_PROXY");
 }

@@ -29,6 +29,11 @@ pub(super) use self::cases::CASES;
 const MOST: usize = 2_000;
 /// Rows that are read of a large table through a filter.
 const MOST_FILTERED: usize = 20_000;
+/// Filters or pairs of them that must be tried, if there are so many.
+const FEWEST: usize = 5;
+/// How many times its usual time a case may take until it has tried the fewest. Four times are 60 s of the 150 s that
+/// any case has.
+const PATIENT: u32 = 4;
 const CLAIM: &str = "claim `exact` only for a filter that leaves the very rows that SQL would, `inexact` for one that leaves more, `no` for the rest; apply every filter that was claimed, with all of its values";
 
 type Row = Vec<Value>;
@@ -154,14 +159,18 @@ async fn small(bench: &Bench) -> Result<Vec<&Sample>, Stop> {
 /// The time of a case, shared out among its tables: a slow source gets fewer trials, and the case ends.
 struct Turns {
     end: Instant,
+    /// The end for a case that has tried too little.
+    last: Instant,
     tables: usize,
     begun: usize,
 }
 
 impl Turns {
     fn among(tables: usize, time: Duration) -> Self {
+        let now = Instant::now();
         Self {
-            end: Instant::now() + time,
+            end: now + time,
+            last: now + time * PATIENT,
             tables,
             begun: 0,
         }
@@ -178,6 +187,13 @@ impl Turns {
         self.begun += 1;
         let share = left / u32::try_from(waiting).unwrap_or(u32::MAX);
         Some(now + share)
+    }
+
+    /// Whether a table that may be tried until `end` has had its turn. Where too little was tried by then, which proves
+    /// nothing, it goes on for some time: the machine may have other work.
+    fn is_over(&self, end: Instant, tried: usize) -> bool {
+        let now = Instant::now();
+        now > end && (tried >= FEWEST || now > self.last)
     }
 
     /// A remark, where some tables had no turn.

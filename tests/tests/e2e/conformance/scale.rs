@@ -62,7 +62,6 @@ fn large_scanners_pass() {
     }
 }
 
-/// A case tries filters for a while and no longer: of a larger table it may try too few beside other work.
 #[test]
 fn scanners_that_lie_about_large_tables_are_found_out() {
     for table in ["typed_liar", "typed_late", "typed_short"] {
