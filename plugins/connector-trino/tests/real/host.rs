@@ -136,14 +136,25 @@ impl Host {
 
     /// Runs a statement that gives all of its rows as CSV, by a request that has not been sent yet.
     pub fn exporting(&self, mind: &str, sql: &str) -> Command {
+        let path = self.stored(mind, sql);
+        let url = format!("{}/api/v1{path}/export", self.url);
+        curl("GET", &url, &Self::headers(), "")
+    }
+
+    /// The first page of the result of a statement, read again as a caller would later; at most 1,000 rows.
+    pub fn first_page(&self, mind: &str, sql: &str) -> Value {
+        let path = self.stored(mind, sql);
+        self.get(&format!("{path}/result?limit=1000")).expect(200)
+    }
+
+    /// Runs a statement and gives the path of its answer.
+    fn stored(&self, mind: &str, sql: &str) -> String {
         let response = self.post("/responses", &query(mind, sql)).expect(200);
-        let path = format!(
-            "/conversations/{}/items/{}/export",
+        format!(
+            "/conversations/{}/items/{}",
             response["conversation"]["id"].as_str().unwrap(),
             response["output"][0]["id"].as_str().unwrap()
-        );
-        let url = format!("{}/api/v1{path}", self.url);
-        curl("GET", &url, &Self::headers(), "")
+        )
     }
 
     /// Makes a Mind of datasources, or of some of their tables.
