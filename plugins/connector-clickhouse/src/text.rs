@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mindhost_sdk::{BatchBuilder, Error, Result, Value};
+use mindhost_sdk::{BatchBuilder, Error, Result, Value, datetime};
 
 use crate::error::malformed;
 use crate::nested;
@@ -88,7 +88,7 @@ impl TextColumn {
             Kind::Float32 | Kind::Float64 | Kind::BFloat16 => batch.append_f64(float(text)?),
             Kind::Decimal { scale } => batch.append_decimal(&padded(text, *scale)),
             Kind::Bool => batch.append_bool(matches!(text, "true" | "1")),
-            Kind::Date => match time::days(text) {
+            Kind::Date => match datetime::date(text.as_bytes()) {
                 Some(days) => batch.append_date(days),
                 None => batch.append_other(text),
             },

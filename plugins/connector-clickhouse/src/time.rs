@@ -1,30 +1,15 @@
-//! Dates and times as ClickHouse writes them.
+//! Times as ClickHouse writes them; the SDK reads dates.
+
+use mindhost_sdk::datetime;
 
 /// Microseconds of a day.
 const DAY: i64 = 86_400_000_000;
-
-/// Days since 1970-01-01 of `2024-02-29`; `None` for `0000-00-00` and what is not a date.
-pub(crate) fn days(text: &str) -> Option<i32> {
-    let mut parts = text.splitn(3, '-').map(|part| part.parse::<i64>().ok());
-    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    let is_valid =
-        text.len() == 10 && (1..=12).contains(&month) && (1..=31).contains(&day) && year > 0;
-    if !is_valid {
-        return None;
-    }
-    // Years begin in March, so that the leap day is the last one.
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
-    i32::try_from(days).ok()
-}
 
 /// Microseconds since 1970 of `2024-02-29 12:00:00.5`, whatever the zone.
 pub(crate) fn civil(text: &str) -> Option<i64> {
     let (date, time) = text.split_once(' ')?;
     let time = clock(time).filter(|time| (0..DAY).contains(time))?;
-    Some(i64::from(days(date)?) * DAY + time)
+    Some(i64::from(datetime::date(date.as_bytes())?) * DAY + time)
 }
 
 /// Microseconds of `-10:00:00.5`, which may be more than a day; finer digits are cut.
@@ -96,20 +81,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_go_both_ways() {
-        for (text, number) in [
-            ("1970-01-01", 0),
-            ("1900-01-01", -25_567),
-            ("2024-02-29", 19_782),
-            ("2299-12-31", 120_529),
+    fn days_are_written_as_dates() {
+        for (days, text) in [
+            (0, "1970-01-01"),
+            (-25_567, "1900-01-01"),
+            (19_782, "2024-02-29"),
+            (120_529, "2299-12-31"),
         ] {
-            assert_eq!(days(text), Some(number), "{text}");
-            assert_eq!(date_text(i64::from(number)), text);
+            assert_eq!(date_text(days), text);
         }
-        assert_eq!(
-            (days("0000-00-00"), days("2024-13-01"), days("x")),
-            (None, None, None)
-        );
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::time::Duration;
 
+use mindhost_sdk::server::{Names, Port, check_password, check_text, connect_timeout};
 use mindhost_sdk::tls::SslMode;
-use mindhost_sdk::{Config, Error, Result};
+use mindhost_sdk::{Config, Error, Result, net};
 use serde::Deserialize;
 
 const DEFAULT_PORT: u16 = 1433;
-const DEFAULT_CONNECT_TIMEOUT: u64 = 15;
+const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The settings of one datasource. The manifest's schema describes each.
 #[derive(Clone, Deserialize)]
@@ -20,7 +21,7 @@ pub(crate) struct ConnectionData {
     pub(crate) password: Option<String>,
     pub(crate) database: String,
     #[serde(default)]
-    schema: Schemas,
+    schema: Names,
     #[serde(default)]
     sslmode: SslMode,
     pub(crate) sslrootcert: Option<String>,
@@ -42,29 +43,6 @@ enum Intent {
     ReadWrite,
 }
 
-#[derive(Clone, Deserialize)]
-#[serde(untagged, expecting = "expected a port number")]
-enum Port {
-    Number(u16),
-    Digits(String),
-}
-
-impl Default for Port {
-    fn default() -> Self {
-        Port::Number(DEFAULT_PORT)
-    }
-}
-
-#[derive(Clone, Default, Deserialize)]
-#[serde(untagged, expecting = "expected a schema name or a list of them")]
-enum Schemas {
-    #[default]
-    All,
-    /// One name, or several separated by commas.
-    Text(String),
-    List(Vec<String>),
-}
-
 impl ConnectionData {
     /// Reads and checks the connection data.
     ///
@@ -75,16 +53,14 @@ impl ConnectionData {
         // The host grants the destination without the blanks around it.
         data.host = data.host.trim().to_owned();
         data.port()?;
-        for (name, value) in [
+        for (field, text) in [
             ("host", &data.host),
             ("user", &data.user),
             ("database", &data.database),
         ] {
-            if value.is_empty() || value.contains('\0') {
-                let message = format!("`{name}` in connection_data is empty or holds a NUL");
-                return Err(Error::invalid_config(message));
-            }
+            check_text(field, text)?;
         }
+        check_password(data.password.as_deref())?;
         if data.host.contains('\\') {
             let message = "`host` in connection_data names an instance; write the host alone, and the instance's TCP \
                            port into `port`";
@@ -108,16 +84,7 @@ impl ConnectionData {
 
     /// The TCP port.
     pub(crate) fn port(&self) -> Result<u16> {
-        let port = match &self.port {
-            Port::Number(port) => Some(*port),
-            Port::Digits(digits) if digits.is_empty() => Some(DEFAULT_PORT),
-            Port::Digits(digits) => digits.trim().parse().ok(),
-        };
-        port.filter(|port| *port > 0).ok_or_else(|| {
-            Error::invalid_config(
-                "`port` in connection_data has a wrong value: expected a number from 1 to 65535",
-            )
-        })
+        self.port.or(DEFAULT_PORT)
     }
 
     /// Whether the login says that the application only reads.
@@ -133,36 +100,19 @@ impl ConnectionData {
     /// Whether the password may be sent. A login of SQL Server shows it to whoever answers, so without a check of the
     /// certificate TLS hides it from listeners, and not from who pretends to be the server.
     pub(crate) fn may_show_password(&self, encrypted: bool) -> bool {
-        self.allow_plain_password || (encrypted && self.verifies()) || self.is_this_machine()
-    }
-
-    /// Whether `host` says by itself that the server is on this machine, whatever a name service makes of it.
-    fn is_this_machine(&self) -> bool {
-        let host = self.host.trim_start_matches('[').trim_end_matches(']');
-        let host = host.trim_end_matches('.').to_ascii_lowercase();
-        match host.parse::<std::net::IpAddr>() {
-            Ok(ip) => ip.to_canonical().is_loopback(),
-            Err(_) => host == "localhost" || host.ends_with(".localhost"),
-        }
+        self.allow_plain_password
+            || (encrypted && self.verifies())
+            || net::is_this_machine(&self.host)
     }
 
     /// How long connecting may take, the handshakes of TLS and TDS included.
     pub(crate) fn connect_timeout(&self) -> Duration {
-        match self.connect_timeout.unwrap_or(0) {
-            0 => Duration::from_secs(DEFAULT_CONNECT_TIMEOUT),
-            seconds => Duration::from_secs(seconds.min(300)),
-        }
+        connect_timeout(self.connect_timeout, DEFAULT_CONNECT_TIMEOUT)
     }
 
     /// The schemas that the catalog is restricted to; empty means all.
     pub(crate) fn schemas(&self) -> Vec<&str> {
-        let names: Vec<&str> = match &self.schema {
-            Schemas::All => Vec::new(),
-            Schemas::Text(text) => text.split(',').collect(),
-            Schemas::List(list) => list.iter().map(String::as_str).collect(),
-        };
-        let names = names.into_iter().map(str::trim);
-        names.filter(|name| !name.is_empty()).collect()
+        self.schema.list()
     }
 }
 
@@ -186,27 +136,20 @@ mod tests {
     #[test]
     fn a_port_is_a_number_or_digits() {
         for (given, port) in [
-            ("", 1433),
-            (r#", "port": 11433"#, 11433),
-            (r#", "port": "11433""#, 11433),
+            ("", DEFAULT_PORT),
+            (r#", "port": 1"#, 1),
+            (r#", "port": "33""#, 33),
         ] {
             assert_eq!(parse(given).unwrap().port().unwrap(), port);
         }
-        for wrong in [r#", "port": 0"#, r#", "port": "99999""#, r#", "port": [1]"#] {
-            assert!(parse(wrong).is_err(), "{wrong}");
-        }
+        assert!(parse(r#", "port": 0"#).is_err());
     }
 
     #[test]
-    fn schemas_are_a_text_or_a_list() {
-        for (given, schemas) in [
-            ("", &[][..]),
-            (r#", "schema": "dbo, hr""#, &["dbo", "hr"]),
-            (r#", "schema": ["dbo", "hr"]"#, &["dbo", "hr"]),
-            (r#", "schema": null"#, &[]),
-        ] {
-            assert_eq!(parse(given).unwrap().schemas(), schemas, "{given}");
-        }
+    fn texts_that_the_protocol_cannot_carry_are_refused() {
+        assert!(parse(r#", "password": "a\u0000b""#).is_err());
+        let empty = Config::from_json(r#"{"host": "db", "user": "", "database": "d"}"#);
+        assert!(ConnectionData::parse(&empty).is_err());
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Rows, straight from the input buffer into a batch.
 
-use mindhost_sdk::{BatchBuilder, Error, ErrorKind, Result, Value};
+use mindhost_sdk::{BatchBuilder, Error, ErrorKind, Result, Value, datetime};
 
 use crate::columns::Kind;
 use crate::error::malformed;
+use crate::geometry;
 use crate::packet::Reader;
 use crate::session::not_utf8;
-use crate::{geometry, time};
 
 /// Turns rows of one schema into batches.
 pub(crate) struct RowDecoder {
@@ -53,19 +53,19 @@ impl RowDecoder {
             Kind::Integer => batch.append_i64(integer(cell).ok_or_else(malformed_row)?),
             Kind::Text => batch.append_text(utf8(cell)?),
             Kind::Decimal => batch.append_decimal(utf8(cell)?),
-            Kind::Timestamp => match time::timestamp(cell) {
+            Kind::Timestamp => match datetime::timestamp(cell) {
                 Some(value) => batch.append_timestamp(value),
                 None => batch.append_other(utf8(cell)?),
             },
-            Kind::TimestampUtc => match time::timestamp(cell) {
+            Kind::TimestampUtc => match datetime::timestamp(cell) {
                 Some(value) => batch.append_timestamp_utc(value),
                 None => batch.append_other(utf8(cell)?),
             },
-            Kind::Date => match time::date(cell) {
+            Kind::Date => match datetime::date(cell) {
                 Some(value) => batch.append_date(value),
                 None => batch.append_other(utf8(cell)?),
             },
-            Kind::Time => match time::time(cell) {
+            Kind::Time => match datetime::time(cell) {
                 Some(value) => batch.append_time(value),
                 None => batch.append_other(utf8(cell)?),
             },

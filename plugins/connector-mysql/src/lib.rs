@@ -18,7 +18,6 @@ mod handshake;
 mod packet;
 mod session;
 mod statistics;
-mod time;
 mod wire;
 
 pub use connector::MySql;

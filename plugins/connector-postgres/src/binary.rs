@@ -191,7 +191,7 @@ mod tests {
         fn text_and_binary_say_the_same_day(days in FIRST_DAY..LAST_DAY) {
             let mut text = String::new();
             write_date(days - EPOCH_DAYS, &mut text);
-            prop_assert_eq!(crate::time::date(text.as_bytes()), Some(days));
+            prop_assert_eq!(mindhost_sdk::datetime::date(text.as_bytes()), Some(days));
         }
 
         #[test]

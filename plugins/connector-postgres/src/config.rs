@@ -3,12 +3,13 @@
 use std::fmt;
 use std::time::Duration;
 
+use mindhost_sdk::server::{Names, Port, check_password, check_text, connect_timeout};
 use mindhost_sdk::tls::{self, Certificates, SslMode};
 use mindhost_sdk::{Config, Error, Result, net};
 use serde::Deserialize;
 
 const DEFAULT_PORT: u16 = 5432;
-const DEFAULT_CONNECT_TIMEOUT: u64 = 10;
+const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a datasource says about its server. `Debug` shows no secret.
 #[derive(Clone, Deserialize)]
@@ -21,7 +22,7 @@ pub(crate) struct ConnectionData {
     pub(crate) password: Option<String>,
     pub(crate) database: String,
     #[serde(default)]
-    schema: Schemas,
+    schema: Names,
     #[serde(default)]
     pub(crate) sslmode: SslMode,
     sslrootcert: Option<String>,
@@ -30,29 +31,6 @@ pub(crate) struct ConnectionData {
     connect_timeout: Option<u64>,
     #[serde(default)]
     allow_plain_password: bool,
-}
-
-#[derive(Clone, Deserialize)]
-#[serde(untagged, expecting = "expected a port number")]
-enum Port {
-    Number(u16),
-    Digits(String),
-}
-
-impl Default for Port {
-    fn default() -> Self {
-        Port::Number(DEFAULT_PORT)
-    }
-}
-
-#[derive(Clone, Default, Deserialize)]
-#[serde(untagged, expecting = "expected a schema name or a list of them")]
-enum Schemas {
-    #[default]
-    All,
-    /// One name, or several separated by commas.
-    Text(String),
-    List(Vec<String>),
 }
 
 impl ConnectionData {
@@ -65,26 +43,14 @@ impl ConnectionData {
         // The host grants the destination without the blanks around it.
         data.host = data.host.trim().to_owned();
         data.port()?;
-        for (name, value) in [
+        for (field, text) in [
             ("host", &data.host),
             ("user", &data.user),
             ("database", &data.database),
         ] {
-            if value.is_empty() || value.contains('\0') {
-                return Err(Error::invalid_config(format!(
-                    "`{name}` in connection_data is empty or holds a NUL"
-                )));
-            }
+            check_text(field, text)?;
         }
-        if data
-            .password
-            .as_ref()
-            .is_some_and(|password| password.contains('\0'))
-        {
-            return Err(Error::invalid_config(
-                "`password` in connection_data holds a NUL",
-            ));
-        }
+        check_password(data.password.as_deref())?;
         if data.sslcert.is_some() != data.sslkey.is_some() {
             return Err(Error::invalid_config(
                 "`sslcert` and `sslkey` in connection_data need each other",
@@ -95,17 +61,7 @@ impl ConnectionData {
 
     /// The TCP port.
     pub(crate) fn port(&self) -> Result<u16> {
-        match &self.port {
-            Port::Number(port) if *port > 0 => Ok(*port),
-            Port::Digits(digits) if digits.is_empty() => Ok(DEFAULT_PORT),
-            Port::Digits(digits) => digits
-                .trim()
-                .parse()
-                .ok()
-                .filter(|port| *port > 0)
-                .ok_or_else(bad_port),
-            Port::Number(_) => Err(bad_port()),
-        }
+        self.port.or(DEFAULT_PORT)
     }
 
     /// Whether the password may be sent to a server that is not verified: as it is, or as an MD5 hash that is as good as
@@ -132,32 +88,13 @@ impl ConnectionData {
 
     /// How long connecting may take, the handshakes of TLS and PostgreSQL included.
     pub(crate) fn connect_timeout(&self) -> Duration {
-        // libpq means "for ever" by 0; nothing here waits for ever.
-        match self.connect_timeout.unwrap_or(0) {
-            0 => Duration::from_secs(DEFAULT_CONNECT_TIMEOUT),
-            seconds => Duration::from_secs(seconds.min(300)),
-        }
+        connect_timeout(self.connect_timeout, DEFAULT_CONNECT_TIMEOUT)
     }
 
     /// The schemas that the catalog is restricted to; empty means all.
     pub(crate) fn schemas(&self) -> Vec<&str> {
-        let names: Vec<&str> = match &self.schema {
-            Schemas::All => Vec::new(),
-            Schemas::Text(text) => text.split(',').collect(),
-            Schemas::List(list) => list.iter().map(String::as_str).collect(),
-        };
-        names
-            .into_iter()
-            .map(str::trim)
-            .filter(|name| !name.is_empty())
-            .collect()
+        self.schema.list()
     }
-}
-
-fn bad_port() -> Error {
-    Error::invalid_config(
-        "`port` in connection_data has a wrong value: expected a number from 1 to 65535",
-    )
 }
 
 impl fmt::Debug for ConnectionData {
@@ -180,33 +117,20 @@ mod tests {
     #[test]
     fn a_port_is_a_number_or_digits() {
         for (given, port) in [
-            ("", 5432),
-            (r#", "port": 15432"#, 15432),
-            (r#", "port": "15432""#, 15432),
+            ("", DEFAULT_PORT),
+            (r#", "port": 1"#, 1),
+            (r#", "port": "33""#, 33),
         ] {
             assert_eq!(parse(given).unwrap().port().unwrap(), port);
         }
-        for wrong in [
-            r#", "port": 0"#,
-            r#", "port": "99999""#,
-            r#", "port": "x""#,
-            r#", "port": [1]"#,
-        ] {
-            assert!(parse(wrong).is_err(), "{wrong}");
-        }
+        assert!(parse(r#", "port": 0"#).is_err());
     }
 
     #[test]
-    fn schemas_are_a_text_or_a_list() {
-        for (given, schemas) in [
-            ("", &[][..]),
-            (r#", "schema": "shop""#, &["shop"]),
-            (r#", "schema": "shop, hr""#, &["shop", "hr"]),
-            (r#", "schema": ["shop", "hr"]"#, &["shop", "hr"]),
-            (r#", "schema": null"#, &[]),
-        ] {
-            assert_eq!(parse(given).unwrap().schemas(), schemas, "{given}");
-        }
+    fn texts_that_the_protocol_cannot_carry_are_refused() {
+        assert!(parse(r#", "password": "a\u0000b""#).is_err());
+        let empty = Config::from_json(r#"{"host": "db", "user": "", "database": "d"}"#);
+        assert!(ConnectionData::parse(&empty).is_err());
     }
 
     #[test]

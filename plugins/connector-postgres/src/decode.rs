@@ -1,6 +1,6 @@
 //! Rows, straight from the input buffer into a batch. Every column may be text, and some may be binary.
 
-use mindhost_sdk::{BatchBuilder, Error, ErrorKind, Result};
+use mindhost_sdk::{BatchBuilder, Error, ErrorKind, Result, datetime};
 
 use crate::error::malformed;
 use crate::session::not_utf8;
@@ -84,7 +84,7 @@ impl RowDecoder {
             Kind::Json => batch.append_json(utf8(cell)?),
             Kind::Boolean => batch.append_bool(cell == b"t"),
             Kind::Float => batch.append_f64(utf8(cell)?.parse().map_err(|_| malformed_row())?),
-            Kind::Timestamp => match time::timestamp(cell) {
+            Kind::Timestamp => match datetime::timestamp(cell) {
                 Some(value) => batch.append_timestamp(value),
                 None => batch.append_other(utf8(cell)?),
             },
@@ -92,11 +92,11 @@ impl RowDecoder {
                 Some(value) => batch.append_timestamp_utc(value),
                 None => batch.append_other(utf8(cell)?),
             },
-            Kind::Date => match time::date(cell) {
+            Kind::Date => match datetime::date(cell) {
                 Some(value) => batch.append_date(value),
                 None => batch.append_other(utf8(cell)?),
             },
-            Kind::Time => match time::time(cell) {
+            Kind::Time => match datetime::time(cell) {
                 Some(value) => batch.append_time(value),
                 None => batch.append_other(utf8(cell)?),
             },

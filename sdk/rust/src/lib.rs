@@ -41,6 +41,7 @@ pub mod catalog;
 mod config;
 mod connector;
 pub mod control;
+pub mod datetime;
 mod error;
 pub mod http;
 pub mod log;
@@ -48,6 +49,7 @@ pub mod model;
 pub mod net;
 mod sanity;
 pub mod scanner;
+pub mod server;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
 #[cfg(feature = "tls")]

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::{FromRef, State};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
+    AppState,
     error::ApiResult,
     extract::{Json, Path},
     keys,
@@ -151,30 +152,29 @@ pub(crate) struct PreviewBody {
     responses((status = 200, body = PreviewBody, description = "The first rows of the table.")))]
 pub(crate) async fn preview(
     caller: Caller,
-    State(minds): State<Arc<Minds>>,
-    State(catalog): State<Arc<Catalog>>,
-    State(results): State<Results>,
-    State(stored): State<StoredResults>,
-    State(policies_of_keys): State<keys::policies::Policies>,
+    State(state): State<AppState>,
     Path(name): Path<String>,
     Json(body): Json<Preview>,
 ) -> ApiResult<axum::Json<PreviewBody>> {
-    let mind = minds.get(&caller, &name).await?;
+    let mind = state.minds.get(&caller, &name).await?;
     let limit = limit(body.limit, PREVIEW_ROWS.0, PREVIEW_ROWS.1)?;
     check_attributes(&body.attributes)?;
     let datasource = datasource(&mind, &body.datasource, "datasource")?;
-    let table = find_table(&catalog, source(&mind, datasource), body.table, "table").await?;
+    let source = source(&mind, datasource);
+    let table = find_table(&state.catalog, source, body.table, "table").await?;
     let policies = match body.policies {
         None => mind.policies.clone(),
-        Some(entries) => checked(&catalog, &results, &mind, entries).await?,
+        Some(entries) => checked(&state.catalog, &state.results, &mind, entries).await?,
     };
-    let of_key = policies_of_keys.checked(&caller, body.key_policies, &body.attributes);
+    let of_keys = keys::policies::Policies::from_ref(&state);
+    let of_key = of_keys.checked(&caller, body.key_policies, &body.attributes);
     let shown = Mind {
         policies,
         of_key: of_key.await.map_err(of_key_policies)?,
         ..mind.clone()
     };
     let at = (datasource.name.as_str(), &table);
+    let stored = StoredResults::from_ref(&state);
     let page = stored
         .preview(&caller, Arc::new(shown), at, &body.attributes, limit.into())
         .await?;

@@ -1,7 +1,7 @@
 //! Values out of texts, and texts of values: what files and APIs write instead of dates and numbers.
 
-use crate::sanity;
 use crate::values::{DataType, Value};
+use crate::{datetime, sanity};
 
 const DAY: i64 = 86_400_000_000;
 
@@ -41,33 +41,7 @@ fn is_decimal(text: &str) -> bool {
 
 /// `2024-02-29` as days since 1970-01-01, in the Gregorian calendar; years 0000 to 9999.
 pub fn parse_date(text: &str) -> Option<i32> {
-    let bytes = text.as_bytes();
-    if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' {
-        return None;
-    }
-    let (year, month, day) = (
-        digits(&text[..4])?,
-        digits(&text[5..7])?,
-        digits(&text[8..])?,
-    );
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let length = match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 if leap => 29,
-        2 => 28,
-        _ => return None,
-    };
-    if !(1..=length).contains(&day) {
-        return None;
-    }
-    // Years that begin in March have the leap day at their end.
-    let shifted = if month > 2 { year } else { year - 1 };
-    let of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
-    let era = shifted.div_euclid(400);
-    let of_era = shifted.rem_euclid(400);
-    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
-    i32::try_from(days).ok()
+    datetime::date_from_year_0(text.as_bytes())
 }
 
 /// `23:59:59.123456` as microseconds since midnight; seconds and their fraction may be absent.
