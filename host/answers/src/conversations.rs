@@ -487,4 +487,4 @@ fn no_message(id: Uuid) -> Error {
     )
 }
 
-pub use store::{NewMessage, append, bind_to_mind, insert, insert_messages};
+pub use store::{NewMessage, append, bind_to_mind, insert, insert_messages, set_response};

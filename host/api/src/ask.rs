@@ -126,8 +126,13 @@ impl CreateResponse {
         }
         let format = self.text.and_then(|text| text.format);
         in_words(format.as_ref(), "text.format.type")?;
-        let query = self.tools.map(sql_query).transpose()?;
-        let input = self.input.map(input).transpose()?.unwrap_or_default();
+        // An empty list is what clients send that have no tool.
+        let tools = self.tools.filter(|tools| !tools.is_empty());
+        let query = tools.map(sql_query).transpose()?;
+        let given = self
+            .input
+            .filter(|input| query.is_none() || !input.is_empty());
+        let input = given.map(input).transpose()?.unwrap_or_default();
         let (store, background) = (self.store.unwrap_or(true), self.background.unwrap_or(false));
         if background && !store {
             return Err(Error::invalid(
@@ -270,10 +275,7 @@ fn short(text: &str) -> String {
 
 fn sql_query(tools: Vec<SqlQueryTool>) -> Result<SqlQuery> {
     let Ok([tool]) = <[SqlQueryTool; 1]>::try_from(tools) else {
-        return Err(Error::invalid(
-            "tools",
-            "`tools` takes exactly one tool, sql_query",
-        ));
+        return Err(Error::invalid("tools", "`tools` takes one tool, sql_query"));
     };
     if tool.query.trim().is_empty() {
         return Err(Error::invalid(

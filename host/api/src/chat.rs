@@ -343,7 +343,12 @@ impl Writer {
     }
 
     fn last(&self, record: &ResponseRecord) -> Vec<SseEvent> {
-        let mut events = self.chunk(Delta::default(), Some(finish_reason(record)));
+        // With a content, because minds-sdk joins that of every chunk.
+        let nothing_more = Delta {
+            content: Some(""),
+            ..Delta::default()
+        };
+        let mut events = self.chunk(nothing_more, Some(finish_reason(record)));
         if self.usage {
             events.extend(self.event(&[], Some(Some(usage_of(record)))));
         }

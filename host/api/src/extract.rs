@@ -125,12 +125,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
         let value = serde_path_to_error::deserialize(serde_urlencoded::Deserializer::new(pairs))
             .map_err(|error| {
                 let (path, message) = (error.path().to_string(), error.inner().to_string());
-                let (param, message) = explain(&path, &message);
-                let error = Error::new(Code::InvalidParameter, message);
-                match param {
-                    Some(param) => error.param(param),
-                    None => error,
-                }
+                refused(Code::InvalidParameter, &path, &message)
             })?;
         Ok(Self(value))
     }
@@ -355,12 +350,17 @@ fn parse_slowly<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     {
         return Ok(value);
     }
-    let (param, message) = explain(&path, &message);
-    let error = Error::new(Code::InvalidBody, message);
-    Err(match param {
+    Err(refused(Code::InvalidBody, &path, &message))
+}
+
+/// The error for what Serde refused at a path, with the parameter at fault.
+pub(crate) fn refused(code: Code, path: &str, message: &str) -> Error {
+    let (param, message) = explain(path, message);
+    let error = Error::new(code, message);
+    match param {
         Some(param) => error.param(param),
         None => error,
-    })
+    }
 }
 
 /// The same with `5.0` read as `5`: JSON has no integers, and some languages write every number with a point.
@@ -471,7 +471,7 @@ mod tests {
         check(
             &format!(r#"{{"items": "a, expected {long} at line 9"}}"#),
             Some("items"),
-            "`items`: expected a list, got string",
+            "`items`: expected a list, got a text",
         );
         let unknown = format!(r#"{{"name": "a", "{long}": 1}}"#);
         let cut = "x".repeat(LONGEST_PATH);
@@ -488,12 +488,12 @@ mod tests {
         check(
             r#"{"name": 5}"#,
             Some("name"),
-            "`name`: expected a text, got integer",
+            "`name`: expected a text, got a number",
         );
         check(
             r#"{"name": "a", "items": [{"limit": "hunter2"}]}"#,
             Some("items[0].limit"),
-            "`items[0].limit`: expected an integer from 0, got string",
+            "`items[0].limit`: expected an integer from 0, got a text",
         );
         check(
             r#"{"name": "a", "items": [{"limit": 1, "color": 2}]}"#,

@@ -149,6 +149,8 @@ struct Usage {
 #[schema(as = InputTokensDetails)]
 struct InputDetails {
     cached_tokens: u64,
+    /// Always 0: vendors do not say it alike.
+    cache_write_tokens: u64,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -206,6 +208,7 @@ impl<'a> ResponseObject<'a> {
                 input_tokens: usage.input_tokens,
                 input_tokens_details: InputDetails {
                     cached_tokens: usage.cached_tokens,
+                    cache_write_tokens: 0,
                 },
                 output_tokens: usage.output_tokens,
                 output_tokens_details: OutputDetails {

@@ -260,7 +260,7 @@ impl Drop for RunningGuard<'_> {
 /// The runs of some datasources, which give the status of their catalogs.
 #[derive(Clone, Debug)]
 pub struct Statuses {
-    /// Active runs and the newest of each datasource, newest first.
+    /// Active runs, and the one of each datasource that ended last, newest first.
     runs: Vec<Run>,
 }
 
@@ -300,8 +300,10 @@ impl Statuses {
     fn one(&self, datasource_id: &str) -> Status {
         let of_it = |run: &&Run| run.datasource_id == datasource_id;
         let mut runs = self.runs.iter().filter(of_it);
-        let active = runs.clone().filter(|run| run.status.is_active()).count();
-        let Some(newest) = runs.next() else {
+        let mut active = runs.clone().filter(|run| run.status.is_active());
+        let running = active.clone().count();
+        // One that found nothing to load may end before the run that loads it all.
+        let Some(newest) = active.next().or_else(|| runs.next()) else {
             return Status {
                 overall_status: RunStatus::NotStarted,
                 progress: 0.0,
@@ -321,7 +323,7 @@ impl Statuses {
             overall_status: newest.status,
             progress: newest.progress(),
             message,
-            active_flow_runs: u32::try_from(active).unwrap_or(u32::MAX),
+            active_flow_runs: u32::try_from(running).unwrap_or(u32::MAX),
             request_id: newest.request_id.clone(),
         }
     }

@@ -299,6 +299,8 @@ fn pick(owners: &[&ViewSource], tables: &[Table], wanted: &[String]) -> Result<V
             .map_or_else(|| names.find(name), |index| Ok(Some(index)))?
             .or_else(with_source)
         {
+            // One table may be asked for by two names.
+            Some(index) if picked.contains(&index) => {}
             Some(index) => picked.push(index),
             None => unknown.push(name.as_str()),
         }

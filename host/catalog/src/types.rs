@@ -238,15 +238,15 @@ pub struct ForeignKey {
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = CatalogStatus)]
 pub struct Status {
-    /// That of the newest run.
+    /// That of the newest active run, else of the one that ended last.
     pub overall_status: RunStatus,
-    /// 0.0 to 1.0, of the newest run.
+    /// 0.0 to 1.0, of the same run.
     pub progress: f64,
     /// For a person.
     pub message: String,
     /// Runs that are not over.
     pub active_flow_runs: u32,
-    /// The `X-Request-ID` of the request that began the newest run, under which the server's log has it. Null without a
+    /// The `X-Request-ID` of the request that began that run, under which the server's log has it. Null without a
     /// run, and where it was not kept.
     #[schema(required = true)]
     pub request_id: Option<String>,

@@ -228,7 +228,8 @@ fn unsupported(question: &Question, answer: &Answer, table: AnswerRows<'_>) -> V
         total: table.map_or(0, |table| table.total),
         question: &question.question,
     };
-    numbers::unsupported(&answer.text, sources)
+    let unsupported = numbers::unsupported(&answer.text, sources).into_iter();
+    unsupported.map(|one| one.text).collect()
 }
 
 /// Compares the rows of an answer with each accepted result.

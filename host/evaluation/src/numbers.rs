@@ -1,9 +1,16 @@
 //! The numbers in an answer, and whether they come from its rows.
 
+use std::collections::{HashMap, hash_map::Entry};
+
 use crate::cells::Cell;
 
 /// Numbers from here on may be written without their fraction.
 const LARGE: f64 = 1_000.0;
+/// Different numbers of a text that are looked at. A text with more is no answer that anyone reads, and must not keep a
+/// server busy.
+const MAX_NUMBERS: usize = 2_000;
+/// What stands behind a share.
+const PERCENT: [&str; 5] = ["%", "percent", "per cent", "Prozent", "pour cent"];
 
 /// What the numbers of an answer may come from.
 #[derive(Clone, Copy, Debug)]
@@ -16,21 +23,25 @@ pub struct Sources<'a> {
     pub question: &'a str,
 }
 
-/// A number in a text, with the digits that it was written with.
+/// A number in a text.
 #[derive(Clone, Debug, PartialEq)]
-struct TextNumber {
-    text: String,
+pub struct TextNumber {
+    /// As it is written, without its sign.
+    pub text: String,
+    /// Whether `%` or a word for it stands behind it.
+    pub is_percent: bool,
+    /// Whether it begins a line, as the number of an item does.
+    pub begins_line: bool,
     value: f64,
+    /// Digits behind its point.
     digits: u32,
-    is_percent: bool,
-    begins_line: bool,
 }
 
 /// The numbers of a text that are neither in the rows nor derived from them in one of these ways: a cell rounded to the
 /// digits that are written; a share written in percent; the count of the rows, of all or of those shown; the number of
 /// an item in a list; a number that is in the question, in digits or as a word up to twelve. Signs are not compared.
-/// Code is not read.
-pub fn unsupported(text: &str, sources: Sources<'_>) -> Vec<String> {
+/// Code is not read, and nothing behind the first 2,000 different numbers.
+pub fn unsupported(text: &str, sources: Sources<'_>) -> Vec<TextNumber> {
     let mut known: Vec<f64> = written(sources.question)
         .iter()
         .map(|one| one.value)
@@ -46,18 +57,30 @@ pub fn unsupported(text: &str, sources: Sources<'_>) -> Vec<String> {
         }
     }
     known.push(sources.total as f64);
+    known.sort_unstable_by(f64::total_cmp);
     let shown = sources.rows.len() as f64;
     let is_known = |one: &TextNumber| {
         let is_item = one.begins_line && one.digits == 0 && (1.0..=shown).contains(&one.value);
         is_item
-            || known.contains(&one.value)
+            || known
+                .binary_search_by(|known| known.total_cmp(&one.value))
+                .is_ok()
             || one.digits == 0 && one.value == shown
             || cells
                 .iter()
                 .any(|cell| one.is_of(*cell) || (one.is_percent && one.is_of(cell * 100.0)))
     };
-    let unknown = written(text).into_iter().filter(|one| !is_known(one));
-    unknown.map(|one| one.text).collect()
+    let mut looked_at = HashMap::new();
+    let mut unknown = written(text);
+    unknown.retain(|one| {
+        let is_full = looked_at.len() >= MAX_NUMBERS;
+        match looked_at.entry((one.text.clone(), one.is_percent, one.begins_line)) {
+            Entry::Occupied(found) => *found.get(),
+            Entry::Vacant(_) if is_full => false,
+            Entry::Vacant(new) => *new.insert(!is_known(one)),
+        }
+    });
+    unknown
 }
 
 /// The numbers that a question has as words.
@@ -114,23 +137,33 @@ fn written(text: &str) -> Vec<TextNumber> {
                 .rev()
                 .take_while(|letter| **letter != '\n');
             let rest = &letters[until..];
-            let mut after = rest.iter().skip_while(|letter| letter.is_whitespace());
             found.push(TextNumber {
                 text: letters[at..until].iter().collect(),
                 value,
                 digits: number
                     .split_once('.')
                     .map_or(0, |(_, digits)| digits.len() as u32),
-                is_percent: after.next() == Some(&'%'),
+                is_percent: is_percent(rest),
                 begins_line: line
                     .into_iter()
-                    .all(|letter| letter.is_whitespace() || *letter == '*')
-                    && matches!(rest.first(), Some('.' | ')')),
+                    .all(|letter| letter.is_whitespace() || "*#>".contains(*letter))
+                    && matches!(rest.first(), Some('.' | ')' | ':')),
             });
         }
         at = until;
     }
     found
+}
+
+fn is_percent(behind: &[char]) -> bool {
+    let mut behind = behind.iter().skip_while(|letter| letter.is_whitespace());
+    let Some(first) = behind.next() else {
+        return false;
+    };
+    PERCENT.iter().any(|word| {
+        let mut letters = word.chars();
+        letters.next() == Some(*first) && letters.eq(behind.clone().take(word.len() - 1).copied())
+    })
 }
 
 /// The end of the number that begins here, and its digits without separators of thousands.
@@ -176,6 +209,11 @@ mod tests {
     use super::*;
     use crate::compare::rows;
 
+    fn texts(text: &str, sources: Sources<'_>) -> Vec<String> {
+        let unknown = unsupported(text, sources).into_iter();
+        unknown.map(|one| one.text).collect()
+    }
+
     fn check(text: &str, data: &Value, unknown: &[&str]) {
         let data: Vec<Vec<Value>> = serde_json::from_value(data.clone()).unwrap();
         let sources = Sources {
@@ -183,7 +221,7 @@ mod tests {
             total: 250,
             question: "Top 3 countries of 2025?",
         };
-        assert_eq!(unsupported(text, sources), unknown, "{text}");
+        assert_eq!(texts(text, sources), unknown, "{text}");
     }
 
     #[test]
@@ -200,7 +238,7 @@ mod tests {
             &[],
         );
         check(
-            "3.67 on average, 12.5 % of all",
+            "3.67 on average, 12.5 % of all, 12.5 percent, 12.5per cent",
             &json!([[3.666_666, 0.125]]),
             &[],
         );
@@ -237,7 +275,7 @@ mod tests {
             total: 0,
             question: "Which have More than Two, none of eleven or thirteen?",
         };
-        assert_eq!(unsupported("2, 11, 13, 1", sources), ["13", "1"]);
+        assert_eq!(texts("2, 11, 13, 1", sources), ["13", "1"]);
     }
 
     #[test]

@@ -235,8 +235,17 @@ struct Hits {
     terms: HashMap<Term, f32>,
 }
 
-/// The words of texts with their weights, each once, and pairs of neighbours as one word.
+/// The words of texts with their weights, each once, and pairs of neighbours as one word. Stop words count only where
+/// there are no others: `order` then asks for the table `orders`.
 fn weighted_words(texts: &[WeightedText<'_>]) -> Vec<(String, f32)> {
+    let words = words_of(texts, |word| !words::is_stop_word(word));
+    match words.is_empty() {
+        true => words_of(texts, |_| true),
+        false => words,
+    }
+}
+
+fn words_of(texts: &[WeightedText<'_>], counts: impl Fn(&str) -> bool) -> Vec<(String, f32)> {
     let mut words: Vec<(String, f32)> = Vec::new();
     let mut add = |word: String, weight: f32| {
         let is_full = words.len() >= MOST_WORDS;
@@ -249,7 +258,7 @@ fn weighted_words(texts: &[WeightedText<'_>]) -> Vec<(String, f32)> {
     for one in texts {
         let split = words::split(one.text);
         let mut last: Option<&String> = None;
-        for word in split.iter().filter(|word| !words::is_stop_word(word)) {
+        for word in split.iter().filter(|word| counts(word)) {
             add(word.clone(), one.weight);
             if let Some(last) = last {
                 add(format!("{last}{word}"), one.weight);

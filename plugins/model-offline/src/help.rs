@@ -3,6 +3,8 @@
 use crate::catalog::{Catalog, Column, Kind, Table};
 use crate::markdown::capital;
 use crate::pick::{concept_column, date_column};
+use crate::ranked;
+use crate::words::split;
 
 /// What this model is, with examples.
 pub fn text(catalog: &Catalog) -> String {
@@ -18,7 +20,7 @@ pub fn text(catalog: &Catalog) -> String {
 }
 
 fn examples(catalog: &Catalog) -> Vec<String> {
-    let plain = |name: &str| name.replace('_', " ");
+    let plain = |name: &str| split(name).join(" ");
     let tables: Vec<&Table> = catalog.tables.iter().filter(|t| !t.is_view()).collect();
     let mut found = Vec::new();
     let weight = |t: &&&Table| t.foreign_keys.len() + 2 * usize::from(date_column(t).is_some());
@@ -50,6 +52,8 @@ fn examples(catalog: &Catalog) -> Vec<String> {
         )
     };
     found.extend(priced.next().map(average));
+    // A name may be a word that questions have for something else.
+    found.retain(|example| ranked::understand(catalog, example, &[], None).is_ok());
     found.push("what tables are there?".to_owned());
     found
 }

@@ -263,6 +263,7 @@ async fn a_tool_speaks_of_tools_and_gives_only_what_was_asked_for() {
             "tables",
             "`describe_tables`",
         ),
+        ("ask", json!({"mind": "clerk"}), "question", "is missing"),
         (
             "read_page",
             json!({"conversation": nobody, "message": nobody}),
@@ -292,6 +293,12 @@ async fn a_tool_speaks_of_tools_and_gives_only_what_was_asked_for() {
     )
     .await;
     assert_eq!(found["tables"].as_array().unwrap().len(), 1, "{found}");
+    // One table by two names is one.
+    let twice = json!({"mind": "clerk", "tables": ["item", "main.item", "item"]});
+    let described = call("describe_tables", twice).await;
+    let tables = described["tables"].as_array().unwrap();
+    assert_eq!(tables.len(), 1, "{described}");
+    assert_ne!(tables[0]["columns"], json!([]), "{described}");
 
     let weather = json!({"kind": "term", "name": "weather", "meaning": "Rain.", "table": "item"});
     let taught = host.post("/minds/clerk/knowledge", weather).await;

@@ -4,13 +4,13 @@
 //! difference, a ratio, a share or a mean. What is left is told beside the answer. It is a hint for people, so in doubt
 //! a number counts as known.
 
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
 use mindhost_evaluation::{
     cells::Cell,
-    numbers::{self, Sources},
+    numbers::{self, Sources, TextNumber},
 };
 use mindhost_plugin_api::{ModelMessage, Part, Role};
 
@@ -26,8 +26,6 @@ const MAX_ITEMS: f64 = 50.0;
 const YEARS: std::ops::RangeInclusive<f64> = 1900.0..=2100.0;
 /// Where the rules of the host end in the system message; the date of today is before it.
 const END_OF_RULES: &str = "Datasources:\n";
-/// What stands behind a share.
-const PERCENT: [&str; 5] = ["%", "percent", "per cent", "Prozent", "pour cent"];
 
 /// What the model has read so far.
 #[derive(Debug, Default)]
@@ -46,7 +44,7 @@ struct ResultRows {
     total: u64,
 }
 
-/// Numbers that follow from those of the results.
+/// Numbers that follow from those of the results, in order.
 #[derive(Debug, Default)]
 struct Derived {
     plain: Vec<f64>,
@@ -124,16 +122,20 @@ impl Figures {
             total: self.results.last().map_or(0, |one| one.total),
             question: &self.asked,
         };
-        let mut seen = BTreeSet::new();
-        let mut unknown = numbers::unsupported(text, sources);
-        unknown
-            .retain(|number| !self.is_likely(number, text, derived) && seen.insert(number.clone()));
-        unknown.truncate(MAX_TOLD);
-        unknown
+        let unknown = numbers::unsupported(text, sources);
+        let mut likely: HashMap<_, bool> = HashMap::new();
+        for one in &unknown {
+            let is_likely = likely.entry(one.text.as_str()).or_default();
+            *is_likely = *is_likely || self.is_likely(one, derived);
+        }
+        let mut told = HashSet::new();
+        let unlikely = unknown.iter().map(|one| one.text.as_str());
+        let unlikely = unlikely.filter(|text| !likely[text] && told.insert(*text));
+        unlikely.take(MAX_TOLD).map(str::to_owned).collect()
     }
 
-    fn is_likely(&self, number: &str, text: &str, derived: &Derived) -> bool {
-        let Some(written) = Written::new(number) else {
+    fn is_likely(&self, number: &TextNumber, derived: &Derived) -> bool {
+        let Some(written) = Written::new(&number.text) else {
             return true;
         };
         let most_rows = self
@@ -147,16 +149,16 @@ impl Figures {
             .results
             .iter()
             .any(|one| written.value == one.total as f64);
-        let is_year = written.is_whole() && number.len() == 4 && YEARS.contains(&written.value);
-        let is_item = written.is_whole() && written.value <= MAX_ITEMS && begins_line(number, text);
-        let is_share = is_percent(number, text);
-        let follows = |known: &[f64]| known.iter().any(|known| written.is_of(*known));
+        let is_year =
+            written.is_whole() && number.text.len() == 4 && YEARS.contains(&written.value);
+        let is_item = written.is_whole() && written.value <= MAX_ITEMS && number.begins_line;
+        let follows = |known: &[f64]| written.is_one_of(known);
         is_count
             || is_total
             || is_year
             || is_item
             || follows(&derived.plain)
-            || (is_share && (written.value == 100.0 || follows(&derived.shares)))
+            || (number.is_percent && (written.value == 100.0 || follows(&derived.shares)))
     }
 
     fn derived(&self) -> Derived {
@@ -187,6 +189,8 @@ impl Figures {
                 .shares
                 .extend([100.0 - number, share, 100.0 - share]);
         }
+        derived.plain.sort_unstable_by(f64::total_cmp);
+        derived.shares.sort_unstable_by(f64::total_cmp);
         derived
     }
 }
@@ -284,32 +288,24 @@ impl Written {
         self.value.fract() == 0.0
     }
 
-    /// Whether it is this number rounded, perhaps in thousands, millions or billions.
-    fn is_of(&self, known: f64) -> bool {
-        let scales = [1.0, 1e3, 1e6, 1e9].into_iter();
-        let mut fitting = scales.filter(|scale| *scale == 1.0 || known >= *scale);
-        fitting.any(|scale| {
-            let difference = (self.value * scale - known).abs();
-            difference <= self.half * scale * (1.0 + 1e-6) && (self.value > 0.0 || known == 0.0)
+    /// Whether it is one of these numbers rounded, perhaps in thousands, millions or billions. They are in order.
+    fn is_one_of(&self, known: &[f64]) -> bool {
+        [1.0, 1e3, 1e6, 1e9].into_iter().any(|scale| {
+            let (value, off) = (self.value * scale, self.half * scale * (1.0 + 1e-6));
+            // Nothing but zero is zero.
+            let least = if scale == 1.0 {
+                value - off
+            } else {
+                scale.max(value - off)
+            };
+            let first = known.partition_point(|one| *one < least);
+            let mut within = known[first..].iter().take_while(|one| **one <= value + off);
+            match self.value > 0.0 {
+                true => within.next().is_some(),
+                false => within.any(|one| *one == 0.0),
+            }
         })
     }
-}
-
-/// Whether the number of an item begins a line.
-fn begins_line(number: &str, text: &str) -> bool {
-    text.lines().any(|line| {
-        let line = line
-            .trim_start_matches(|letter: char| letter.is_whitespace() || "*#>".contains(letter));
-        let rest = line.strip_prefix(number);
-        rest.is_some_and(|rest| rest.starts_with(['.', ')', ':']))
-    })
-}
-
-fn is_percent(number: &str, text: &str) -> bool {
-    text.match_indices(number).any(|(at, _)| {
-        let rest = text[at + number.len()..].trim_start();
-        PERCENT.iter().any(|word| rest.starts_with(word))
-    })
 }
 
 /// The text with 1234.5 for 1.234,5 and for 1 234,5.
@@ -410,6 +406,23 @@ mod tests {
             "4'864'900.75",
         ] {
             assert_eq!(doubts(text, &rows), [""; 0], "{text}");
+        }
+    }
+
+    /// Work that grows with the square of the text would take minutes here.
+    #[test]
+    fn long_texts_of_numbers_are_looked_at_once() {
+        let rows: Vec<Value> = (0..50).map(|at| json!([at, at * 7])).collect();
+        let counting: String = (100_000..140_000)
+            .map(|number| format!("{number} "))
+            .collect();
+        for text in [
+            "77 ".repeat(90_000),
+            "1.".repeat(130_000),
+            "1. ".repeat(90_000),
+            counting,
+        ] {
+            assert!(doubts(&text, &[json!(rows)]).len() <= MAX_TOLD);
         }
     }
 

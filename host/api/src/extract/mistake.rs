@@ -72,12 +72,22 @@ pub(super) fn explain(path: &str, message: &str) -> (Option<String>, String) {
             let expected = match expected {
                 "a nonzero u32" => "an integer from 1",
                 "u16" | "u32" | "u64" | "usize" => "an integer from 0",
+                "f32" | "f64" => "a number",
                 "a sequence" => "a list",
                 "a map" => "an object",
                 "a boolean" => "true or false",
                 "a string" => "a text",
                 expected if expected.starts_with("struct ") => "an object",
                 expected => expected,
+            };
+            let found = match found {
+                "integer" | "floating" if expected.starts_with("an integer") => "another number",
+                "integer" | "floating" => "a number",
+                "string" => "a text",
+                "map" => "an object",
+                "sequence" => "a list",
+                "boolean" => "true or false",
+                found => found,
             };
             format!("expected {expected}, got {found}")
         }

@@ -355,12 +355,8 @@ fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, Error> {
         return Err(Error::invalid("arguments", extract::NUL));
     }
     serde_path_to_error::deserialize(arguments).map_err(|error| {
-        let path = error.path().to_string();
-        let message = format!(
-            "the arguments are not what the tool takes: {}",
-            error.inner()
-        );
-        Error::invalid(path, message)
+        let (path, message) = (error.path().to_string(), error.inner().to_string());
+        extract::refused(Code::InvalidParameter, &path, &message)
     })
 }
 

@@ -55,7 +55,7 @@ impl CatalogStore {
         Ok(joined)
     }
 
-    /// Active runs of these datasources and the newest run of each, newest first.
+    /// Active runs of these datasources and the run of each that ended last, newest first.
     ///
     /// # Errors
     /// When the store fails.
@@ -64,7 +64,8 @@ impl CatalogStore {
         for ids in datasource_ids.chunks(CHUNK) {
             let sql = format!(
                 "SELECT {RUN} FROM catalog_runs r WHERE datasource_id IN ({}) AND ({ACTIVE} OR id = \
-                 (SELECT MAX(n.id) FROM catalog_runs n WHERE n.datasource_id = r.datasource_id)) ORDER BY id DESC",
+                 (SELECT n.id FROM catalog_runs n WHERE n.datasource_id = r.datasource_id \
+                 AND n.finished_at IS NOT NULL ORDER BY n.finished_at DESC, n.id DESC LIMIT 1)) ORDER BY id DESC",
                 placeholders(1, ids.len())
             );
             let query = ids

@@ -55,6 +55,23 @@ on_both_stores! {
         assert_eq!(shown.tables[0].status, TableStatus::Pending);
     }
 
+    /// As after a new Mind, whose run loads what is missing: a refresh of all finds nothing that is free, and ends first.
+    async fn status_is_that_of_the_run_that_still_loads(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        setup.engine.put("c", Scripted { gated: true, ..Scripted::default() });
+        let first = setup.refresh(Mode::MissingOnly, None).await;
+        setup.until(|shown| status_of(shown, "c") == TableStatus::Loading).await;
+        setup.refresh(Mode::All, None).await;
+        let shown = setup.until(|shown| shown.status.active_flow_runs == 1).await;
+        assert_eq!(shown.status.overall_status, RunStatus::Loading);
+        assert!(shown.status.progress < 1.0, "{:?}", shown.status);
+        setup.catalog.cancel(setup.source()).await.unwrap();
+        setup.engine.open_gate();
+        setup.catalog.wait(&first, LONG).await.unwrap();
+        let shown = setup.shown().await;
+        assert_eq!((shown.status.overall_status, shown.status.active_flow_runs), (RunStatus::Cancelled, 0));
+    }
+
     async fn progress_grows_while_a_run_is_loading(postgres) {
         let setup = Setup::new(postgres, &["a", "b"]).await;
         setup.engine.put("c", Scripted { gated: true, ..Scripted::default() });

@@ -1558,6 +1558,8 @@ export interface components {
         InputTokensDetails: {
             /** Format: u-int64 */
             cached_tokens: number;
+            /** Format: u-int64 */
+            cache_write_tokens: number;
         };
         InspectedPlugin: components["schemas"]["Inspection"] & {
             wider_rights: components["schemas"]["PluginRight"][];

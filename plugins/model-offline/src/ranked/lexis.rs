@@ -305,7 +305,7 @@ const SOFT: &str = "anything a an the what which who whom there we our us me my 
     particular stored appear appears letter word substring exact indicate said say either place part \
     correspond corresponds table tables collection across every sorted about";
 
-const RELATIONS: &str = "brought ordered taken posted located enrolled placed created recorded received live lives living lived based registered \
+const RELATIONS: &str = "brought ordered taken posted located enrolled place placed created recorded received live lives living lived based registered \
     signed joined written happened occurred made make makes produced produce produces published publish released \
     release owned owning held hold holds hosted host hosts played play plays playing participated participate \
     participates participating participants involved assigned affiliated works work working worked take takes taking \

@@ -10,6 +10,7 @@ use super::sentences::{
 };
 use super::times;
 use crate::measures;
+use crate::vocabulary::Aggregate;
 use crate::words::{Token, TokenKind, tokenize};
 
 /// Reads a question sentence by sentence; `today` is what "last month" goes by.
@@ -28,6 +29,9 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
                 index,
                 today,
             };
+            if place.sums_total() {
+                items.push(Item::plain(Kind::Op(Op::Agg(Aggregate::Sum)), "total"));
+            }
             let (used, item) = place.item(&items);
             items.push(item);
             at += used;
@@ -147,7 +151,7 @@ impl Place<'_> {
         let timed =
             self.word(self.at + 1) == "in" && after.is_some_and(|t| t.kind != TokenKind::Word);
         let happened = timed || matches!(self.before(), "never" | "not");
-        if self.word(self.at) == "ordered" && happened || self.is_total() {
+        if self.word(self.at) == "ordered" && happened || self.is_total() || self.sums_total() {
             return None;
         }
         let Some((used, Op::Agg(_) | Op::NumberOf)) = found else {
@@ -178,24 +182,53 @@ impl Place<'_> {
         matches!(hit.target, Target::Column(c) if self.index.is_amount(c))
     }
 
-    /// Whether "total" is the column that is called so: "a total of more than 200", "the average total", "order total".
+    /// Whether "total" is the column that is called so: "a total of more than 200", "the average total", "order total",
+    /// "the sum of total".
     fn is_total(&self) -> bool {
-        let figure = holds(
-            "average maximum minimum highest lowest order",
-            self.before(),
-        );
+        let behind_of = self.at > 1 && self.before() == "of";
+        let of = if behind_of {
+            self.word(self.at - 2)
+        } else {
+            self.before()
+        };
+        let figure =
+            holds("average maximum minimum highest lowest sum", of) || self.before() == "order";
         let (next, then) = (self.word(self.at + 1), self.word(self.at + 2));
         let bound = holds("over above below", next);
         let compared =
             bound || holds("of under between", next) && holds("more less at over above", then);
-        let own = |h: &Hit| h.score >= 0.95 && self.is_amount(h);
-        self.word(self.at) == "total"
-            && (figure || compared)
-            && self
-                .index
-                .hits(&self.tokens[self.at..=self.at])
-                .iter()
-                .any(own)
+        (figure || compared) && self.names_total()
+    }
+
+    /// Whether "total" stands here, and a column is called so.
+    fn names_total(&self) -> bool {
+        self.word(self.at) == "total" && self.means_amount(self.at, 0.95)
+    }
+
+    /// Whether "total" asks for the sum of the column that is called so: "the total per customer", "the total of all
+    /// orders". In "the total of all prices" it is that of another column.
+    fn sums_total(&self) -> bool {
+        let next = self.at + 1;
+        let words = self.tokens.iter().enumerate().skip(next + 1);
+        let mut behind = words.filter(|(_, t)| !holds(STOPS, &t.norm));
+        let mut of_rows = || {
+            let noun = behind.next();
+            noun.is_some_and(|(at, t)| t.kind == TokenKind::Word && !self.means_amount(at, 0.6))
+        };
+        let ends = self
+            .tokens
+            .get(next)
+            .is_none_or(|t| t.kind == TokenKind::Symbol);
+        let goes_on = ends || holds("per by each for in on", self.word(next));
+        self.names_total()
+            && self.before() != "in"
+            && !self.is_total()
+            && (goes_on || self.word(next) == "of" && of_rows())
+    }
+
+    fn means_amount(&self, at: usize, least: f32) -> bool {
+        let hits = self.index.hits(&self.tokens[at..=at]);
+        hits.iter().any(|h| h.score >= least && self.is_amount(h))
     }
 
     /// Whether a small word says something here: "received an A", "who report to her", "who made an order", "the

@@ -282,7 +282,7 @@ async fn address_in_an_answer_is_no_link_unless_the_question_had_it() {
     let model = ScriptedModel::start([Turn::text(answer), Turn::text(answer)]).await;
     let (_host, mind) = both(&model).await;
     let question = "Who is our first customer (https://shop.example/help)?";
-    let shown = "Ann ![] (https: //evil.example/?d=73421) [more] (https: //evil.example/a) < https: //evil.example> \
+    let shown = "Ann ![] (https:/ /evil.example/?d=73421) [more] (https:/ /evil.example/a) < https:/ /evil.example> \
                  www. evil.example, see https://shop.example/help";
     assert_eq!(mind.answer(question).await, shown);
     let events = mind.stream(question).await.all().await;

@@ -227,3 +227,29 @@ async fn failed_answer_is_read_later_with_its_reason_and_the_id_of_its_request()
         }
     }
 }
+
+#[tokio::test]
+async fn question_that_was_answered_at_last_has_no_failure() {
+    for host in stores::both().await {
+        host.sqlite("shop", responses::SHOP).await.load().await;
+        let turns = [
+            Turn::error(400, "The model sleeps."),
+            Turn::text("It is awake."),
+        ];
+        let model = ScriptedModel::start(turns).await;
+        host.scripted_provider("scripted", &model).await;
+        let mind = host.mind("told").datasource("shop").provider("scripted");
+        mind.create().await;
+        let made = host.post("/conversations", json!({})).await.json();
+        let body = json!({"model": "told", "conversation": made["id"], "input": "How many?"});
+        host.post("/responses", body.clone()).await;
+        let answered = host.post("/responses", body).await.expect_status(200);
+        let path = format!("/conversations/{}/items?include=answer", id(&made));
+        let items = host.get(&path).await.json()["data"].clone();
+        assert_eq!(items.as_array().unwrap().len(), 2, "{items}");
+        for item in items.as_array().unwrap() {
+            assert_eq!(item["response_id"], answered.json()["id"], "{item}");
+            assert_eq!(item.get("failure"), None, "{item}");
+        }
+    }
+}

@@ -74,6 +74,29 @@ async fn model_that_never_stops_ends_at_the_limit_of_tool_calls() {
 }
 
 #[tokio::test]
+async fn model_that_talks_while_it_never_stops_ends_at_the_limit_too() {
+    let sql = json!({"sql": "SELECT id FROM orders"});
+    let turn = |at: usize| Turn::text(&format!("Step {at}.")).and_call("run_sql", sql.clone());
+    let (_host, mind, _model) = hostile((1..=20).map(turn).collect()).await;
+    let response = mind.ask("How many?").await.expect_status(200).json();
+    ended(&mind, &response, "tool_limit").await;
+    assert!(text(&response).contains("Step 11."), "{response}");
+}
+
+/// Work that grows with the square of the text would hold up the server for minutes.
+#[tokio::test]
+async fn model_that_repeats_a_number_without_end_holds_up_nobody() {
+    let turns = vec![
+        Turn::call("run_sql", json!({"sql": "SELECT id FROM orders"})),
+        Turn::empty().and_text(&"77 ".repeat(80_000)),
+    ];
+    let (_host, mind, _model) = hostile(turns).await;
+    let response = mind.ask("How many?").await.expect_status(200).json();
+    let item = &response["output"][0];
+    assert_eq!(item["unverified_numbers"], json!(["77"]));
+}
+
+#[tokio::test]
 async fn model_that_asks_to_delete_everything_changes_nothing() {
     let everything = [
         "DELETE FROM orders",
@@ -233,7 +256,7 @@ async fn answer_tells_tables_rows_assumptions_and_what_to_ask_next() {
         item["assumptions"],
         json!([
             "Only customers with orders count.",
-            "See https: //evil.example/x"
+            "See https:/ /evil.example/x"
         ])
     );
     assert_eq!(
@@ -268,7 +291,7 @@ async fn question_with_the_name_of_a_column_has_no_link() {
     let response = host.post("/responses", body).await.expect_status(200);
     let questions = response.json()["output"][0]["follow_up_questions"].to_string();
     assert!(
-        questions.contains("https: //evil.example/status"),
+        questions.contains("https:/ /evil.example/status"),
         "{questions}"
     );
 }

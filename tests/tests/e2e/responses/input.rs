@@ -32,6 +32,33 @@ async fn bad_input_names_the_parameter() {
 }
 
 #[tokio::test]
+async fn what_clients_send_for_nothing_is_nothing() {
+    let (host, _mind) = shop().await;
+    let sql = json!([{"type": "sql_query", "query": "SELECT 1"}]);
+    for body in [
+        json!({"model": "sales", "input": "How many orders are there?", "tools": []}),
+        json!({"model": "sales", "input": "", "tools": sql}),
+        json!({"model": "sales", "input": [], "tools": sql}),
+    ] {
+        host.post("/responses", body).await.expect_status(200);
+    }
+}
+
+#[tokio::test]
+async fn every_item_of_an_answer_can_be_sent_back() {
+    let (host, _mind) = shop().await;
+    let sql = json!([{"type": "sql_query", "query": "SELECT 1"}]);
+    let rows = host
+        .post("/responses", json!({"model": "sales", "tools": sql}))
+        .await;
+    let rows = rows.expect_status(200).json();
+    let mut input = rows["output"].as_array().unwrap().clone();
+    input.push(json!({"role": "user", "content": "How many orders are there?"}));
+    let body = json!({"model": "sales", "input": input});
+    host.post("/responses", body).await.expect_status(200);
+}
+
+#[tokio::test]
 async fn a_wrong_shape_is_an_invalid_body_with_the_path_and_what_is_expected() {
     let (host, _mind) = shop().await;
     let message = |message: Value| json!({"model": "sales", "input": [message]});
@@ -40,7 +67,7 @@ async fn a_wrong_shape_is_an_invalid_body_with_the_path_and_what_is_expected() {
     let cases = [
         (
             json!({"model": "sales", "input": 7}),
-            "`input`: expected a text or a list, got integer",
+            "`input`: expected a text or a list, got a number",
         ),
         (
             message(json!({"role": "robot", "content": "x"})),
@@ -57,7 +84,7 @@ async fn a_wrong_shape_is_an_invalid_body_with_the_path_and_what_is_expected() {
         (
             message(json!({"type": "x".repeat(1_000)})),
             &format!(
-                "`input[0].type`: '{}' is not known here; expected `message` or `item_reference`",
+                "`input[0].type`: '{}' is not known here; expected one of `message`, `item_reference`, `query_result`",
                 "x".repeat(80)
             ),
         ),
@@ -71,7 +98,7 @@ async fn a_wrong_shape_is_an_invalid_body_with_the_path_and_what_is_expected() {
         ),
         (
             tool(json!({"type": "sql_query", "query": 7})),
-            "`tools[0].query`: expected a text, got integer",
+            "`tools[0].query`: expected a text, got a number",
         ),
         (
             json!({"model": "sales", "input": "x", "conversation": 7}),

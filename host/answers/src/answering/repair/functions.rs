@@ -121,9 +121,8 @@ pub fn advise(sql: &str, words: &[Word], dialect: Dialect, advice: &mut Advice) 
             continue;
         };
         let name = word.text.to_lowercase();
-        if outline::functions(dialect).any(|known| known.eq_ignore_ascii_case(&name))
-            && name != "extract"
-        {
+        let is_known = outline::functions(dialect).any(|known| known.eq_ignore_ascii_case(&name));
+        if (is_known && name != "extract") || is_cte(words, end) {
             continue;
         }
         let written: String = letters
@@ -141,6 +140,13 @@ pub fn advise(sql: &str, words: &[Word], dialect: Dialect, advice: &mut Advice) 
             None => advise_name(word, dialect, advice),
         }
     }
+}
+
+/// Whether `AS (` follows what ends here: then it is a CTE with the names of its columns.
+fn is_cte(words: &[Word], end: usize) -> bool {
+    let mut behind = words.iter().filter(|word| word.position as usize > end);
+    let is_as = |word: &Word| word.text.eq_ignore_ascii_case("as");
+    behind.next().is_some_and(is_as) && behind.next().is_some_and(|word| word.text == "(")
 }
 
 /// Adds the nearest function, unless the word is a keyword in front of brackets.
@@ -167,7 +173,7 @@ fn advise_name(word: &Word, dialect: Dialect, advice: &mut Advice) {
         &name,
         outline::functions(dialect).map(|one| (one.to_owned(), one.to_owned())),
     );
-    // A CTE with columns and a table function look like calls.
+    // A table function looks like a call.
     if !instead.is_empty() {
         advice
             .replace
@@ -339,5 +345,9 @@ mod tests {
         let sql =
             "WITH x (a) AS (SELECT count(*) FROM t) SELECT sum(a), EXTRACT(YEAR FROM d) FROM x";
         assert_eq!(advised(sql, Dialect::Postgresql), []);
+        // Their names are near to `ln` and `count`.
+        let sql =
+            "WITH RECURSIVE n(x) AS (SELECT 1), counts(y) as (SELECT 2) SELECT x, y FROM n, counts";
+        assert_eq!(advised(sql, Dialect::Sqlite), []);
     }
 }

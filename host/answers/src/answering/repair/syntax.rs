@@ -35,7 +35,8 @@ pub fn first_word(words: &[Word], advice: &mut Advice) {
     let like = |keyword: &&&str| {
         strsim::damerau_levenshtein(&first.text.to_uppercase(), keyword) <= MAX_EDITS
     };
-    if let Some(keyword) = ["SELECT", "WITH", "VALUES"].iter().find(like) {
+    let keyword = ["SELECT", "WITH", "VALUES"].iter().find(like);
+    if let Some(keyword) = keyword.filter(|one| !first.text.eq_ignore_ascii_case(one)) {
         let instead = vec![(*keyword).to_owned()];
         advice
             .replace

@@ -12,7 +12,7 @@ use crate::{
     results::{Access, sample},
 };
 use mindhost_base::{
-    error::{Error, Kind, Result},
+    error::{Code, Error, Kind, Result},
     locks::lock,
 };
 use mindhost_plugin_api::{Call, Dialect, ToolCall};
@@ -81,6 +81,7 @@ impl Toolbox<'_> {
             .catalog
             .index(&self.access.view, &self.knowledge)
             .await?;
+        check_tables(&index, &arguments.tables)?;
         let candidates = candidates(&index, &arguments);
         let mut search = Search::default();
         let left = self.look_up(&candidates, &value, &mut search);
@@ -217,14 +218,32 @@ impl Candidate<'_> {
     }
 }
 
+/// Refuses tables that there are not: that nothing was found would say that the value is nowhere in them.
+fn check_tables(index: &Index, named: &[String]) -> Result<()> {
+    let is_unknown = |name: &&String| !index.tables().iter().any(|table| is_called(table, name));
+    match named.iter().find(is_unknown) {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("there is no table '{name}'; search_catalog finds tables");
+            Err(Error::new(Code::UnknownTable, message).param("tables"))
+        }
+    }
+}
+
+/// Whether a table has this name, with or without its schema and its datasource in front.
+fn is_called(table: &Table, name: &str) -> bool {
+    let full = table.full_name();
+    let long = format!("{}.{full}", table.datasource);
+    let short = format!("{}.{}", table.datasource, table.name);
+    [&table.name, &full, &long, &short]
+        .iter()
+        .any(|one| *one == name)
+}
+
 /// The columns of the tables that are named, or of all, those first that `about` names.
 fn candidates<'a>(index: &'a Index, arguments: &FindValues) -> Vec<Candidate<'a>> {
     let is_named = |table: &Table| {
-        let full = table.full_name();
-        let long = format!("{}.{full}", table.datasource);
-        let short = format!("{}.{}", table.datasource, table.name);
-        let named = |name: &String| [&table.name, &full, &long, &short].contains(&name);
-        arguments.tables.is_empty() || arguments.tables.iter().any(named)
+        arguments.tables.is_empty() || arguments.tables.iter().any(|name| is_called(table, name))
     };
     let columns = index.columns(&arguments.about).into_iter();
     columns

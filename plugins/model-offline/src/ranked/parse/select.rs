@@ -160,6 +160,11 @@ impl Parser<'_> {
             self.items[at].text.to_lowercase().as_str(),
             "name" | "names"
         );
+        let is_code = |n: At| self.items[n].table() == 0.0 && self.is_numeric(n);
+        if named && head && of_table && self.name(next_table).is_some_and(is_code) {
+            // "the name of the capital", of which there is the number alone.
+            return Err(self.stuck(next_table));
+        }
         if named
             && head
             && of_table
@@ -196,8 +201,15 @@ impl Parser<'_> {
             self.op(at + 1),
             Some(Op::In | Op::By | Op::Compare(..) | Op::Between)
         );
-        if as_column && goes_on && item.optional && lexis::is_relation(&item.text.to_lowercase()) {
-            // "campuses are located in Chico" does not ask for a location.
+        let counts = self
+            .frame
+            .select
+            .iter()
+            .any(|f| matches!(f, Figure::Count(..)));
+        let ends = counts && at + 1 == self.items.len();
+        let relates = lexis::is_relation(&item.text.to_lowercase());
+        if as_column && (goes_on || ends) && item.optional && relates {
+            // "campuses are located in Chico" does not ask for a location, nor does "how many orders did Ann place".
             return Ok(());
         }
         // "the number of rooms" is one figure for each row, or their sum.

@@ -56,7 +56,7 @@ impl Resolver<'_> {
             if self.frame.distinct {
                 return Err(Trouble::Shape("a column whose values differ"));
             }
-            select = self.everything_of(subject)?;
+            select = self.everything_of(subject);
         }
         // "the game ids and the number of hours": of each row, or their sum.
         let shared = |e: &Expr| {
@@ -68,6 +68,9 @@ impl Resolver<'_> {
             return Err(Trouble::Shape("a number for each of several rows"));
         }
         let order = self.order(&select)?;
+        if self.ranks_groups(&select, &order) {
+            return Err(Trouble::Shape("an order of several rows each"));
+        }
         let distinct_count = aggregated && self.frame.distinct;
         if distinct_count && !select.iter().all(|e| matches!(e, Expr::Count(_))) {
             return Err(Trouble::Shape("a figure over different values"));
@@ -142,7 +145,19 @@ impl Resolver<'_> {
         shared.is_some_and(|(values, rows)| values < rows)
     }
 
-    pub(super) fn everything_of(&self, table: usize) -> Answer<Vec<Expr>> {
+    /// "The top 3 continents by population", where rows have a continent: each would stand there for one row of many.
+    fn ranks_groups(&self, select: &[Expr], order: &[(Expr, bool)]) -> bool {
+        let repeats = |e: &Expr| matches!(e, Expr::Column(c) if self.is_shared(*c) && !self.label(c.table).contains(c));
+        let mut others = select
+            .iter()
+            .filter(|e| !order.iter().any(|(o, _)| o == *e))
+            .peekable();
+        self.frame.rank.as_ref().is_some_and(|r| r.limit > 1)
+            && others.peek().is_some()
+            && others.all(repeats)
+    }
+
+    pub(super) fn everything_of(&self, table: usize) -> Vec<Expr> {
         let said = |i: &Item| {
             matches!(
                 i.text.to_lowercase().as_str(),
@@ -150,7 +165,7 @@ impl Resolver<'_> {
             )
         };
         if self.items.iter().any(said) {
-            return Ok(self.whole(table));
+            return self.whole(table);
         }
         if self.frame.rank.is_some()
             || !self.frame.filters.is_empty()
@@ -164,11 +179,12 @@ impl Resolver<'_> {
             }
             let timed = matches!(&self.frame.rank, Some(r) if matches!(r.by, Figure::Quality(Quality::Time | Quality::Amount)));
             if columns.iter().all(|c| self.key(table).contains(c)) && !timed {
-                return Err(Trouble::Shape("rows without a column that names them"));
+                // Nothing names these rows but all that they have.
+                return self.whole(table);
             }
-            return Ok(columns.into_iter().map(Expr::Column).collect());
+            return columns.into_iter().map(Expr::Column).collect();
         }
-        Ok(self.whole(table))
+        self.whole(table)
     }
 
     /// All columns of a table.
