@@ -15,6 +15,7 @@ mod distinct_names;
 mod encode;
 mod errors;
 mod execution;
+mod exponents;
 mod federated_connection;
 pub mod federation;
 mod filters;

@@ -29,7 +29,7 @@ use super::{
     column_names::ColumnNames,
     distinct_names,
     encode::ResultEncoder,
-    errors,
+    errors, exponents,
     federation::{self, Sources},
     functions,
     meaning::{keys, merged_columns, refused},
@@ -172,6 +172,7 @@ async fn plan(
             refused::check(query).map_err(errors::external)?;
             merged_columns::named_by_table(query).map_err(errors::external)?;
             timestamps::to_microseconds(query);
+            exponents::to_decimals(query);
             let mut own = match names.own_columns {
                 false => distinct_names::Shown::new(),
                 true => distinct_names::make(query),

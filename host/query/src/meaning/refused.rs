@@ -69,6 +69,10 @@ impl Visitor for Refusal {
                     "comparisons of rows are not supported here; compare their values one by one: a = x AND b = y",
                 )
             }
+            // It is run as a regular expression that may match anywhere.
+            Expr::SimilarTo { .. } => ControlFlow::Break(
+                "SIMILAR TO is not supported here; write LIKE, or `~` with a regular expression",
+            ),
             _ => ControlFlow::Continue(()),
         }
     }

@@ -103,7 +103,9 @@ fn three_valued(query: InSubquery, schema: &DFSchema) -> Result<Expr> {
             let all = values.as_ref().clone();
             has_null.or(inner.is_null().and(has_rows(all, Vec::new())?))
         }
-        false => any_row(&query, schema, |outer| outer.is_null().or(value.is_null()))?,
+        false => any_row(&query, schema, |outer, value| {
+            outer.is_null().or(value.is_null())
+        })?,
     };
     let equal = equal_row(&query, schema)?;
     let is_in = when(equal, lit(true))
@@ -126,20 +128,26 @@ pub fn as_exists(query: &InSubquery, schema: &DFSchema) -> Result<Expr> {
 
 /// Whether the value before `IN` equals one of the subquery.
 fn equal_row(query: &InSubquery, schema: &DFSchema) -> Result<Expr> {
-    let (relation, field) = query.subquery.subquery.schema().qualified_field(0);
-    let value = Expr::Column(Column::new(relation.cloned(), field.name()));
-    any_row(query, schema, |outer| outer.eq(value))
+    any_row(query, schema, |outer, value| outer.eq(value))
 }
 
-/// Whether a condition about the value before `IN` holds for a row of the subquery.
+/// The name of a subquery whose rows are compared.
+const COMPARED: &str = "__compared";
+
+/// Whether a condition about the value before `IN` holds for a row of the subquery. Its rows get a name of their own: the
+/// statement may read the same table by the same name, and `t.q` would be equal to itself.
 fn any_row(
     query: &InSubquery,
     schema: &DFSchema,
-    condition: impl FnOnce(Expr) -> Expr,
+    condition: impl FnOnce(Expr, Expr) -> Expr,
 ) -> Result<Expr> {
     let InSubquery { expr, subquery, .. } = query;
     let (outer, columns) = seen_from_inside(expr.as_ref().clone(), schema)?;
-    let filter = Filter::try_new(condition(outer), Arc::clone(&subquery.subquery))?;
+    let rows = LogicalPlanBuilder::from(Arc::clone(&subquery.subquery)).alias(COMPARED)?;
+    let rows = Arc::new(rows.build()?);
+    let (relation, field) = rows.schema().qualified_field(0);
+    let value = Expr::Column(Column::new(relation.cloned(), field.name()));
+    let filter = Filter::try_new(condition(outer, value), rows)?;
     let outer_ref_columns = subquery.outer_ref_columns.iter().cloned();
     Ok(Expr::Exists(Exists {
         subquery: Subquery {

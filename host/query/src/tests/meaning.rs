@@ -22,6 +22,28 @@ async fn holds(ids: &str, condition: &str) -> String {
 }
 
 #[tokio::test]
+async fn in_a_subquery_of_the_same_table_is_a_value_too() {
+    let sql = format!(
+        "{TABLES} SELECT string_agg(CAST(CASE WHEN k IN (SELECT k FROM a WHERE x = 1) THEN 1 ELSE 0 END AS text), ' ' \
+         ORDER BY k) FROM a"
+    );
+    assert_eq!(one(&sql).await, ["1 0 0"]);
+}
+
+#[tokio::test]
+async fn exponents_are_decimals() {
+    for (number, expected) in [
+        ("CAST(1e3 / 7 AS text)", "142.8571"),
+        ("CAST(2 * 1e2 AS text)", "200.0"),
+        ("CAST(5 < 1e300 AS text)", "true"),
+        ("CAST(3 / 1e2 AS text)", "0.03"),
+    ] {
+        let found = one(&format!("SELECT {number}")).await.remove(0);
+        assert!(found.starts_with(expected), "{number}: {found}");
+    }
+}
+
+#[tokio::test]
 async fn in_a_subquery_is_unknown_beside_a_null() {
     for (condition, expected) in [
         ("x NOT IN (SELECT y FROM b)", ""),
@@ -54,6 +76,17 @@ async fn in_a_subquery_is_unknown_beside_a_null() {
         ("NOT (9 IN (SELECT y FROM b))", ""),
         ("9 NOT IN (SELECT y FROM b WHERE y = 1)", "10 20 30"),
         ("NULL NOT IN (SELECT y FROM b WHERE y > 5)", "10 20 30"),
+        // The same table by the same name: its `x` is not that of the statement.
+        ("x IN (SELECT x FROM a WHERE k = 20) OR k = 30", "20 30"),
+        ("x NOT IN (SELECT x FROM a WHERE k = 20) OR k = 30", "10 30"),
+        (
+            "NOT (k IN (SELECT k FROM a WHERE x = 1) AND k > 0)",
+            "20 30",
+        ),
+        (
+            "CASE WHEN k IN (SELECT k FROM a WHERE x = 1) THEN 1 ELSE 0 END = 1",
+            "10",
+        ),
         (
             "NOT (x IN (SELECT y FROM b WHERE b.k = a.k) AND k > 0)",
             "30",
@@ -108,6 +141,7 @@ async fn correlated_subquery_is_about_the_column_that_it_names() {
             "EXISTS (SELECT count(*) FROM b WHERE b.k = a.k)",
             "without GROUP BY",
         ),
+        ("CAST(x AS text) SIMILAR TO '1%'", "LIKE"),
         (
             "0 IN (SELECT count(*) FROM b WHERE b.k = a.k)",
             "without GROUP BY",

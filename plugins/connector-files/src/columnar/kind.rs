@@ -37,6 +37,21 @@ impl FileColumn {
         let (data_type, native) = target(&self.physical, self.mark)?;
         Some(Column::new(&self.name, data_type).native_type(native))
     }
+
+    /// Whether the values of the file compare as those of the table, whose column may be wider: a decimal stands there
+    /// without its point.
+    pub fn compares_as(&self, of_table: &Column) -> bool {
+        match self.physical {
+            Arrow::Decimal32(_, scale)
+            | Arrow::Decimal64(_, scale)
+            | Arrow::Decimal128(_, scale)
+            | Arrow::Decimal256(_, scale) => {
+                of_table.data_type == DataType::Decimal && digits(of_table).1 == scale
+            }
+            _ => target(&self.physical, self.mark)
+                .is_some_and(|(data_type, _)| data_type == of_table.data_type),
+        }
+    }
 }
 
 fn target(physical: &Arrow, mark: Mark) -> Option<(DataType, String)> {

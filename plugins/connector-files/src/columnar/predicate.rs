@@ -118,6 +118,15 @@ impl Predicate {
         }
     }
 
+    /// Whether the value of a partition passes.
+    pub fn holds_for(&self, value: &Value, column: &Column) -> bool {
+        match self {
+            // Also a float, which has no bound.
+            Self::Null(wanted) => *wanted == matches!(value, Value::Null),
+            _ => self.holds(bound(value, column).as_ref()),
+        }
+    }
+
     fn holds_bytes(&self, value: &[u8]) -> bool {
         match self {
             Self::Bytes(op, other) => {
@@ -319,7 +328,7 @@ fn decimal(text: &str, scale: i8) -> Option<i128> {
 }
 
 /// A value of a partition as a bound; none if it is NULL or cannot be compared.
-pub fn bound(value: &Value, column: &Column) -> Option<Bound> {
+fn bound(value: &Value, column: &Column) -> Option<Bound> {
     match value {
         Value::Text(text) => Some(Bound::Bytes(text.as_bytes().to_vec())),
         Value::Bytes(bytes) => Some(Bound::Bytes(bytes.clone())),

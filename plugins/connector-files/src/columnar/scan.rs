@@ -10,7 +10,7 @@ use mindhost_sdk::{Batch, BatchLimits, Column, Error, ErrorKind, Result, Value, 
 use super::convert;
 use super::kind::Mark;
 use super::output::Output;
-use super::predicate::{Predicate, bound};
+use super::predicate::Predicate;
 use super::{Batches, Opened};
 use crate::describe::Table;
 use crate::layout::File;
@@ -124,7 +124,7 @@ impl ColumnarScan {
             let is_excluded = |(index, predicate): &(usize, Predicate)| {
                 let column = self.columns.get(*index)?;
                 let (_, value) = fixed.iter().find(|(name, _)| *name == column.name)?;
-                Some(!predicate.holds(bound(value, column).as_ref()))
+                Some(!predicate.holds_for(value, column))
             };
             if self
                 .predicates
@@ -161,8 +161,13 @@ impl ColumnarScan {
                 }
             });
         }
+        // The file says of its values what they are in its own type.
         let of_file = |(index, predicate): &(usize, Predicate)| match sources.get(*index) {
-            Some(ColumnSource::File(place, _)) => Some((*place, predicate.clone())),
+            Some(ColumnSource::File(place, _)) => {
+                let known = opened.columns().get(*wanted.get(*place)?)?;
+                let is_same = known.compares_as(self.columns.get(*index)?);
+                (is_same || predicate.is_of_nulls()).then(|| (*place, predicate.clone()))
+            }
             _ => None,
         };
         let predicates: Vec<_> = self.predicates.iter().filter_map(of_file).collect();
@@ -211,7 +216,7 @@ impl ColumnarScan {
             let passing = match place {
                 // Those of partitions were decided before the file was opened. A file without the column has NULL.
                 ColumnSource::Fixed(value) => {
-                    let holds = predicate.holds(bound(value, column).as_ref());
+                    let holds = predicate.holds_for(value, column);
                     BooleanArray::from(vec![holds; rows])
                 }
                 ColumnSource::File(place, mark) => {

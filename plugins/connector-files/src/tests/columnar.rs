@@ -380,3 +380,65 @@ fn columns_are_counted_without_being_read() {
     let rows = read(&mut files, &ScanRequest::new(table("t"), &["k"])).expect("rows");
     assert_eq!(rows, vec![[Value::Int64(5)]; 100]);
 }
+
+/// A Parquet file of one column.
+fn parquet_of(name: &str, values: ArrayRef) -> Vec<u8> {
+    let batch = RecordBatch::try_from_iter([(name, values)]).expect("a batch");
+    parquet(&[batch], 10)
+}
+
+#[test]
+fn decimals_of_several_scales_are_one_column_for_filters_too() {
+    let decimals = |values: [i128; 2], scale: i8| -> ArrayRef {
+        let values = Decimal128Array::from_iter_values(values);
+        Arc::new(values.with_precision_and_scale(9, scale).expect("decimals"))
+    };
+    let files = [
+        ("t/1.parquet", parquet_of("d", decimals([150, 250], 2))),
+        (
+            "t/2.parquet",
+            parquet_of("d", decimals([15_000, 25_001], 4)),
+        ),
+        (
+            "t/3.parquet",
+            parquet_of("d", Arc::new(Int64Array::from(vec![1, 2]))),
+        ),
+    ];
+    let (_folder, mut files) = open(&files, "");
+    let mut request = ScanRequest::new(table("t"), &["d"]);
+    let decimal = |text: &str| Value::Decimal(text.to_owned());
+    for (op, values, expected) in [
+        (FilterOp::Eq, vec![decimal("1.5")], 2),
+        (FilterOp::GtEq, vec![decimal("2.5")], 2),
+        (FilterOp::InList, vec![decimal("1"), decimal("2")], 2),
+        (FilterOp::Lt, vec![decimal("1.5")], 1),
+    ] {
+        request.filters = vec![Filter::new("d", op, values)];
+        let rows = read(&mut files, &request).expect("rows");
+        assert_eq!(rows.len(), expected, "{op:?}: {rows:?}");
+    }
+}
+
+#[test]
+fn partition_of_floats_is_null_where_it_says_so() {
+    let id = |id: i64| parquet_of("id", Arc::new(Int64Array::from(vec![id])));
+    let files = [
+        ("t/p=1.5/x.parquet", id(1)),
+        ("t/p=2.5/x.parquet", id(2)),
+        ("t/p=__HIVE_DEFAULT_PARTITION__/x.parquet", id(3)),
+    ];
+    let (_folder, mut files) = open(&files, "");
+    let mut request = ScanRequest::new(table("t"), &["id"]);
+    for (op, expected) in [
+        (FilterOp::IsNull, vec![3]),
+        (FilterOp::IsNotNull, vec![1, 2]),
+    ] {
+        request.filters = vec![Filter::new("p", op, Vec::new())];
+        let rows = read(&mut files, &request).expect("rows");
+        let expected: Vec<_> = expected
+            .into_iter()
+            .map(|id| vec![Value::Int64(id)])
+            .collect();
+        assert_eq!(rows, expected, "{op:?}");
+    }
+}
