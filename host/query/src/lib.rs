@@ -32,6 +32,7 @@ mod plan_size;
 mod reader;
 mod scans;
 mod scheduler;
+mod similar;
 mod slow_functions;
 mod spill;
 mod splitter;

@@ -38,6 +38,7 @@ use super::{
     places, plan_rules, plan_size,
     reader::Reader,
     scheduler::{Share, SlicedStream},
+    similar,
     slow_functions::StatementCall,
     spill::{SpillFiles, StatementDisk},
     splitter, table_names, timestamps,
@@ -173,6 +174,7 @@ async fn plan(
             merged_columns::named_by_table(query).map_err(errors::external)?;
             timestamps::to_microseconds(query);
             exponents::to_decimals(query);
+            similar::to_regex(query);
             let mut own = match names.own_columns {
                 false => distinct_names::Shown::new(),
                 true => distinct_names::make(query),

@@ -7,6 +7,7 @@ use sqlparser::ast::{
     Visit as _, Visitor,
 };
 
+use crate::similar;
 use mindhost_base::error::{Code, Error, Result};
 
 /// Refuses such a statement.
@@ -69,9 +70,8 @@ impl Visitor for Refusal {
                     "comparisons of rows are not supported here; compare their values one by one: a = x AND b = y",
                 )
             }
-            // It is run as a regular expression that may match anywhere.
-            Expr::SimilarTo { .. } => ControlFlow::Break(
-                "SIMILAR TO is not supported here; write LIKE, or `~` with a regular expression",
+            other if similar::is_refused(other) => ControlFlow::Break(
+                "SIMILAR TO takes a constant without ESCAPE here; write LIKE, or `~` with a regular expression",
             ),
             _ => ControlFlow::Continue(()),
         }

@@ -31,6 +31,19 @@ async fn in_a_subquery_of_the_same_table_is_a_value_too() {
 }
 
 #[tokio::test]
+async fn similar_to_compares_the_whole_text() {
+    for (condition, expected) in [
+        ("v SIMILAR TO '1%'", "1 2 3"),
+        ("v SIMILAR TO '1.2'", ""),
+        ("v SIMILAR TO '(1.25|12)'", "2 3"),
+        ("v NOT SIMILAR TO '_.25_?'", "3"),
+    ] {
+        let found = holds("id", &format!("FROM s WHERE {condition}")).await;
+        assert_eq!(found.trim_start_matches("NULL"), expected, "{condition}");
+    }
+}
+
+#[tokio::test]
 async fn exponents_are_decimals() {
     for (number, expected) in [
         ("CAST(1e3 / 7 AS text)", "142.8571"),
@@ -141,7 +154,7 @@ async fn correlated_subquery_is_about_the_column_that_it_names() {
             "EXISTS (SELECT count(*) FROM b WHERE b.k = a.k)",
             "without GROUP BY",
         ),
-        ("CAST(x AS text) SIMILAR TO '1%'", "LIKE"),
+        ("CAST(x AS text) SIMILAR TO CAST(k AS text)", "LIKE"),
         (
             "0 IN (SELECT count(*) FROM b WHERE b.k = a.k)",
             "without GROUP BY",
