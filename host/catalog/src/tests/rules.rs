@@ -60,7 +60,7 @@ on_both_stores! {
         let setup = Setup::new(postgres, &["a"]).await;
         setup.engine.put("c", Scripted { gated: true, ..Scripted::default() });
         let first = setup.refresh(Mode::MissingOnly, None).await;
-        setup.until(|shown| status_of(shown, "c") == TableStatus::Loading).await;
+        setup.until(|shown| shown.tables.len() == 2 && status_of(shown, "c") == TableStatus::Loading).await;
         setup.refresh(Mode::All, None).await;
         let shown = setup.until(|shown| shown.status.active_flow_runs == 1).await;
         assert_eq!(shown.status.overall_status, RunStatus::Loading);
