@@ -66,7 +66,6 @@ on_both_stores! {
         assert_eq!(shown.status.overall_status, RunStatus::Loading);
         assert!(shown.status.progress < 1.0, "{:?}", shown.status);
         setup.catalog.cancel(setup.source()).await.unwrap();
-        setup.engine.open_gate();
         setup.catalog.wait(&first, LONG).await.unwrap();
         let shown = setup.shown().await;
         assert_eq!((shown.status.overall_status, shown.status.active_flow_runs), (RunStatus::Cancelled, 0));
