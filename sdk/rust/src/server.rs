@@ -73,7 +73,7 @@ impl Names {
 }
 
 /// How long connecting may take: the `seconds` of the connection data up to five minutes, or the `usual` ones. 0 means
-/// the usual ones too, because nothing here waits for ever.
+/// the usual ones too, because every wait has an end.
 pub fn connect_timeout(seconds: Option<u64>, usual: Duration) -> Duration {
     match seconds.unwrap_or(0) {
         0 => usual,
