@@ -200,7 +200,8 @@ test("numbers that are not in the rows are named, while the answer is made and l
   await ask(page, "How many orders are there, and how many more?");
   const note = answers(page).getByRole("note").filter({ hasText: "not in the rows" });
   const isThere = async () => {
-    await note.waitFor();
+    // Each is there as soon as its words are.
+    await note.locator("strong").nth(1).waitFor();
     assert.deepEqual(await note.locator("strong").allTextContents(), ["7654321", "8765432"]);
   };
   await isThere();

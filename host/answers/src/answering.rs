@@ -310,7 +310,9 @@ impl Answering {
         let log = EventLog::new(inner.services.halt.child_token(), shows_steps);
         let task = Task {
             inner: inner.clone(),
-            slot: inner.running.take_slot(&record, &log, asked.as_deref())?,
+            slot: inner
+                .running
+                .take_slot(caller, &record, &log, asked.as_deref())?,
             prepared,
             record,
             work,
@@ -503,11 +505,11 @@ impl Answering {
         conversations.require_owner_or_heir(caller, key_id).await
     }
 
-    /// Stops the answers on this host whose keys are invalid, without waiting for their end.
+    /// Stops the answers on this host whose keys are invalid or were rotated since, without waiting for their end.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn stop_answers_of_invalid_keys(&self) -> Result<()> {
+    pub async fn stop_answers_of_ended_keys(&self) -> Result<()> {
         revoked_keys::stop_answers(&self.0).await
     }
 

@@ -367,6 +367,15 @@ impl Conversations {
         Ok(!invalid.is_empty())
     }
 
+    /// Whether the key of a caller is invalid by now, or was rotated since the call.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn key_has_ended(&self, caller: &Caller) -> Result<bool> {
+        let ended = keys::ended(&self.store, vec![caller.used_key()]).await?;
+        Ok(!ended.is_empty())
+    }
+
     /// Deletes a conversation with all its messages.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ mod guard_cache;
 mod page;
 mod plan_cost;
 pub mod policies;
+mod policy_trial;
 pub mod sample;
 pub mod stored;
 
@@ -39,7 +40,7 @@ use mindhost_base::{
 };
 use mindhost_catalog::Catalog;
 use mindhost_core::{datasources::Datasources, minds::Mind, usage::Tally};
-use mindhost_plugin_api::{Call, Connection, intercept::Intercepted};
+use mindhost_plugin_api::{Call, Connection, Dialect, intercept::Intercepted};
 use mindhost_plugins::{registry::Registry, serving_versions};
 use mindhost_sql::guard::GuardedStatement;
 use mindhost_store::{ReadCache, Store};
@@ -89,6 +90,11 @@ impl AcceptedStatement {
     /// The statement for the engine.
     pub fn executed(&self) -> &str {
         self.guarded.text()
+    }
+
+    /// The dialect that it was read in: of its datasource, or of the host where it reads several.
+    pub fn dialect(&self) -> Dialect {
+        self.guarded.dialect()
     }
 
     /// The tables that it reads, as `datasource.schema.table`.

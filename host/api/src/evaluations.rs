@@ -24,11 +24,7 @@ use mindhost_core::{
     auth::Caller,
     minds::{Mind, Minds},
 };
-use mindhost_evaluation::{
-    difference::{Difference, RunQuestions},
-    figures::Figures,
-    judged::Judged,
-};
+use mindhost_evaluation::{difference::Difference, figures::Figures, judged::Judged};
 
 /// Questions at the same time by default.
 const JOBS: usize = 4;
@@ -216,16 +212,11 @@ pub(super) async fn get(
 ) -> ApiResult<axum::Json<EvaluationReport>> {
     let (mind, id) = found(&minds, &caller, &name, &id).await?;
     let (evaluation, questions) = evaluations.get(&mind, id).await?;
-    let asked = |evaluation: &Evaluation, questions| RunQuestions {
-        questions,
-        is_complete: evaluation.status == Status::Completed,
-    };
     let difference = match compare.baseline {
         Some(baseline) => {
             let baseline = ask::id(&baseline, "", "baseline", Code::EvaluationNotFound)?;
-            let (earlier, before) = evaluations.get(&mind, baseline).await?;
-            let before = asked(&earlier, &before);
-            Some(Difference::between(before, asked(&evaluation, &questions)))
+            let (_, earlier) = evaluations.get(&mind, baseline).await?;
+            Some(Difference::between(&earlier, &questions))
         }
         None => None,
     };

@@ -35,7 +35,7 @@ pub struct EventFilter {
     /// Only the four kinds that carry the answer: created, in progress, text delta, completed. Such a stream that
     /// ends without the last of them failed; the stored response says why.
     pub minimal: bool,
-    /// Those behind this number.
+    /// Those behind this number, and the last in any case.
     pub after: u64,
     /// Time between two comment lines on a quiet stream.
     pub keep_alive: Duration,
@@ -111,12 +111,12 @@ impl Writer {
             }
             Event::Delta(text) => self.delta(text),
             Event::Completed(record) => {
-                self.whole("response.completed", ResponseObject::new(record))
+                self.last("response.completed", ResponseObject::new(record))
             }
             _ if self.wanted.minimal => Vec::new(),
             Event::Failed(cause, record) => {
                 let mut events = self.extra("error", error::stream_fields(cause));
-                events.extend(self.whole("response.failed", ResponseObject::new(record)));
+                events.extend(self.last("response.failed", ResponseObject::new(record)));
                 events
             }
             Event::Step(step) if self.steps => {
@@ -194,6 +194,13 @@ impl Writer {
             response,
         };
         self.named(kind, &data)
+    }
+
+    /// The last event, which is sent to a client that claims to have it, too: clients take a stream without it for a
+    /// failure.
+    fn last(&mut self, kind: &'static str, response: ResponseObject<'_>) -> Vec<SseEvent> {
+        self.wanted.after = self.wanted.after.min(self.sequence);
+        self.whole(kind, response)
     }
 
     fn extra(&mut self, kind: &'static str, mut fields: Value) -> Vec<SseEvent> {

@@ -1,6 +1,7 @@
 //! Extractors with this API's errors.
 
 mod mistake;
+pub mod timestamp;
 
 use self::mistake::explain;
 use crate::error::{ApiError, ApiResult};
@@ -342,7 +343,7 @@ fn parse_slowly<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     };
     let (path, inner) = (error.path().to_string(), error.inner());
     if !inner.is_data() {
-        return Err(broken(inner));
+        return Err(refused_enum::<T>(body).unwrap_or_else(|| broken(inner)));
     }
     let message = inner.to_string();
     if message.starts_with("invalid type: floating point")
@@ -351,6 +352,16 @@ fn parse_slowly<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
         return Ok(value);
     }
     Err(refused(Code::InvalidBody, &path, &message))
+}
+
+/// The error of a body that is valid JSON although its parser says otherwise: `serde_json` reports a syntax error for
+/// an enum that is neither a text nor an object with one field. Read from a [`Value`], the mistake names its types.
+fn refused_enum<T: DeserializeOwned>(body: &[u8]) -> Option<Error> {
+    let mut value: Value = serde_json::from_slice(body).ok()?;
+    make_integers(&mut value);
+    let error = serde_path_to_error::deserialize::<_, T>(value).err()?;
+    let (path, message) = (error.path().to_string(), error.inner().to_string());
+    Some(refused(Code::InvalidBody, &path, &message))
 }
 
 /// The error for what Serde refused at a path, with the parameter at fault.
@@ -505,6 +516,41 @@ mod tests {
             Some("items[0].limit"),
             "`items[0].limit` is missing",
         );
+    }
+
+    #[test]
+    fn an_enum_of_another_type_is_a_mistake_of_its_field() {
+        #[derive(Debug, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        #[expect(dead_code, reason = "these bodies are refused")]
+        enum Mask {
+            Empty,
+            Text(String),
+        }
+        #[derive(Debug, Deserialize)]
+        #[expect(dead_code, reason = "these bodies are refused")]
+        struct Masked {
+            mask: Mask,
+            masks: Option<Vec<Mask>>,
+        }
+        let several = "expected an object with one field, got another number of fields";
+        for (body, param, message) in [
+            (r#"{"mask": 1}"#, "mask", "expected a text, got a number"),
+            (r#"{"mask": null}"#, "mask", "expected a text, got null"),
+            (r#"{"mask": [1]}"#, "mask", "expected a text, got a list"),
+            (r#"{"mask": {}}"#, "mask", several),
+            (r#"{"mask": {"text": "x", "empty": "y"}}"#, "mask", several),
+            (
+                r#"{"mask": "empty", "masks": ["empty", true]}"#,
+                "masks[1]",
+                "expected a text, got true or false",
+            ),
+        ] {
+            let error = parse::<Masked>(body.as_bytes()).unwrap_err();
+            assert_eq!(error.code(), Code::InvalidBody, "{body}");
+            assert_eq!(error.param_name(), Some(param), "{body}");
+            assert_eq!(error.message(), format!("`{param}`: {message}"), "{body}");
+        }
     }
 
     #[test]

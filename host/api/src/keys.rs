@@ -20,7 +20,7 @@ use utoipa_axum::routes;
 
 use super::{
     admission::CreatedName,
-    extract::{Json, Path, present},
+    extract::{Json, Path, timestamp},
 };
 use mindhost_answers::answering::Answering;
 use mindhost_base::{
@@ -70,6 +70,7 @@ pub(super) struct Create {
     #[schema(max_items = 256)]
     minds: Option<Vec<String>>,
     /// A future time at which the key expires. Default: never.
+    #[serde(default, deserialize_with = "timestamp::option")]
     expires_at: Option<jiff::Timestamp>,
     /// The client whose answer format the key gets.
     compat: Option<Compat>,
@@ -98,6 +99,7 @@ pub(super) struct NewInWorkspace {
     name: String,
     role: Role,
     /// A future time at which the key expires. Default: never.
+    #[serde(default, deserialize_with = "timestamp::option")]
     expires_at: Option<jiff::Timestamp>,
     /// The client whose answer format the key gets.
     compat: Option<Compat>,
@@ -112,7 +114,7 @@ pub(super) struct NewInWorkspace {
 #[serde(deny_unknown_fields)]
 pub(super) struct Rotate {
     /// A new expiry in the future; null for none, absent to keep it.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "timestamp::present")]
     #[schema(value_type = Option<jiff::Timestamp>)]
     expires_at: Option<Option<jiff::Timestamp>>,
 }
@@ -193,7 +195,8 @@ pub(super) async fn create(
 
 /// Gives a key a new text
 ///
-/// The old text is invalid at once. The key keeps its conversations and everything else.
+/// The old text is invalid at once, and answers that it began are cancelled. The key keeps its conversations and
+/// everything else.
 #[utoipa::path(post, path = "/keys/{id}/rotate", operation_id = "rotate_key", request_body = Option<Rotate>,
     responses((status = 200, body = CreatedKey, description = "The key, with its new text: this once.")))]
 pub(super) async fn rotate(
@@ -201,6 +204,7 @@ pub(super) async fn rotate(
     State(auth): State<Arc<Auth>>,
     State(minds): State<Arc<Minds>>,
     State(policies): State<Policies>,
+    State(answering): State<Answering>,
     Path(id): Path<String>,
     body: Option<Json<Rotate>>,
 ) -> ApiResult<axum::Json<CreatedKey>> {
@@ -211,6 +215,10 @@ pub(super) async fn rotate(
     let shown = shown.await?.into_iter().flatten().collect();
     // Nothing may fail after this: the old text is invalid, and the new one is told this once.
     let made = auth.rotate_key(&caller, &id, body.expires_at).await?;
+    if let Err(error) = answering.stop_answers_of_ended_keys().await {
+        // The host looks for such answers every second anyway.
+        error.log();
+    }
     Ok(axum::Json(CreatedKey::new(made, minds, shown)))
 }
 
@@ -328,6 +336,6 @@ pub(super) async fn revoke(
     Path(id): Path<String>,
 ) -> ApiResult<StatusCode> {
     auth.revoke_key(&caller, &id).await?;
-    answering.stop_answers_of_invalid_keys().await?;
+    answering.stop_answers_of_ended_keys().await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -122,7 +122,8 @@ enum OutputItem {
 /// Why a text ends in the middle.
 #[derive(Serialize, ToSchema)]
 struct IncompleteDetails {
-    /// `max_output_tokens`, `content_filter`, `tool_limit`, `repair_limit`, `token_budget`, `timeout` or `size_limit`.
+    /// `max_output_tokens`, `content_filter`, `unknown_reason`, `tool_limit`, `repair_limit`, `token_budget`, `timeout`
+    /// or `size_limit`.
     #[schema(example = "max_output_tokens")]
     reason: &'static str,
 }

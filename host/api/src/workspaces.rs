@@ -106,7 +106,7 @@ pub(super) async fn delete(
     Path(name): Path<String>,
 ) -> ApiResult<StatusCode> {
     workspaces.delete(&caller, &name).await?;
-    answering.stop_answers_of_invalid_keys().await?;
+    answering.stop_answers_of_ended_keys().await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

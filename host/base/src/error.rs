@@ -196,7 +196,7 @@ codes! {
     FeedbackNotFound = "feedback_not_found", NotFound;
     /// The Mind has no such evaluation.
     EvaluationNotFound = "evaluation_not_found", NotFound;
-    /// The Mind of this conversation was deleted.
+    /// The Mind of this conversation was deleted, perhaps while it answered.
     MindDeleted = "mind_deleted", NotFound;
     /// There is no such conversation.
     ConversationNotFound = "conversation_not_found", NotFound;
@@ -329,7 +329,7 @@ impl Error {
         .with_source(source)
     }
 
-    /// The disk of the store is full or nearly full.
+    /// The disk of the store is nearly full, so nothing new is taken.
     pub fn storage_full() -> Self {
         Self::new(
             Code::StorageFull,
@@ -338,6 +338,26 @@ impl Error {
         )
         .blamed(Blame::Host)
         .with_retry_after(Duration::from_secs(60))
+    }
+
+    /// A write failed on a full disk: also a deletion, which needs a little space for its journal.
+    pub fn disk_full() -> Self {
+        Self::new(
+            Code::StorageFull,
+            "the disk of this server is full, so nothing was changed; tell the operator to free space on it",
+        )
+        .blamed(Blame::Host)
+        .with_retry_after(Duration::from_secs(60))
+    }
+
+    /// A file of this server could not be written: `storage_full` if its disk is full, else a fault of this server.
+    pub fn not_written(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                Self::disk_full().with_source(error)
+            }
+            _ => Self::internal(error),
+        }
     }
 
     /// Logs the failure and its causes. Nothing else shows the causes.

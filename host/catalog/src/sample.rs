@@ -1,6 +1,7 @@
 //! Samples a table if the engine has no statistics: a scan with limits on rows, bytes, time and memory.
 
 mod cell;
+mod place;
 mod tally;
 
 use std::{collections::HashMap, time::Duration};
@@ -168,7 +169,13 @@ impl Reading {
         let each = (MAX_TRACKED / columns.len().max(1)).max(1_000);
         Self {
             names: columns.iter().map(|column| column.name.clone()).collect(),
-            tallies: columns.iter().map(|_| Tally::new(each)).collect(),
+            tallies: columns
+                .iter()
+                .map(|column| match holds_bytes(&column.native_type) {
+                    true => Tally::of_nulls(),
+                    false => Tally::new(each),
+                })
+                .collect(),
             rows: 0,
             bytes: 0,
         }
@@ -218,8 +225,8 @@ impl Reading {
         match batch {
             Batch::Rows(all) => {
                 for row in all.iter().take(rows) {
-                    for (tally, value) in self.tallies.iter_mut().zip(row) {
-                        tally.add(of_value(value));
+                    for ((tally, column), value) in self.tallies.iter_mut().zip(schema).zip(row) {
+                        tally.add(of_value(value, column.data_type));
                     }
                 }
             }
@@ -305,7 +312,7 @@ fn quote(dialect: Dialect, name: &str) -> String {
     }
 }
 
-fn of_value(value: &Value) -> Option<Cell<'_>> {
+fn of_value(value: &Value, data_type: DataType) -> Option<Cell<'_>> {
     Some(match value {
         Value::Null => return None,
         Value::Boolean(value) => Cell::Boolean(*value),
@@ -313,7 +320,8 @@ fn of_value(value: &Value) -> Option<Cell<'_>> {
         Value::Uint64(value) => Cell::Integer((*value).into()),
         Value::Float64(value) => Cell::Float(*value),
         Value::Decimal(text) => Cell::Decimal(text),
-        Value::Text(text) | Value::Other(text) => Cell::Text(text),
+        Value::Text(text) => Cell::Text(text),
+        Value::Other(text) => of_other(text, data_type),
         Value::Bytes(bytes) => Cell::Bytes(bytes),
         Value::Date(days) => Cell::Date(*days),
         Value::Time(micros) => Cell::Time(*micros),
@@ -321,6 +329,19 @@ fn of_value(value: &Value) -> Option<Cell<'_>> {
         Value::TimestampUtc(micros) => Cell::TimestampUtc(*micros),
         Value::Json(text) => Cell::Json(text),
     })
+}
+
+/// A value that the type of its column cannot hold. It keeps the order of the type.
+fn of_other(text: &str, data_type: DataType) -> Cell<'_> {
+    match data_type {
+        DataType::Date | DataType::Time | DataType::Timestamp | DataType::TimestampUtc => {
+            Cell::Beyond(text, place::place(text))
+        }
+        DataType::Int64 | DataType::Uint64 | DataType::Float64 | DataType::Decimal => {
+            Cell::Decimal(text)
+        }
+        _ => Cell::Text(text),
+    }
 }
 
 /// A reader for a column of this type; `None` if the array has another physical type.

@@ -154,8 +154,8 @@ pub struct ColumnDetail {
     /// In place of a count that may not go to a model vendor: a power of ten that it is below.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distinct_below: Option<u64>,
-    /// 0 to 100; absent where rows may not go to a model vendor, because it tells how many of few rows have no value.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// 0 to 100. `None` when unknown, as under a policy, and where rows may not go to a model vendor, because it tells
+    /// how many of few rows have no value.
     pub null_percentage: Option<f64>,
 }
 
@@ -341,6 +341,8 @@ fn described_column(column: Column, source: &ViewSource) -> Result<ColumnDetail>
         ..
     } = source;
     let statistics = column.statistics.read()?;
+    let null_percentage =
+        (send_rows && statistics.is_known()).then_some(statistics.null_percentage);
     let known = statistics.distinct_values_count > 0 || !statistics.estimated;
     let distinct_count = (known && send_values).then_some(statistics.distinct_values_count);
     let (distinct_count, distinct_below) = magnitude::told(distinct_count, send_rows);
@@ -355,7 +357,7 @@ fn described_column(column: Column, source: &ViewSource) -> Result<ColumnDetail>
         max: shown(statistics.max_value),
         distinct_count,
         distinct_below,
-        null_percentage: send_rows.then_some(statistics.null_percentage),
+        null_percentage,
     })
 }
 
@@ -372,4 +374,46 @@ fn described_keys(keys: &[super::ForeignKey]) -> Vec<DescribedKey> {
                 .collect(),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        statistics::{Statistics, StoredStatistics},
+        types::Description,
+    };
+
+    #[test]
+    fn share_of_null_is_told_only_where_it_is_known() {
+        let told = |statistics: &Statistics, send_rows: bool| {
+            let column = Column {
+                name: "c".to_owned(),
+                data_type: "TEXT".to_owned(),
+                description: Description::from_source(None),
+                default_value: None,
+                nullable: true,
+                statistics: StoredStatistics::new(serde_json::to_string(statistics).unwrap())
+                    .unwrap(),
+            };
+            let source = ViewSource {
+                id: String::new(),
+                name: String::new(),
+                tables: None,
+                send_values: true,
+                send_rows,
+                restrictions: Restrictions::default(),
+            };
+            let described = described_column(column, &source).unwrap();
+            serde_json::to_value(described).unwrap()["null_percentage"].clone()
+        };
+        let sampled = Statistics {
+            sampled_rows: Some(4),
+            ..Statistics::default()
+        };
+        assert_eq!(told(&sampled, true), 0.0);
+        assert!(told(&sampled, false).is_null());
+        // Never sampled, or withheld by a policy.
+        assert!(told(&Statistics::default(), true).is_null());
+    }
 }

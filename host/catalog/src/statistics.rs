@@ -74,12 +74,18 @@ impl Statistics {
         statistics
     }
 
-    /// For the planner of statements over several datasources: what is not known is `None`.
-    pub fn into_column(self, column: String) -> ColumnStatistics {
-        let is_known = self.sampled_rows.is_some()
+    /// Whether rows were read or the engine said something. The figures of [`Self::default`] mean nothing.
+    pub fn is_known(&self) -> bool {
+        self.sampled_rows.is_some()
             || self.distinct_values_count > 0
             || !self.estimated
-            || !self.max_value.is_empty();
+            || !self.max_value.is_empty()
+            || self.null_percentage > 0.0
+    }
+
+    /// For the planner of statements over several datasources: what is not known is `None`.
+    pub fn into_column(self, column: String) -> ColumnStatistics {
+        let is_known = self.is_known();
         let text = |text: String| Some(text).filter(|text| !text.is_empty());
         let values = self.most_common_values.unwrap_or_default().into_iter();
         let shares = self.most_common_frequencies.unwrap_or_default();
@@ -191,6 +197,8 @@ mod tests {
 
     #[test]
     fn planner_is_told_what_is_known() {
+        assert!(!Statistics::default().is_known());
+        assert!(Statistics::of_engine(&engine()).is_known());
         let nothing = Statistics::default().into_column("c".into());
         assert_eq!(
             (nothing.null_fraction, nothing.distinct_count),

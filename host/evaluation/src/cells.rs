@@ -206,6 +206,8 @@ mod tests {
         };
         assert!(accepts(json!(3.67), json!(3.666_666), To(2)));
         assert!(accepts(json!(3.67), json!(3.666_666), AsWritten));
+        assert!(accepts(json!(63.2), json!(63.2218), AsWritten));
+        assert!(!accepts(json!(63), json!(63.2218), AsWritten));
         assert!(accepts(json!(4.0), json!(3.7), To(0)));
         assert!(!accepts(json!(3.67), json!(3.666_666), None));
         assert!(!accepts(json!(3.67), json!(3.676), To(2)));

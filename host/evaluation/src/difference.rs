@@ -16,9 +16,9 @@ use crate::{
 pub struct Difference {
     /// Questions whose marks differ, in the order of the new run.
     pub changed: Vec<Change>,
-    /// Ids of questions that only the new run has; none if the earlier run did not ask all of its own.
+    /// Ids of questions that only the new run has judged. The earlier run may have ended before it asked them.
     pub added: Vec<String>,
-    /// Ids of questions that only the earlier run has; none if the new run has not asked all of its own.
+    /// Ids of questions that only the earlier run has judged. The new run may not have asked them yet.
     pub removed: Vec<String>,
     /// Accuracy now, less accuracy then, over the questions of both runs.
     pub accuracy: Option<f64>,
@@ -38,20 +38,9 @@ pub struct Change {
     pub now: Mark,
 }
 
-/// The judged questions of one run, to compare with another's.
-#[derive(Clone, Copy, Debug)]
-pub struct RunQuestions<'a> {
-    /// Those that were judged.
-    pub questions: &'a [Judged],
-    /// Whether they are all of its suite.
-    pub is_complete: bool,
-}
-
 impl Difference {
-    /// Compares by id.
-    pub fn between(earlier: RunQuestions<'_>, now: RunQuestions<'_>) -> Self {
-        let all = [earlier.is_complete, now.is_complete];
-        let (earlier, now) = (earlier.questions, now.questions);
+    /// Compares by id. What a run has not judged is missing in it, whether its suite has it or not.
+    pub fn between(earlier: &[Judged], now: &[Judged]) -> Self {
         let by_id = |questions: &[Judged]| -> HashMap<String, Mark> {
             let marks = questions.iter().map(|one| (one.id.clone(), one.mark));
             marks.collect()
@@ -66,9 +55,9 @@ impl Difference {
                 now: one.mark,
             })
         };
-        let missing = |from: &[Judged], marks: &HashMap<String, Mark>, of_all: bool| {
+        let missing = |from: &[Judged], marks: &HashMap<String, Mark>| {
             let ids = from.iter().map(|one| one.id.clone());
-            ids.filter(|id| of_all && !marks.contains_key(id)).collect()
+            ids.filter(|id| !marks.contains_key(id)).collect()
         };
         let accuracy = |questions: &[Judged], other: &HashMap<String, Mark>| {
             let both = questions.iter();
@@ -78,8 +67,8 @@ impl Difference {
         let accuracies = (accuracy(now, &before), accuracy(earlier, &after));
         Self {
             changed: now.iter().filter_map(change).collect(),
-            added: missing(now, &before, all[0]),
-            removed: missing(earlier, &after, all[1]),
+            added: missing(now, &before),
+            removed: missing(earlier, &after),
             accuracy: match accuracies {
                 (Some(now), Some(before)) => Some(now - before),
                 _ => None,
@@ -98,22 +87,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn question_that_is_still_to_be_asked_is_not_removed() {
+    fn question_that_one_run_has_not_judged_is_missing_in_it() {
         let judged = |id: &str| Judged {
             id: id.to_owned(),
             ..Judged::default()
         };
-        let (earlier, now) = ([judged("a"), judged("b")], [judged("b"), judged("c")]);
-        let between = |all: [bool; 2]| {
-            let asked = |questions, is_complete| RunQuestions {
-                questions,
-                is_complete,
-            };
-            let difference = Difference::between(asked(&earlier, all[0]), asked(&now, all[1]));
-            (difference.added, difference.removed)
-        };
-        assert_eq!(between([true, true]), (vec!["c".into()], vec!["a".into()]));
-        assert_eq!(between([true, false]), (vec!["c".into()], vec![]));
-        assert_eq!(between([false, true]), (vec![], vec!["a".into()]));
+        let all = ["a", "b", "c"].map(judged);
+        let ids = |ids: &[&str]| -> Vec<String> { ids.iter().map(|id| (*id).to_owned()).collect() };
+        let ended_early = Difference::between(&all, &all[..1]);
+        assert_eq!(ended_early.added, ids(&[]));
+        assert_eq!(ended_early.removed, ids(&["b", "c"]));
+        let went_on = Difference::between(&all[..1], &all);
+        assert_eq!(went_on.added, ids(&["b", "c"]));
+        assert_eq!(went_on.removed, ids(&[]));
+        let other = Difference::between(&all[..2], &all[1..]);
+        assert_eq!((other.added, other.removed), (ids(&["c"]), ids(&["a"])));
     }
 }

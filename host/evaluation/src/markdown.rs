@@ -150,9 +150,14 @@ pub fn changes(text: &mut String, difference: &Difference) -> fmt::Result {
     if difference.changed.is_empty() {
         writeln!(text, "No question changed its mark.")?;
     }
-    for (what, ids) in [("New", &difference.added), ("Gone", &difference.removed)] {
+    let one_sided = [
+        ("Judged only in this run", &difference.added),
+        ("Judged only in the earlier run", &difference.removed),
+    ];
+    for (what, ids) in one_sided {
         if !ids.is_empty() {
-            writeln!(text, "\n{what}: {} questions.", ids.len())?;
+            let s = if ids.len() == 1 { "" } else { "s" };
+            writeln!(text, "\n{what}: {} question{s}.", ids.len())?;
         }
     }
     Ok(())
@@ -270,7 +275,7 @@ mod tests {
             ("b", Mark::Right),
             ("c", Mark::Declined),
         ]);
-        let difference = Difference::between(before.asked(), now.asked());
+        let difference = Difference::between(&before.questions, &now.questions);
         let text = write(&now, Some(&difference), "USD").unwrap();
         for part in [
             "| right (execution accuracy) | 1 of 3 (33.3 %) |",
@@ -278,8 +283,8 @@ mod tests {
             "Accuracy +0.0 points.",
             "Newly right (1):\n\n- `b` was wrong: Question b?",
             "Newly wrong (1):\n\n- `a` was right: Question a?",
-            "New: 1 questions.",
-            "Gone: 1 questions.",
+            "Judged only in this run: 1 question.",
+            "Judged only in the earlier run: 1 question.",
             "## Declined (1)",
         ] {
             assert!(text.contains(part), "{part}\n{text}");

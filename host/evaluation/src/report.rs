@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{difference::RunQuestions, figures::Figures, judged::Judged};
+use crate::{figures::Figures, judged::Judged};
 
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,14 +21,4 @@ pub struct Report {
     pub figures: Figures,
     /// The questions that were asked, in the order of the suite.
     pub questions: Vec<Judged>,
-}
-
-impl Report {
-    /// What it asked, to compare runs.
-    pub fn asked(&self) -> RunQuestions<'_> {
-        RunQuestions {
-            questions: &self.questions,
-            is_complete: self.is_complete,
-        }
-    }
 }

@@ -44,7 +44,7 @@ pub use super::{
     artifacts::Hold,
     slot::{Active, Slot},
 };
-pub use mindhost_runtime::{Compilers, LoadedPlugin, compile};
+pub use mindhost_runtime::{CacheDir, Compilers, LoadedPlugin, compile};
 
 /// Why one of two files of one plugin does not serve.
 const SAME: &str = "another file has this plugin in a higher or the same version";
@@ -61,7 +61,7 @@ pub struct Sources {
     /// Whether the files of the plugins directory are installed. If not, nothing is written.
     pub import: bool,
     /// Directory for compiled code. Without it every start compiles.
-    pub cache_dir: Option<PathBuf>,
+    pub cache_dir: CacheDir,
     /// Directory for what statements of the host keep on disk. Without it they keep nothing there.
     pub spill_dir: Option<PathBuf>,
     /// The key that seals compiled code, derived from the host's secret for this purpose alone.
@@ -114,7 +114,7 @@ impl Sources {
             artifacts_dir: plugins_dir.join(".installed"),
             plugins_dir,
             import: false,
-            cache_dir: None,
+            cache_dir: CacheDir::Absent,
             spill_dir: None,
             seal_key: [0; 32],
             compilers: Compilers::InProcess,

@@ -3,15 +3,22 @@
 
 mod comparisons;
 mod correlations;
+mod division;
+pub mod exponents;
 mod interval_length;
 pub mod keys;
 pub mod merged_columns;
 mod narrowing;
 pub mod outer_constants;
+mod patterns;
 pub mod refused;
 mod rounding;
+pub mod similar;
+pub mod text_length;
+mod times;
 mod truth_values;
 mod unknown;
+mod using_wildcard;
 
 use std::sync::Arc;
 
@@ -43,6 +50,8 @@ impl AnalyzerRule for BeforeCasts {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         plan.transform_up_with_subqueries(|node| {
             let node = expressions(node, |part, schema| {
+                let part = times::exact(part, schema)?;
+                let part = division::exact(part, schema)?;
                 comparisons::exact(part, schema).map(rounding::fixed_digits)
             })?;
             node.map_data(comparisons::exact_join)?

@@ -29,16 +29,15 @@ use super::{
     column_names::ColumnNames,
     distinct_names,
     encode::ResultEncoder,
-    errors, exponents,
+    errors,
     federation::{self, Sources},
     functions,
-    meaning::{keys, merged_columns, refused},
+    meaning::{exponents, keys, merged_columns, refused, similar, text_length},
     memory::StatementMemory,
     names::{CATALOG, NO_SCHEMA},
     places, plan_rules, plan_size,
     reader::Reader,
     scheduler::{Share, SlicedStream},
-    similar,
     slow_functions::StatementCall,
     spill::{SpillFiles, StatementDisk},
     splitter, table_names, timestamps,
@@ -175,6 +174,7 @@ async fn plan(
             timestamps::to_microseconds(query);
             exponents::to_decimals(query);
             similar::to_regex(query);
+            text_length::kept(query);
             let mut own = match names.own_columns {
                 false => distinct_names::Shown::new(),
                 true => distinct_names::make(query),

@@ -8,7 +8,7 @@ use datafusion::{
         config::ConfigOptions,
         tree_node::{Transformed, TransformedResult as _, TreeNode as _},
     },
-    logical_expr::LogicalPlan,
+    logical_expr::{Expr, LogicalPlan},
     optimizer::{AnalyzerRule, ApplyOrder, OptimizerConfig, OptimizerRule},
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{ExecutionPlan, replace_children_if_necessary},
@@ -130,8 +130,8 @@ impl AnalyzerRule for DeadlineRule<Analysis> {
     }
 }
 
-/// Runs for each node of the plan. Skips the pushdown of filters that would become too large, and the division of an
-/// aggregation whose sums would get another type by it.
+/// Runs for each node of the plan. Skips the pushdown of filters that would become too large or that are about a row that
+/// is there without any below, and the division of an aggregation whose sums would get another type by it.
 impl OptimizerRule for DeadlineRule<Logical> {
     fn name(&self) -> &str {
         self.0.name()
@@ -148,7 +148,7 @@ impl OptimizerRule for DeadlineRule<Logical> {
     ) -> Result<Transformed<LogicalPlan>> {
         check_deadline(&config.options())?;
         let is_skipped = match self.name() {
-            "push_down_filter" => plan_size::would_outgrow(&plan),
+            "push_down_filter" => plan_size::would_outgrow(&plan) || filters_a_total(&plan),
             "single_distinct_aggregation_to_group_by" => sums_decimals(&plan),
             _ => false,
         };
@@ -156,6 +156,21 @@ impl OptimizerRule for DeadlineRule<Logical> {
             true => Ok(Transformed::no(plan)),
             false => self.0.rewrite(plan, config),
         }
+    }
+}
+
+/// Whether a filter is about a row that an aggregation makes of no rows, too. DataFusion takes a condition without columns
+/// for one about groups, and would filter the rows that are counted.
+fn filters_a_total(plan: &LogicalPlan) -> bool {
+    let LogicalPlan::Filter(filter) = plan else {
+        return false;
+    };
+    let LogicalPlan::Aggregate(aggregate) = filter.input.as_ref() else {
+        return false;
+    };
+    match aggregate.group_expr.as_slice() {
+        [] => true,
+        groups => groups.iter().any(|one| matches!(one, Expr::GroupingSet(_))),
     }
 }
 

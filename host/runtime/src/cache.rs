@@ -25,10 +25,38 @@ const TEMPORARY_MAX_AGE: Duration = Duration::from_secs(3_600);
 /// Random bytes in the name of a temporary file, in hex.
 const TEMPORARY_SUFFIX: usize = 8;
 
+/// Where compiled code is kept.
+#[derive(Clone, Debug, Default)]
+pub enum CacheDir {
+    /// Nowhere: it is compiled each time.
+    #[default]
+    Absent,
+    /// Code in this directory is used, and none is added.
+    ReadOnly(PathBuf),
+    /// Code that is missing in this directory is added.
+    ReadWrite(PathBuf),
+}
+
+impl CacheDir {
+    fn readable(&self) -> Option<&Path> {
+        match self {
+            Self::Absent => None,
+            Self::ReadOnly(dir) | Self::ReadWrite(dir) => Some(dir),
+        }
+    }
+
+    fn writable(&self) -> Option<&Path> {
+        match self {
+            Self::Absent | Self::ReadOnly(_) => None,
+            Self::ReadWrite(dir) => Some(dir),
+        }
+    }
+}
+
 /// The directory of compiled code, and the key that seals it.
 #[derive(Clone)]
 pub struct Cache {
-    dir: Option<PathBuf>,
+    dir: CacheDir,
     key: [u8; 32],
 }
 
@@ -41,14 +69,14 @@ pub struct SealedCode {
 
 impl Cache {
     /// A cache in a directory; without one, nothing is stored.
-    pub fn new(dir: Option<PathBuf>, key: [u8; 32]) -> Self {
+    pub fn new(dir: CacheDir, key: [u8; 32]) -> Self {
         Self { dir, key }
     }
 
     /// Removes temporary files of [`Self::store`] that a killed process left. Younger ones may still be in use.
     pub fn sweep(&self) {
-        let entries = self.dir.iter().filter_map(|dir| fs::read_dir(dir).ok());
-        for entry in entries.flatten().flatten() {
+        let entries = self.dir.writable().and_then(|dir| fs::read_dir(dir).ok());
+        for entry in entries.into_iter().flatten().flatten() {
             let modified = entry.metadata().and_then(|meta| meta.modified());
             let age = modified.ok().and_then(|time| time.elapsed().ok());
             let path = entry.path();
@@ -75,7 +103,7 @@ impl Cache {
     /// The cached code of a component, if its seal is valid.
     pub fn find(&self, engine: &Engine, digest: &str) -> Option<Component> {
         let name = name(engine, digest);
-        let file = fs::read(self.dir.as_ref()?.join(&name)).ok()?;
+        let file = fs::read(self.dir.readable()?.join(&name)).ok()?;
         let (seal, code) = file.split_at_checked(SEAL)?;
         self.load(engine, &name, seal, code)
             .inspect_err(
@@ -122,30 +150,42 @@ impl Cache {
     /// Stores sealed code for the next start. Writes a temporary file first, so that a file is never incomplete.
     ///
     /// # Errors
-    /// When the directory cannot be written. Then the next start compiles again.
+    /// When the directory cannot be written; the error names it. Then the next start compiles again.
     pub fn store(&self, sealed: &SealedCode) -> io::Result<()> {
-        let Some(dir) = &self.dir else {
+        let Some(dir) = self.dir.writable() else {
             return Ok(());
         };
-        fs::create_dir_all(dir)?;
-        let path = dir.join(&sealed.name);
-        let mut suffix = [0; TEMPORARY_SUFFIX];
-        getrandom::fill(&mut suffix).map_err(|error| io::Error::other(error.to_string()))?;
-        let temporary = path.with_extension(hex(&suffix));
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&temporary)?;
-        let written = file
-            .write_all(&sealed.seal)
-            .and_then(|()| file.write_all(&sealed.code))
-            .and_then(|()| fs::rename(&temporary, path));
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
-        written
+        write(dir, sealed).map_err(|error| {
+            let remedy = match error.kind() {
+                io::ErrorKind::PermissionDenied => {
+                    "; give the directory and its files to the user that runs this program"
+                }
+                _ => "",
+            };
+            io::Error::new(error.kind(), format!("{}: {error}{remedy}", dir.display()))
+        })
     }
+}
+
+fn write(dir: &Path, sealed: &SealedCode) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    let path = dir.join(&sealed.name);
+    let mut suffix = [0; TEMPORARY_SUFFIX];
+    getrandom::fill(&mut suffix).map_err(|error| io::Error::other(error.to_string()))?;
+    let temporary = path.with_extension(hex(&suffix));
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&temporary)?;
+    let written = file
+        .write_all(&sealed.seal)
+        .and_then(|()| file.write_all(&sealed.code))
+        .and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
 }
 
 /// Whether a file has the name of a temporary file of [`Cache::store`].
@@ -181,11 +221,46 @@ mod tests {
         put("d-0.0123456789abcdef", 2 * hour);
         put("d-1.0123456789abcdef", hour / 2);
         put("notes.txt", 9 * hour);
-        Cache::new(Some(dir.path().to_path_buf()), [0; 32]).sweep();
+        let cache = |dir| Cache::new(dir, [0; 32]);
+        cache(CacheDir::ReadOnly(dir.path().to_path_buf())).sweep();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 4);
+        cache(CacheDir::ReadWrite(dir.path().to_path_buf())).sweep();
         let left = fs::read_dir(dir.path()).unwrap();
         let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(left, ["d-0.cwasm", "d-1.0123456789abcdef", "notes.txt"]);
-        Cache::new(None, [0; 32]).sweep();
+        cache(CacheDir::Absent).sweep();
+    }
+
+    #[test]
+    fn code_is_added_to_a_writable_directory_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let cached = dir.path().join("cache");
+        let sealed = SealedCode {
+            name: "d-0.cwasm".to_owned(),
+            seal: [0; SEAL],
+            code: vec![1],
+        };
+        let cache = Cache::new(CacheDir::ReadOnly(cached.clone()), [0; 32]);
+        cache.store(&sealed).unwrap();
+        assert!(!cached.exists());
+        let cache = Cache::new(CacheDir::ReadWrite(cached.clone()), [0; 32]);
+        cache.store(&sealed).unwrap();
+        assert!(cached.join("d-0.cwasm").exists());
+    }
+
+    #[test]
+    fn directory_that_cannot_be_written_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, "").unwrap();
+        let sealed = SealedCode {
+            name: "d-0.cwasm".to_owned(),
+            seal: [0; SEAL],
+            code: Vec::new(),
+        };
+        let cache = Cache::new(CacheDir::ReadWrite(file.clone()), [0; 32]);
+        let error = cache.store(&sealed).unwrap_err().to_string();
+        assert!(error.contains(file.to_str().unwrap()), "{error}");
     }
 }

@@ -46,6 +46,7 @@ mod tcp;
 mod text;
 mod world;
 
+pub use cache::CacheDir;
 pub use compiler::{Compilers, run as compile};
 pub use engine::Runtime;
 pub use loader::{LoadedPlugin, Loader, Ready};

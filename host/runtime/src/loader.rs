@@ -1,10 +1,6 @@
 //! Loads packages: compiles them once, caches the code, and checks what new code says of itself.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
@@ -12,7 +8,7 @@ use wasmtime::component::Component;
 
 use super::{
     bindings::{scan::ScannerConnectorPre, sql::SqlConnectorPre},
-    cache::Cache,
+    cache::{Cache, CacheDir},
     code::VersionCode,
     compiler::{Compilers, Priority},
     connector::WasmConnector,
@@ -181,12 +177,11 @@ struct CompileJob {
 }
 
 impl Loader {
-    /// A loader that caches compiled code in the directory `cache`, sealed with `key`. Without a directory it compiles
-    /// each time. Statements that need more than their memory continue in the directory `spill`; without one they are
+    /// A loader that keeps compiled code in `cache`, sealed with `key`. Statements that need more than their memory continue in the directory `spill`; without one they are
     /// refused.
     pub fn new(
         runtime: Arc<Runtime>,
-        cache: Option<PathBuf>,
+        cache: CacheDir,
         spill: Option<&Path>,
         key: [u8; 32],
         compilers: Compilers,

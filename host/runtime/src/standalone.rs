@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 
 use super::{
-    Compilers, Loader, Runtime,
+    CacheDir, Compilers, Loader, Runtime,
     package::{Package, Refusal},
     policy::{EgressRules, Policy},
 };
@@ -66,7 +66,7 @@ impl StandalonePlugin {
         let (dir, key) = cache.unzip();
         let loader = Loader::new(
             Arc::clone(&runtime),
-            dir,
+            dir.map_or(CacheDir::Absent, CacheDir::ReadWrite),
             None,
             key.unwrap_or_default(),
             Compilers::InProcess,

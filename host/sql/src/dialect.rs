@@ -13,6 +13,8 @@ use sqlparser::{
     parser::{Parser, ParserError},
 };
 
+use super::mysql;
+
 /// Prefixes that every statement may use.
 const PREFIXES: usize = 10_000;
 
@@ -73,6 +75,11 @@ impl Dialect for PrefixLimited {
         match self.left.get().checked_sub(1) {
             Some(left) => self.left.set(left),
             None => return Some(Err(ParserError::RecursionLimitExceeded)),
+        }
+        if self.inner.is::<MySqlDialect>()
+            && let Some(operation) = mysql::binary(parser)
+        {
+            return Some(operation);
         }
         self.inner.parse_prefix(parser)
     }

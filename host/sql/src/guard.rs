@@ -18,6 +18,7 @@ use super::{
     dialect::PrefixLimited,
     headings::Headings,
     lexical::{self, Source},
+    mysql,
     paging::Plan,
     rules::Rules,
     sqlite::without_materialized,
@@ -121,6 +122,11 @@ impl GuardedStatement {
     /// are those that the engine gave for [`text`](Self::text) or a page of it.
     pub fn named(&self, columns: &Arc<[Column]>) -> Arc<[Column]> {
         self.names.put_into(columns)
+    }
+
+    /// The dialect that it was read in.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// Decides where it runs: one datasource runs it itself, over several the host does.
@@ -242,6 +248,11 @@ enum Outcome {
 }
 
 fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result<Outcome> {
+    // Where `#` may be an operator for the caller, what follows it must not be dropped as a comment.
+    let is_other = |datasource: &ScopeDatasource| datasource.dialect != Dialect::Mysql;
+    if rules.dialect == Dialect::Mysql && scope.datasources.iter().any(is_other) {
+        lexical::without_hash_comments(source, rules)?;
+    }
     let (mut query, headings) = read_named(source, rules)?;
     let walk = Walk::over(&mut query, scope, rules, source, Mode::Engine)?;
     let has_dialect = |index: usize| {
@@ -448,6 +459,10 @@ enum ParseFailure {
 }
 
 fn parse(tokens: Vec<TokenWithSpan>, rules: &Rules) -> Result<Query, ParseFailure> {
+    let tokens = match rules.dialect {
+        Dialect::Mysql => mysql::plain(tokens),
+        _ => tokens,
+    };
     let options = ParserOptions::new().with_unescape(rules.unescapes());
     let dialect = PrefixLimited::new(rules.parser(), tokens.len());
     let statements = Parser::new(&dialect)

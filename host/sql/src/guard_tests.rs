@@ -233,6 +233,38 @@ fn syntax_error_has_its_position_in_characters() {
 }
 
 #[test]
+fn word_directly_behind_a_number_is_refused() {
+    let check = |sql: &str, dialect: Dialect| {
+        let error = refused(sql, &shop(dialect));
+        assert_eq!(error.code(), Code::SqlSyntax, "{dialect:?} {sql}");
+        assert!(
+            error.message().contains("directly follows a number"),
+            "{dialect:?} {error}"
+        );
+    };
+    for dialect in [Dialect::Sqlite, Dialect::Trino, Dialect::Datafusion] {
+        check("SELECT 1_000", dialect);
+        check("SELECT 1a", dialect);
+        check("SELECT id FROM orders WHERE id = 1AND id = 2", dialect);
+    }
+    check("SELECT 1a", Dialect::Postgresql);
+    check("SELECT 1a", Dialect::Clickhouse);
+    assert_eq!(postgres("SELECT 1_000").text(), "SELECT 1_000");
+    assert_eq!(sqlite("SELECT 1 a").text(), "SELECT 1 AS a");
+}
+
+#[test]
+fn hash_is_refused_where_it_is_no_operator() {
+    for dialect in [Dialect::Sqlite, Dialect::Trino, Dialect::Datafusion] {
+        for sql in ["SELECT 5 # 1", "SELECT 5 #1", "SELECT 5 #a comment"] {
+            let error = refused(sql, &shop(dialect));
+            assert_eq!(error.code(), Code::SqlSyntax, "{dialect:?} {sql}");
+            assert!(error.message().contains("`--`"), "{dialect:?} {error}");
+        }
+    }
+}
+
+#[test]
 fn functions_of_listed_schemas_are_allowed_when_they_are_qualified() {
     let mut scope = shop(Dialect::Postgresql);
     assert_eq!(

@@ -234,11 +234,12 @@ impl Naming<'_> {
         }
         match expr {
             Expr::Identifier(_) | Expr::CompoundIdentifier(_) => true,
-            // A text is named by its value, TRUE and NULL in capitals.
-            Expr::Value(value) if dialect == Dialect::Mysql => matches!(
-                value.value,
-                Value::SingleQuotedString(_) | Value::Number(..) | Value::Boolean(_) | Value::Null
-            ),
+            // A text is named by its value, TRUE and NULL in capitals; a hexadecimal number has no name of its own.
+            Expr::Value(value) if dialect == Dialect::Mysql => match &value.value {
+                Value::Number(digits, _) => !digits.starts_with("0x"),
+                Value::SingleQuotedString(_) | Value::Boolean(_) | Value::Null => true,
+                _ => false,
+            },
             _ => false,
         }
     }

@@ -7,7 +7,7 @@ use sqlparser::{
     tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace},
 };
 
-use super::rules::Rules;
+use super::{mysql::is_hexadecimal_number, rules::Rules};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::Dialect;
 
@@ -130,10 +130,85 @@ pub(super) fn tokens(source: &Source<'_>, rules: &Rules) -> Result<Vec<TokenWith
     })?;
     single(source, &tokens)?;
     depth(source, &tokens)?;
-    if rules.dialect == Dialect::Mysql {
-        without_hidden_code(source, &tokens)?;
+    match rules.dialect {
+        Dialect::Mysql => without_hidden_code(source, &tokens)?,
+        // There `#` is an operator, or the first letter of a temporary table.
+        Dialect::Postgresql | Dialect::Mssql => {}
+        Dialect::Sqlite
+        | Dialect::Clickhouse
+        | Dialect::Trino
+        | Dialect::Generic
+        | Dialect::Datafusion => without_hash(source, &tokens)?,
+    }
+    // T-SQL reads `1a` as `1 AS a`.
+    if rules.dialect != Dialect::Mssql {
+        without_words_at_numbers(source, &tokens)?;
     }
     Ok(tokens)
+}
+
+/// Refuses comments that begin with `#`, as in MySQL.
+///
+/// # Errors
+/// `sql_not_supported` for such a comment. Text that cannot be read is not refused here.
+pub(super) fn without_hash_comments(source: &Source<'_>, rules: &Rules) -> Result<()> {
+    let is_comment = |token: &TokenWithSpan| {
+        matches!(
+            &token.token,
+            Token::Whitespace(Whitespace::SingleLineComment { prefix, .. }) if prefix == "#"
+        )
+    };
+    let tokens = match source.text.contains('#') {
+        true => tokenise(source.text, rules).unwrap_or_default(),
+        false => Vec::new(),
+    };
+    match tokens.iter().find(|token| is_comment(token)) {
+        None => Ok(()),
+        Some(token) => Err(Error::new(
+            Code::SqlNotSupported,
+            "`#` begins a comment in only some of the dialects of this Mind; begin a comment with `--` and a space",
+        )
+        .with_position(source.position(token.span.start))),
+    }
+}
+
+/// Refuses `#` where it is neither an operator nor the beginning of a comment.
+fn without_hash(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
+    let is_hash = |token: &TokenWithSpan| match &token.token {
+        Token::Sharp => true,
+        Token::Word(word) => word.quote_style.is_none() && word.value.starts_with('#'),
+        _ => false,
+    };
+    match tokens.iter().find(|token| is_hash(token)) {
+        None => Ok(()),
+        Some(token) => Err(Error::new(
+            Code::SqlSyntax,
+            "`#` is not an operator here and begins no comment; begin a comment with `--` and a space",
+        )
+        .with_position(source.position(token.span.start))),
+    }
+}
+
+/// Refuses `1_000` and `1a`. The parser takes the word for an alias, and engines for a part of the number or an error.
+fn without_words_at_numbers(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
+    for (number, behind) in tokens.iter().zip(tokens.iter().skip(1)) {
+        let Token::Word(word) = &behind.token else {
+            continue;
+        };
+        let is_number = matches!(number.token, Token::Number(..)) || is_hexadecimal_number(number);
+        if is_number && word.quote_style.is_none() {
+            let start: String = word.value.chars().take(40).collect();
+            return Err(Error::new(
+                Code::SqlSyntax,
+                format!(
+                    "`{start}` directly follows a number; write a number without `_` and letters, and a space before \
+                     a word"
+                ),
+            )
+            .with_position(source.position(behind.span.start)));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses comments that MariaDB runs. What MySQL runs too (`/*! … */`) the parser reads as a part of the statement.

@@ -12,6 +12,8 @@ pub mod guard;
 mod headings;
 pub mod json;
 mod lexical;
+pub mod metric;
+mod mysql;
 mod names;
 pub mod outline;
 mod paging;

@@ -9,6 +9,7 @@ mod expression;
 mod relation;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod values;
 
 use std::{
@@ -18,10 +19,15 @@ use std::{
 
 use sqlparser::ast::Query;
 
-use self::{combined::CompiledRule, expression::Columns, values::Callers};
+pub use self::trial::{Trial, trials};
+use self::{
+    combined::CompiledRule,
+    expression::Columns,
+    values::{Callers, Sample},
+};
 pub use super::table_policy::TablePolicy;
 use super::{
-    guard::{self, STACK_BYTES},
+    guard::{self, GuardedStatement, STACK_BYTES},
     rules::Rules,
     scope::{Scope, ScopeDatasource, ScopeTable},
     table_policy::State,
@@ -57,11 +63,11 @@ impl TablePolicy {
 /// `invalid_policy`; its parameter is the part of the rule, such as `filter` or `masked.email`.
 pub fn check(dialect: Dialect, table: &ScopeTable, rule: &Rule) -> Result<()> {
     let made = stacker::maybe_grow(STACK_BYTES, STACK_BYTES, || {
-        CompiledRules::of(dialect, table, &[rule], &Callers::Unknown)
+        CompiledRules::of(dialect, table, &[rule], &Callers::Unknown(Sample::Text))
     });
     let refused = match made {
-        Ok(made) => match made.passes_the_guard(dialect, table) {
-            Ok(()) => return Ok(()),
+        Ok(made) => match made.guarded(dialect, Paging::Sql, table) {
+            Ok(_) => return Ok(()),
             Err(error) => {
                 let reason = format!(
                     "the guard refuses the SQL of this policy: {}",
@@ -144,7 +150,12 @@ impl CompiledRules {
     }
 
     /// Guards a statement that reads all of the table.
-    fn passes_the_guard(self, dialect: Dialect, table: &ScopeTable) -> Result<()> {
+    fn guarded(
+        self,
+        dialect: Dialect,
+        paging: Paging,
+        table: &ScopeTable,
+    ) -> Result<GuardedStatement> {
         let rules = Rules::of(dialect);
         let (schema, name) = (
             rules.spelled(&table.table.schema),
@@ -160,10 +171,10 @@ impl CompiledRules {
                     ..table.clone()
                 }],
                 function_schemas: Vec::new(),
-                paging: Paging::Sql,
+                paging,
             }],
         };
-        guard::guard(&format!("SELECT * FROM {schema}.{name}"), &scope).map(drop)
+        guard::guard(&format!("SELECT * FROM {schema}.{name}"), &scope)
     }
 }
 

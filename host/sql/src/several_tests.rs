@@ -2,7 +2,7 @@
 
 use super::{
     Reads, Scope, guard,
-    tests::{datasource, table},
+    tests::{datasource, shop, table},
 };
 use mindhost_base::error::{Code, Error};
 use mindhost_plugin_api::Dialect;
@@ -130,4 +130,31 @@ fn an_ambiguous_name_lists_its_candidates() {
     );
     let error = refused("SELECT * FROM east.orders", &two());
     assert_eq!(error.code(), Code::SqlTableAmbiguous);
+}
+
+#[test]
+fn hash_begins_no_comment_where_another_dialect_may_have_it_as_an_operator() {
+    let mut scope = two();
+    let south = datasource("south", Dialect::Mysql);
+    scope.datasources.insert(0, south);
+    let join = "FROM west.stores s JOIN east.customers c ON c.id = s.id";
+    let error = refused(&format!("SELECT 5 # 1 {join}"), &scope);
+    assert!(error.message().contains("`--`"), "{error}");
+    let error = refused("SELECT id FROM south.orders # the old form", &scope);
+    assert_eq!(error.code(), Code::SqlNotSupported);
+    assert!(error.message().contains("`--`"), "{error}");
+    assert!(guard("SELECT '#', id FROM south.orders -- #", &scope).is_ok());
+    let guarded = guard("SELECT 5 # 1", &scope).unwrap();
+    assert_eq!(
+        (guarded.reads().one(), guarded.text()),
+        (Some(2), "SELECT 5 # 1"),
+        "an operator of PostgreSQL"
+    );
+    assert!(
+        guard(
+            "SELECT id FROM orders # the old form",
+            &shop(Dialect::Mysql)
+        )
+        .is_ok()
+    );
 }

@@ -178,6 +178,16 @@ impl<'a> Walk<'a> {
         let is_text = ident.quote_style == Some('\'');
         if is_text && !self.is(Dialect::Postgresql) && !self.is(Dialect::Clickhouse) {
             ident.quote_style = Some(self.rules.quote());
+            // Strings of MySQL keep their escapes, which mean nothing in a name.
+            if self.is(Dialect::Mysql) {
+                if ident.value.contains('\\') {
+                    return Err(self.unsupported(
+                        format_args!("an escape in the name `{}`", ident.value),
+                        ident.span.start,
+                    ));
+                }
+                ident.value = ident.value.replace("''", "'");
+            }
         }
         // Quoted, no alias can be read as a word of a clause; the case of names counts with quotes and without.
         if self.is(Dialect::Clickhouse) && ident.quote_style.is_none() {

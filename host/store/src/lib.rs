@@ -22,7 +22,7 @@ use std::{
 };
 
 use sqlx::{
-    Any, AnyConnection, AnyPool, Transaction,
+    Any, AnyConnection, AnyPool, ConnectOptions, Transaction,
     any::{AnyArguments, AnyQueryResult},
     query::Query,
 };
@@ -192,7 +192,14 @@ impl Store {
         let writer = self.lock_writer().await?;
         let transaction = match self.backend {
             Backend::Sqlite => self.pool.begin_with("BEGIN IMMEDIATE").await?,
-            Backend::Postgres => self.pool.begin().await?,
+            // A task of its own finishes the BEGIN if the caller is dropped. Otherwise the connection would go back to
+            // the pool with a transaction that the driver does not know of.
+            Backend::Postgres => {
+                let connection = self.pool.acquire().await?;
+                tokio::spawn(Transaction::<'static, Any>::begin(connection, None))
+                    .await
+                    .map_err(Error::internal)??
+            }
         };
         Ok(Tx {
             transaction,
@@ -215,10 +222,19 @@ impl Store {
         self.write_timeout
     }
 
-    /// Runs an empty query, for readiness checks.
+    /// Runs an empty query, for readiness checks. If the server cannot be reached, the error says why.
+    ///
+    /// # Errors
+    /// When the store does not answer.
     pub async fn ping(&self) -> Result<()> {
-        sqlx::query("SELECT 1").execute(&self.pool).await?;
-        Ok(())
+        match sqlx::query("SELECT 1").execute(&self.pool).await {
+            Ok(_) => Ok(()),
+            Err(sqlx::Error::PoolTimedOut) => {
+                let options = self.pool.connect_options();
+                Err(open::connect_error(options.connect()).await.into())
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Closes all connections after their current use.

@@ -1,19 +1,26 @@
 //! Opens and migrates the store.
 
-use std::{cmp::Ordering, fs::OpenOptions, os::unix::fs::OpenOptionsExt, path::Path, sync::Arc};
+use std::{
+    cmp::Ordering, fs::OpenOptions, os::unix::fs::OpenOptionsExt, path::Path, sync::Arc,
+    time::Duration,
+};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sqlx::{
-    AssertSqlSafe, Executor,
+    AnyConnection, AssertSqlSafe, Connection, Executor,
     any::{AnyPoolOptions, install_default_drivers},
     postgres::PgConnectOptions,
 };
+use tokio::time::timeout;
 
 use super::{Backend, Store, cache::ChangeCounter, migrations, quotas::Quotas};
 use mindhost_base::config::{self, Config, Synchronous};
 
 /// Size to which SQLite truncates its write-ahead log.
 const WAL_BYTES: u32 = 64 << 20;
+
+/// How long an attempt to connect may take that only finds out why there is no connection.
+const DIAGNOSIS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Characters to escape in the path of a URL.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC
@@ -37,8 +44,10 @@ pub enum OpenError {
     #[error("database_url must begin with postgres:// or be empty (SQLite in the data directory)")]
     Url,
     /// The database refuses the connection or does not answer.
-    #[error("cannot open the store: {0}; check database_url and that the server runs")]
-    Connect(#[source] sqlx::Error),
+    ///
+    /// The cause is part of the message, so it is not a source: a chain of causes would show it twice.
+    #[error("cannot open the store: {}; check database_url and that the server runs", connect_message(.0))]
+    Connect(sqlx::Error),
     /// A migration failed.
     #[error("cannot migrate the store: {0}")]
     Migrate(#[from] sqlx::migrate::MigrateError),
@@ -83,6 +92,7 @@ impl Store {
             .test_before_acquire(backend == Backend::Postgres)
             .max_connections(config.store.max_connections)
             .acquire_timeout(config.store.acquire_timeout)
+            .after_release(|connection, _| Box::pin(is_reusable(connection)))
             .after_connect(move |connection, _| {
                 let setup = setup.clone();
                 Box::pin(async move {
@@ -91,8 +101,15 @@ impl Store {
                 })
             })
             .connect(&url)
-            .await
-            .map_err(OpenError::Connect)?;
+            .await;
+        let pool = match pool {
+            Ok(pool) => pool,
+            Err(sqlx::Error::PoolTimedOut) => {
+                let cause = connect_error(AnyConnection::connect(&url)).await;
+                return Err(OpenError::Connect(cause));
+            }
+            Err(error) => return Err(OpenError::Connect(error)),
+        };
         Ok(Self {
             pool,
             backend,
@@ -144,6 +161,42 @@ impl Store {
     }
 }
 
+/// Why the pool could not connect, found by another attempt. The pool retries a refused connection until its timeout
+/// and then reports only the timeout.
+pub(super) async fn connect_error(
+    attempt: impl Future<Output = sqlx::Result<AnyConnection>>,
+) -> sqlx::Error {
+    match timeout(DIAGNOSIS_TIMEOUT, attempt).await {
+        Ok(Err(error)) => error,
+        Ok(Ok(_)) | Err(_) => sqlx::Error::PoolTimedOut,
+    }
+}
+
+/// The message of an error on connecting. The driver adds the line of the server's source to that of a server.
+fn connect_message(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Database(error) => error.message().to_owned(),
+        sqlx::Error::Io(error) => error.to_string(),
+        sqlx::Error::PoolTimedOut => "no connection within store.acquire_timeout".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Whether a released connection may be used again. After a full disk SQLite ends the transaction itself, so its
+/// rollback fails, and the driver counts it as open from then on: each later transaction would fail.
+async fn is_reusable(connection: &mut AnyConnection) -> sqlx::Result<bool> {
+    if !connection.is_in_transaction() {
+        return Ok(true);
+    }
+    // A dropped transaction queues its rollback, and the ping returns after the rollback has run.
+    connection.ping().await?;
+    let has_ended = !connection.is_in_transaction();
+    if !has_ended {
+        tracing::warn!("closed a connection to the store whose transaction could not be ended");
+    }
+    Ok(has_ended)
+}
+
 /// The URL of the SQLite file. Creates the file with mode 0600, because SQLite would create it readable for others.
 fn sqlite_url(data_dir: &Path) -> Result<String, OpenError> {
     let path = data_dir.join("mindhost.db");
@@ -183,6 +236,7 @@ fn session_setup(backend: Backend, settings: &config::Store) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mindhost_base::error::Code;
     use std::os::unix::fs::PermissionsExt;
 
     #[tokio::test]
@@ -202,5 +256,97 @@ mod tests {
             .permissions()
             .mode();
         assert_eq!(mode & 0o777, 0o600);
+    }
+
+    /// A store with one connection, so that each statement uses the connection of the one before.
+    async fn store_of_one_connection() -> (tempfile::TempDir, Store) {
+        let dir = tempfile::tempdir().unwrap();
+        let vars = [
+            ("MINDHOST_DATA_DIR", dir.path().to_str().unwrap()),
+            ("MINDHOST_STORE__MAX_CONNECTIONS", "1"),
+        ];
+        let config = Config::from_env(vars.map(|(n, v)| (n.to_owned(), v.to_owned()))).unwrap();
+        let store = Store::open(&config).await.unwrap();
+        store.migrate().await.unwrap();
+        (dir, store)
+    }
+
+    async fn insert(store: &Store, name: &str) -> mindhost_base::Result<()> {
+        let mut tx = store.begin().await?;
+        sqlx::query("INSERT INTO host_facts (name, value) VALUES ($1, $2)")
+            .bind(name)
+            .bind(vec![7_u8; 512 << 10])
+            .execute(&mut *tx)
+            .await?;
+        Ok(tx.commit().await?)
+    }
+
+    #[tokio::test]
+    async fn store_writes_again_after_a_full_disk() {
+        let (_dir, store) = store_of_one_connection().await;
+        let limit_pages = async |pages: &'static str| {
+            sqlx::query(AssertSqlSafe(format!("PRAGMA max_page_count = {pages}")))
+                .fetch_one(store.pool())
+                .await
+                .unwrap();
+        };
+        // SQLite raises this to the size of the file.
+        limit_pages("1").await;
+        let error = insert(&store, "too large").await.unwrap_err();
+        assert_eq!(error.code(), Code::StorageFull);
+        limit_pages("1000000").await;
+        insert(&store, "fits again").await.unwrap();
+        let names: Vec<String> = sqlx::query_scalar(
+            "SELECT name FROM host_facts WHERE name IN ('too large', 'fits again')",
+        )
+        .fetch_all(store.pool())
+        .await
+        .unwrap();
+        assert_eq!(names, ["fits again"]);
+    }
+
+    #[tokio::test]
+    async fn store_writes_again_after_a_failed_commit() {
+        let (_dir, store) = store_of_one_connection().await;
+        let mut tx = store.begin().await.unwrap();
+        sqlx::raw_sql(
+            "CREATE TABLE parent (id INTEGER PRIMARY KEY); \
+             CREATE TABLE child (id INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED); \
+             INSERT INTO child VALUES (1);",
+        )
+        .execute(&mut *tx)
+        .await
+        .unwrap();
+        tx.commit().await.unwrap_err();
+        insert(&store, "after the commit").await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn transaction_that_cannot_be_rolled_back_costs_its_connection() {
+        let (_dir, store) = store_of_one_connection().await;
+        let mut tx = store.begin().await.unwrap();
+        // Ends the transaction without the driver, as SQLite does by itself when the disk is full.
+        sqlx::query("ROLLBACK").execute(&mut *tx).await.unwrap();
+        drop(tx);
+        insert(&store, "on another connection").await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn closed_port_is_named_once() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!(
+            "postgres://someone@{}/store",
+            listener.local_addr().unwrap()
+        );
+        drop(listener);
+        let vars = [
+            ("MINDHOST_DATABASE_URL", url.as_str()),
+            ("MINDHOST_STORE__ACQUIRE_TIMEOUT", "1s"),
+        ];
+        let config = Config::from_env(vars.map(|(n, v)| (n.to_owned(), v.to_owned()))).unwrap();
+        let error = Store::open(&config).await.unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("Connection refused"), "{message}");
+        assert!(std::error::Error::source(&error).is_none());
     }
 }

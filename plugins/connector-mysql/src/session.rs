@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mindhost_sdk::{Error, ErrorKind, Result};
 
 use crate::config::ConnectionData;
-use crate::error::{ServerError, untrue};
+use crate::error::{ServerError, of_begun, untrue};
 use crate::handshake::{self, Established};
 use crate::packet::Reader;
 use crate::wire::{Packet, Wire};
@@ -105,8 +105,22 @@ impl Session {
         Ok(session)
     }
 
+    /// Sends a statement, and returns when the server has begun it. A connection that is lost before that is
+    /// `ConnectionLost`, and the host repeats the call on a new one. Errors of the answer go through [`of_begun`].
+    pub(crate) fn begin_statement(&mut self, sql: &str, timeout: Duration) -> Result<()> {
+        self.prepare(timeout);
+        // The server reads a request when it has answered the one before. So the answer to what precedes the statement
+        // tells a statement that never arrived from one that was ended.
+        if !self.wire.has_output() {
+            self.wire.ping();
+        }
+        self.wire.query(sql);
+        self.wire.flush()?;
+        self.settle_until(1)
+    }
+
     /// Puts what a statement needs before it into the output.
-    pub(crate) fn prepare(&mut self, timeout: Duration) {
+    fn prepare(&mut self, timeout: Duration) {
         // Tenths of a second, upwards: the host's own timeout is exact, and a change costs a request.
         let millis = timeout.as_millis().div_ceil(100).clamp(1, 20_000_000) * 100;
         if self.timeout == millis {
@@ -154,11 +168,6 @@ impl Session {
     /// Reads the answers that nobody waited for. The first error among them is returned after the last.
     pub(crate) fn settle(&mut self) -> Result<()> {
         self.settle_until(0)
-    }
-
-    /// As [`Session::settle`], but for the last of the answers.
-    pub(crate) fn settle_before_answer(&mut self) -> Result<()> {
-        self.settle_until(1)
     }
 
     fn settle_until(&mut self, unanswered: u32) -> Result<()> {
@@ -230,10 +239,11 @@ impl Session {
         sql: &str,
         mut each: impl FnMut(&TextRow<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.prepare(CATALOG_TIMEOUT);
-        self.wire.query(sql);
-        self.wire.flush()?;
-        self.settle_before_answer()?;
+        self.begin_statement(sql, CATALOG_TIMEOUT)?;
+        self.read_rows(&mut each).map_err(of_begun)
+    }
+
+    fn read_rows(&mut self, each: &mut dyn FnMut(&TextRow<'_>) -> Result<()>) -> Result<()> {
         let began = Instant::now();
         let (mut columns, mut room, mut outcome) = (0, MAX_ANSWER, Ok(()));
         loop {

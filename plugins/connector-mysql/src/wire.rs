@@ -24,8 +24,9 @@ const MAX_COLUMNS: u64 = 4096;
 /// There are more results after this one.
 const MORE_RESULTS: u16 = 8;
 
-/// A request.
+/// Requests.
 const COM_QUERY: u8 = 3;
+const COM_PING: u8 = 14;
 
 pub(crate) type Transport = MaybeTls<TcpStream>;
 
@@ -119,7 +120,21 @@ impl Wire {
 
     /// Puts a statement into the output.
     pub(crate) fn query(&mut self, sql: &str) {
-        put_packet(&[&[COM_QUERY], sql.as_bytes()], 0, &mut self.output);
+        self.request(COM_QUERY, sql.as_bytes());
+    }
+
+    /// Puts a request that does nothing into the output.
+    pub(crate) fn ping(&mut self) {
+        self.request(COM_PING, &[]);
+    }
+
+    /// Whether there is a request in the output that was not sent yet.
+    pub(crate) fn has_output(&self) -> bool {
+        !self.output.is_empty()
+    }
+
+    fn request(&mut self, command: u8, body: &[u8]) {
+        put_packet(&[&[command], body], 0, &mut self.output);
         if self.phase == Phase::Idle {
             self.begin_answer();
         } else {

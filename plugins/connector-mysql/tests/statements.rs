@@ -348,3 +348,26 @@ fn a_session_that_is_killed_is_a_lost_connection() {
     assert_eq!(lost.kind(), ErrorKind::ConnectionLost, "{lost}");
     assert!(!lost.is_connection_usable());
 }
+
+/// The host repeats a call that is a lost connection, and a killed statement must not run again.
+#[test]
+fn a_statement_whose_connection_is_killed_is_not_repeated() {
+    let mut mysql = connect();
+    // The second statement has the timeout of the first, so that nothing but a ping precedes it.
+    let (_, rows) = query(&mut mysql, "SELECT CONNECTION_ID()").unwrap();
+    let Value::Int64(id) = rows[0][0] else {
+        panic!("{rows:?} is no id");
+    };
+    let killer = std::thread::spawn(move || {
+        let running = format!(
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id} AND info LIKE '%SLEEP%'"
+        );
+        while Server::shared().sql(&running) == "0" {}
+        Server::shared().sql(&format!("KILL {id}"));
+    });
+    let opened = mysql.query(&Statement::new("SELECT SLEEP(60)"));
+    killer.join().unwrap();
+    let killed = opened.err().unwrap();
+    assert_eq!(killed.kind(), ErrorKind::Unreachable, "{killed}");
+    assert!(!killed.is_connection_usable());
+}

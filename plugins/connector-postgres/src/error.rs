@@ -94,7 +94,9 @@ impl ServerError {
             "3D000" => ErrorKind::NotFound,
             "57P01" | "57P02" | "57P04" | "57P05" | "25P03" | "25P04" => ErrorKind::ConnectionLost,
             "0A000" => ErrorKind::InvalidStatement,
-            "54000" => ErrorKind::TooLarge,
+            "54000" if self.is_about_size() => ErrorKind::TooLarge,
+            // A materialized view without data, `currval` before `nextval`: the same statement fails again.
+            "55000" => ErrorKind::InvalidStatement,
             code => match &code[..2] {
                 "28" => ErrorKind::Auth,
                 "08" => ErrorKind::ConnectionLost,
@@ -103,6 +105,14 @@ impl ServerError {
                 _ => ErrorKind::Upstream,
             },
         }
+    }
+
+    /// Whether a limit of the server on lengths was reached. `chr(0)` has the same code, and there a smaller result does
+    /// not help. If the server speaks another language, the statement counts as invalid.
+    fn is_about_size(&self) -> bool {
+        ["length", "size", "string buffer"]
+            .iter()
+            .any(|word| self.message.contains(*word) || self.detail.contains(*word))
     }
 
     fn why_stopped(&self, statement: Option<(Instant, Duration)>) -> ErrorKind {
@@ -144,4 +154,29 @@ pub(crate) fn endless(what: &str) -> Error {
 /// The server says much and answers nothing. What else it sends stays unread, so the connection is of no more use.
 pub(crate) fn chatty(most: usize, what: &str) -> Error {
     untrue(&format!("sent more than {most} {what} without a result")).connection_usable(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_have_kinds() {
+        for (code, message, expected) in [
+            ("42P01", "no such relation", ErrorKind::InvalidStatement),
+            ("54000", "null character", ErrorKind::InvalidStatement),
+            ("54000", "length too large", ErrorKind::TooLarge),
+            ("55000", "not populated", ErrorKind::InvalidStatement),
+            ("55P03", "lock timeout", ErrorKind::Timeout),
+            ("57P01", "terminating", ErrorKind::ConnectionLost),
+            ("58030", "could not read file", ErrorKind::Upstream),
+        ] {
+            let error = ServerError {
+                code: code.into(),
+                message: message.into(),
+                ..ServerError::default()
+            };
+            assert_eq!(error.into_error(None).kind(), expected, "{code} {message}");
+        }
+    }
 }

@@ -435,3 +435,19 @@ fn an_error_of_any_length_keeps_its_code() {
     let (_, rows) = query(&mut postgres, "SELECT 1").unwrap();
     assert_eq!(rows, [[Value::Int64(1)]]);
 }
+
+#[test]
+fn an_error_that_comes_again_is_one_of_the_statement() {
+    let mut postgres = connect();
+    let server = Server::shared();
+    server.psql("CREATE MATERIALIZED VIEW bare AS SELECT 1 AS a WITH NO DATA");
+    for (sql, code, kind) in [
+        ("SELECT chr(0)", "54000", ErrorKind::InvalidStatement),
+        ("SELECT lpad('', 2000000000)", "54000", ErrorKind::TooLarge),
+        ("SELECT * FROM bare", "55000", ErrorKind::InvalidStatement),
+    ] {
+        let error = error(&mut postgres, sql);
+        assert_eq!((error.engine_code(), error.kind()), (code, kind), "{sql}");
+        assert!(error.is_connection_usable());
+    }
+}

@@ -1,5 +1,6 @@
 //! What the vendor sends: the events of a stream, or a whole message.
 
+use mindhost_sdk::vendor::token_count;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -133,13 +134,13 @@ pub struct ErrorEvent {
 /// Token counts. Each event may leave some out; those that came before count then.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Usage {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "token_count")]
     input_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "token_count")]
     cache_creation_input_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "token_count")]
     cache_read_input_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "token_count")]
     output_tokens: Option<u64>,
     #[serde(default)]
     output_tokens_details: Option<OutputDetails>,
@@ -147,7 +148,7 @@ pub struct Usage {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 struct OutputDetails {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "token_count")]
     thinking_tokens: Option<u64>,
 }
 

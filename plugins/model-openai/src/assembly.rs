@@ -80,11 +80,12 @@ impl Protocol for Assembly {
         events.extend(calls.into_iter().map(Event::ToolCall));
         let word = self.finish_reason.take().unwrap_or_default();
         let reason = match word.as_str() {
-            "length" | "max_tokens" => StopReason::Length,
+            "length" | "max_tokens" | "model_length" => StopReason::Length,
             "content_filter" => StopReason::Refused,
             _ if called => StopReason::ToolCalls,
             _ if self.refused => StopReason::Refused,
-            "stop" | "eos" | "end_turn" | "" => StopReason::End,
+            "stop" | "eos" | "eos_token" | "stop_sequence" | "end_turn" | "" => StopReason::End,
+            // The host tells the caller that such an answer may be cut.
             _ => StopReason::Other,
         };
         events.push(Event::Stop((reason, word)));

@@ -1,5 +1,6 @@
 //! What a vendor sends: pieces of a streamed completion, or a whole one.
 
+use mindhost_sdk::vendor::token_count;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -110,9 +111,9 @@ pub struct FunctionDelta {
 /// Token counts.
 #[derive(Debug, Default, Deserialize)]
 pub struct Usage {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "token_count")]
     prompt_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "token_count")]
     completion_tokens: Option<u64>,
     #[serde(default)]
     prompt_tokens_details: Option<PromptDetails>,
@@ -122,13 +123,13 @@ pub struct Usage {
 
 #[derive(Debug, Default, Deserialize)]
 struct PromptDetails {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "token_count")]
     cached_tokens: Option<u64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 struct CompletionDetails {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "token_count")]
     reasoning_tokens: Option<u64>,
 }
 

@@ -153,6 +153,10 @@ pub trait Connector: Sized + 'static {
     /// Called for each query, page and count. It is the third line of defence after the host's guard: run the
     /// statement so that it cannot write (a read-only transaction or session), and with the statement's timeout set in
     /// the engine.
+    ///
+    /// On a connection from the pool, `ConnectionLost` has the host open another one and call again. Where the engine
+    /// can take long before this returns, use `Unreachable` for a connection that ended after the statement began:
+    /// a statement that an administrator killed must not run again.
     fn query(&mut self, statement: &Statement) -> Result<Self::Cursor>;
 
     /// The columns of the answer.

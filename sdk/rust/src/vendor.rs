@@ -10,9 +10,11 @@ mod endpoint;
 mod refusal;
 mod request;
 mod surrogates;
+mod tokens;
 
 pub use answer::{Answer, Protocol};
 pub use calls::ToolCalls;
 pub use endpoint::{Endpoint, Send, few};
 pub use refusal::{CONTEXT_LENGTH, Refusal, VendorMessage, retry_after, tidy};
 pub use request::{as_image, json_text, model_name, schema_of, temperature, text_of};
+pub use tokens::token_count;

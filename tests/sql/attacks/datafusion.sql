@@ -236,3 +236,9 @@ SELECT * INTO x FROM orders
 ;;
 SELECT * FROM orders FOR UPDATE
 ;;
+-- # What one engine takes for a part of a number or a comment, and another for a name or an operator
+-- expect: sql_syntax
+SELECT 1_000
+;;
+SELECT 5 # 1 FROM orders
+;;

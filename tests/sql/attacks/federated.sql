@@ -102,3 +102,7 @@ SELECT * FROM shop.orders o JOIN lite.orders l ON l.id = o.id; SELECT * FROM fil
 ;;
 SELECT * FROM shop.orders o JOIN lite.orders l ON l.id = o.id; DROP TABLE shop.orders
 ;;
+-- # What one engine takes for a part of a number or a comment, and another for a name or an operator
+-- expect: sql_syntax
+SELECT 5 # 1 FROM shop.orders p JOIN lite.orders s ON s.id = p.id
+;;

@@ -315,9 +315,15 @@ WITH RECURSIVE t AS (SELECT 1 UNION ALL SELECT amount FROM salaries) SELECT * FR
 ;;
 -- # Quotes and backslashes
 -- expect: sql_not_supported
-SELECT 'a\' OR 1 = 1 -- '
+SELECT 'a\\'' OR 1 = 1 -- '
 ;;
-SELECT 'a\'' , 'b'
+SELECT 'a\\\'' , 'b'
+;;
+SELECT "a\\' OR 1 = 1 -- "
+;;
+SELECT 1 AS 'a\nb'
+;;
+SELECT 0x
 ;;
 SELECT _latin1'\' , (SELECT employee FROM salaries) -- '
 ;;

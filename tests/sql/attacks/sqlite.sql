@@ -410,3 +410,9 @@ SELECT salaries.amount FROM customers
 ;;
 SELECT main.salaries.amount FROM customers
 ;;
+-- # What one engine takes for a part of a number or a comment, and another for a name or an operator
+-- expect: sql_syntax
+SELECT 1_000
+;;
+SELECT id FROM orders WHERE id = 1AND id = 2
+;;

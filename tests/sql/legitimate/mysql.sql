@@ -65,6 +65,12 @@ SELECT 'line\nbreak', 'tab\there', 'back\\slash', 'percent\%'
 ;;
 SELECT X'4D79', 0x4D7953514C, b'1010' + 0
 ;;
+SELECT id, 0x41 + 0 AS a, 0xFF & 0x0F AS b FROM customers WHERE id < 0x5 ORDER BY id
+;;
+SELECT 'it\'s' AS a, "it's" AS b, "say ""hi""" AS c, LENGTH("a""b") AS d, "a''b" AS e, 'a\' OR 1 = 1 -- ' AS f
+;;
+SELECT 'a\'' , 'b'
+;;
 SELECT N'national'
 ;;
 SELECT 1.5, .5, 1e3, 1.5E-2, 12345678901234567890123
@@ -156,6 +162,10 @@ SELECT CAST(name AS CHAR), CAST('12' AS SIGNED), CAST('12' AS UNSIGNED), CAST('1
 SELECT CAST('2024-01-01 10:00' AS DATETIME), CAST('10:00' AS TIME), CAST(1 AS DOUBLE), CONVERT('5', SIGNED), CAST('a' AS BINARY)
 ;;
 SELECT BINARY name FROM customers WHERE id = 1
+;;
+SELECT id FROM customers WHERE BINARY name = 'Ada Lovelace' OR BINARY name = 'ada lovelace' ORDER BY id
+;;
+SELECT id FROM customers WHERE NOT BINARY name LIKE 'a%' AND name IN (BINARY 'Ada Lovelace', 'x') ORDER BY id
 ;;
 -- # Numbers
 SELECT ABS(-1), CEIL(1.2), CEILING(1.2), FLOOR(1.8), ROUND(1.255, 2), TRUNCATE(1.999, 1), SIGN(-3), MOD(7, 3)

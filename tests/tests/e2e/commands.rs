@@ -95,7 +95,7 @@ async fn doctor_finds_what_is_wrong_and_says_how_to_mend_it() {
     );
     check(
         &[("MINDHOST_DATABASE_URL", "postgres://u:secret@127.0.0.1:1/d")],
-        "cannot open the store",
+        "cannot open the store: Connection refused",
         false,
     );
     // Without plugins: under another key they would be compiled again, and for the tests after this one too.

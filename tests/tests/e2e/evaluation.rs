@@ -419,6 +419,12 @@ async fn mistakes_are_found_before_the_first_question() {
         &["--suite", "bad.yaml", "--mind", "clerk"],
         "expect: declined",
     );
+    let nothing = eval(
+        &host,
+        &["--suite", "demo", "--mind", "clerk", "--limit", "0"],
+    );
+    assert_eq!(nothing.status.code(), Some(2));
+    assert!(text(&nothing.stderr).contains("--limit"));
     assert!(model.asked().is_empty());
 }
 
@@ -428,6 +434,10 @@ async fn an_interrupted_run_writes_what_it_has() {
         run_sql("SELECT count(*) FROM customers"),
         Turn::text("3"),
         Turn::text("I am thinking").and_hang(),
+        run_sql("SELECT count(*) FROM customers"),
+        Turn::text("3"),
+        run_sql("SELECT count(*) FROM customers"),
+        Turn::text("3"),
     ];
     let (host, model) = scripted(turns).await;
     let sql = "SELECT count(*) FROM customers";
@@ -460,6 +470,14 @@ async fn an_interrupted_run_writes_what_it_has() {
     assert!(!report.is_complete);
     assert_eq!(report.questions.len(), 1);
     assert_eq!(report.questions[0].mark, Mark::Right);
+
+    let suite = ["--suite", "suite.jsonl", "--mind", "clerk", "--jobs", "1"];
+    let whole = eval(&host, &[&suite[..], &["--baseline", "out.json"]].concat());
+    let said = text(&whole.stdout);
+    assert!(
+        said.contains("Judged only in this run: 1 question."),
+        "{said}"
+    );
 }
 
 #[tokio::test]

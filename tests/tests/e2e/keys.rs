@@ -104,6 +104,14 @@ async fn bad_keys_are_refused() {
     ] {
         host.post("/keys", body).await.expect_error(400, code);
     }
+    for time in ["soon", "2026-12-31"] {
+        let body = json!({"name": "a", "role": "user", "expires_at": time});
+        let refused = host.post("/keys", body).await;
+        let error = refused.expect_error(400, "invalid_body");
+        assert_eq!(error["param"], "expires_at");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("2026-12-31T00:00:00Z"), "{message}");
+    }
     let past = json!({"name": "old", "role": "user", "expires_at": "2020-01-01T00:00:00Z"});
     let refused = host.post("/keys", past).await;
     let error = refused.expect_error(400, "invalid_parameter");

@@ -54,6 +54,49 @@ fn rpc(host: &Host, method: &str, params: serde_json::Value) -> mindhost_tests::
 }
 
 #[tokio::test]
+async fn an_answer_that_is_cut_or_doubtful_says_so() {
+    let host = shop().await;
+    let assumptions = ["All items count."];
+    let sql = json!({"sql": "SELECT id FROM item", "max_rows": 1, "assumptions": assumptions});
+    let model = ScriptedModel::start([
+        Turn::text("There are").finish("length"),
+        Turn::text("There are").finish("content_filter"),
+        Turn::text("There are").finish("weird_reason"),
+        Turn::call("run_sql", sql),
+        Turn::text("There are 77 items.").finish("length"),
+        Turn::text(ANSWER),
+    ])
+    .await;
+    host.scripted_provider("scripted", &model).await;
+    let mind = host.mind("clerk").datasource("shop");
+    mind.provider("scripted").create().await;
+    let ask = async || {
+        let arguments = json!({"mind": "clerk", "question": "How many?"});
+        let call = json!({"name": "ask", "arguments": arguments});
+        let reply = rpc(&host, "tools/call", call).await.expect_status(200);
+        let result = reply.json()["result"].clone();
+        assert_ne!(result["isError"], true, "{result}");
+        result["structuredContent"].clone()
+    };
+    for reason in ["max_output_tokens", "content_filter", "unknown_reason"] {
+        let told = ask().await;
+        assert_eq!(told["answer"], "There are", "{told}");
+        assert_eq!(told["ending"], reason, "{told}");
+        assert_eq!(told["incomplete_details"]["reason"], reason, "{told}");
+    }
+    let told = ask().await;
+    assert_eq!(told["ending"], "max_output_tokens", "{told}");
+    assert_eq!(told["row_count"], 3);
+    assert_eq!(told["truncated"], true);
+    assert_eq!(told["assumptions"], json!(["All items count."]));
+    assert_eq!(told["unverified_numbers"], json!(["77"]));
+    let told = ask().await;
+    assert!(told["ending"].is_null(), "{told}");
+    assert!(told["incomplete_details"].is_null(), "{told}");
+    assert_eq!(told["unverified_numbers"], json!([]));
+}
+
+#[tokio::test]
 async fn no_key_no_tools() {
     let host = shop().await;
     for request in [

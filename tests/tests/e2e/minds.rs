@@ -127,6 +127,30 @@ async fn put_keeps_what_it_does_not_name_and_replaces_what_it_does() {
 }
 
 #[tokio::test]
+async fn one_of_several_concurrent_renames_succeeds() {
+    for host in stores::both().await {
+        host.mind("race").create().await;
+        let rename = |number: u32| {
+            let body = json!({"name": format!("race{number}")});
+            tokio::spawn(host.put("/minds/race", body).attempt())
+        };
+        let replies = futures_util::future::join_all((0..8).map(rename)).await;
+        let replies: Vec<_> = replies
+            .into_iter()
+            .map(|one| one.unwrap().unwrap())
+            .collect();
+        let renamed: Vec<_> = replies.iter().filter(|one| one.status == 200).collect();
+        assert_eq!(renamed.len(), 1);
+        for refused in replies.iter().filter(|one| one.status != 200) {
+            refused.expect_error(404, "mind_not_found");
+        }
+        let minds = host.get("/minds").await.json();
+        assert_eq!(minds.as_array().unwrap().len(), 1);
+        assert_eq!(minds[0]["name"], renamed[0].json()["name"]);
+    }
+}
+
+#[tokio::test]
 async fn delete_says_what_it_deleted_and_takes_a_body() {
     for host in stores::both().await {
         host.mind("a").create().await;

@@ -4,7 +4,7 @@ mod keys;
 mod prompt;
 mod same_as_views;
 
-use mindhost_tests::{Host, Mind, Value, json};
+use mindhost_tests::{Host, Mind, Postgres, Value, json};
 
 const SHOP: &str = "
     CREATE TABLE orders (id INTEGER PRIMARY KEY, tenant TEXT, total DECIMAL(12,2), card TEXT, note TEXT);
@@ -408,4 +408,67 @@ async fn preview_takes_the_policies_of_a_key_too() {
     refused(unnamed, 422, "invalid_policy", "key_policies[0].filter").await;
     let many = json!({"policies": vec![of_key["policies"][0].clone(); 101]});
     refused(many, 400, "invalid_parameter", "key_policies").await;
+}
+
+#[tokio::test]
+async fn policy_that_the_engine_cannot_run_is_refused_with_its_reason() {
+    let sql =
+        "CREATE TABLE orders (id INTEGER PRIMARY KEY, tenant TEXT, salary INTEGER, hired DATE);
+        INSERT INTO orders VALUES (1, 'acme', 41733, '2026-01-02');";
+    let database = Postgres::shared().database(sql).await;
+    let host = Host::start().await;
+    host.postgres("shop", &database).await.load().await;
+    let mind = host.mind("sales").datasource("shop").direct_queries();
+    mind.create().await;
+    let refused = |error: Value, param: &str, reason: &str| {
+        assert_eq!(error["param"], param, "{error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(reason), "{error}");
+        assert!(!message.contains("41733"), "{error}");
+    };
+    let at = json!({"datasource": "shop", "table": "orders", "attributes": {"tenant": "acme"}});
+    for (rest, param, reason) in [
+        (json!({"filter": "id"}), "policies[0].filter", "boolean"),
+        (json!({"filter": "tenant"}), "policies[0].filter", "boolean"),
+        (
+            json!({"filter": "salary > 'x'"}),
+            "policies[0].filter",
+            "integer",
+        ),
+        (json!({"filter": "hired = 5"}), "policies[0].filter", "date"),
+        (
+            json!({"filter": "tenant = {{caller.tenant}} AND hired = 5"}),
+            "policies[0].filter",
+            "date",
+        ),
+        (
+            json!({"filter": "id = 1", "masked": {"tenant": {"sql": "upper(salary)"}}}),
+            "policies[0].masked.tenant",
+            "upper",
+        ),
+    ] {
+        let body = policy(rest);
+        let put = host.put("/minds/sales/policies", body.clone()).await;
+        refused(put.expect_error(422, "invalid_policy"), param, reason);
+        let mut draft = at.clone();
+        draft["policies"] = body["policies"].clone();
+        let preview = host.post("/minds/sales/policies/preview", draft).await;
+        refused(preview.expect_error(422, "invalid_policy"), param, reason);
+        let mut of_key = json!({"name": "clerk", "role": "user", "attributes": {"tenant": "acme"}});
+        of_key["policies"] = body["policies"].clone();
+        let made = host.post("/keys", of_key).await;
+        refused(made.expect_error(422, "invalid_policy"), param, reason);
+    }
+    assert_eq!(
+        host.get("/minds/sales/policies").await.json()["policies"],
+        json!([])
+    );
+
+    // The type of an attribute is not known until a caller has it.
+    let body = policy(json!({"filter": "salary = {{caller.tenant}}"}));
+    let put = host.put("/minds/sales/policies", body).await;
+    put.expect_status(200);
+    let preview = host.post("/minds/sales/policies/preview", at).await;
+    let error = preview.expect_error(422, "invalid_policy");
+    refused(error, "policies[0].filter", "integer");
 }

@@ -15,6 +15,7 @@ mod once;
 mod plan_cost;
 mod repair;
 mod retrieval;
+mod rights;
 pub mod running;
 mod settings;
 mod stopping;

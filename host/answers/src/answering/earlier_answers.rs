@@ -28,7 +28,7 @@ async fn note_answer(toolbox: &Toolbox<'_>, message: &Message) {
     if *origin == SqlOrigin::SqlQuery {
         lock(&toolbox.provenance).say(sql);
     }
-    let accepted = toolbox.results.accept(toolbox.access, sql, *origin).await;
+    let accepted = toolbox.results.accept(&toolbox.access, sql, *origin).await;
     let Ok(accepted) = accepted else {
         toolbox.note(EARLIER_ANSWER, &text);
         return toolbox.note(EARLIER_ANSWER, &json!(sql));

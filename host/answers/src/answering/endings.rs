@@ -70,7 +70,7 @@ fn first_sentence(ending: EarlyEnd, bounds: &config::Answering) -> String {
                 .to_owned()
         }
         // The text of the model breaks off, and nothing is added to it.
-        EarlyEnd::Length | EarlyEnd::Filter => String::new(),
+        EarlyEnd::Length | EarlyEnd::Filter | EarlyEnd::UnknownReason => String::new(),
     }
 }
 

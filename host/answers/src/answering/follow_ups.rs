@@ -27,7 +27,7 @@ struct Candidate {
 pub async fn questions(toolbox: &Toolbox<'_>, sql: Option<&str>) -> Vec<String> {
     let subject = Subject {
         sql: sql.unwrap_or_default(),
-        access: toolbox.access,
+        access: &toolbox.access,
         catalog: toolbox.catalog,
     };
     let mut names = subject.tables();
@@ -51,7 +51,7 @@ pub async fn questions(toolbox: &Toolbox<'_>, sql: Option<&str>) -> Vec<String> 
         for candidate in round {
             let accepted = toolbox
                 .results
-                .accept(toolbox.access, &candidate.sql, SqlOrigin::Model)
+                .accept(&toolbox.access, &candidate.sql, SqlOrigin::Model)
                 .await;
             if accepted.is_ok()
                 && asked.len() < MAX_QUESTIONS

@@ -45,12 +45,32 @@ impl Dialogue {
             truncation,
         };
         if !is_whole && truncation == Truncation::Disabled {
-            return Err(too_long(budget, true));
+            return Err(dialogue.too_long());
         }
         if !dialogue.leave_out_history() {
-            return Err(too_long(budget, truncation == Truncation::Disabled));
+            return Err(dialogue.too_long());
         }
         Ok(dialogue)
+    }
+
+    /// The error of a dialogue that does not fit: of what is always kept, if that alone is too long.
+    fn too_long(&self) -> Error {
+        let (before, question) = self.messages.split_at(self.question);
+        let instructions = before.iter().filter(|one| one.role == Role::System);
+        let instructions: usize = instructions.map(tokens_of).sum();
+        let question: usize = question.iter().map(tokens_of).sum();
+        let kept = "the question and the instructions alone are too long; shorten them";
+        let history = "send `truncation: \"auto\"` to leave out the oldest messages, or begin a new conversation";
+        let (param, advice) = match instructions + question <= self.budget {
+            true => ("input", history),
+            false if instructions > question => ("instructions", kept),
+            false => ("input", kept),
+        };
+        let message = format!(
+            "the dialogue is longer than the {} tokens that the model may be sent (answering.context_tokens); {advice}",
+            self.budget
+        );
+        Error::new(Code::ContextLengthExceeded, message).param(param)
     }
 
     /// As the next request to the model sends them.
@@ -125,23 +145,6 @@ pub fn tokens(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     let others = text.chars().filter(|letter| !letter.is_ascii()).count();
     ascii.div_ceil(4) + others
-}
-
-fn too_long(budget: usize, may_be_truncated: bool) -> Error {
-    let advice = match may_be_truncated {
-        true => {
-            "send `truncation: \"auto\"` to leave out the oldest messages, or begin a new conversation"
-        }
-        false => "the question and the instructions alone are too long; shorten them",
-    };
-    Error::new(
-        Code::ContextLengthExceeded,
-        format!(
-            "the dialogue is longer than the {budget} tokens that the model may be sent (answering.context_tokens); \
-             {advice}"
-        ),
-    )
-    .param("input")
 }
 
 #[cfg(test)]
@@ -260,7 +263,20 @@ mod tests {
     #[test]
     fn question_alone_may_be_too_long() {
         let question = "x".repeat(4_000);
-        let refused = Dialogue::pack(talk(&[], &question), true, 350, Truncation::Auto);
-        assert!(refused.unwrap_err().message().contains("shorten"));
+        for truncation in [Truncation::Auto, Truncation::Disabled] {
+            let refused = Dialogue::pack(talk(&[], &question), true, 350, truncation).unwrap_err();
+            assert!(refused.message().contains("shorten"), "{refused}");
+            assert_eq!(refused.param_name(), Some("input"));
+        }
+    }
+
+    #[test]
+    fn instructions_alone_may_be_too_long() {
+        let mut messages = talk(&[(Role::User, "Hello.".to_owned())], "And now?");
+        messages.insert(0, message(Role::System, &"x".repeat(4_000)));
+        let refused = Dialogue::pack(messages, true, 350, Truncation::Disabled).unwrap_err();
+        assert!(refused.message().contains("shorten"), "{refused}");
+        assert!(!refused.message().contains("auto"), "{refused}");
+        assert_eq!(refused.param_name(), Some("instructions"));
     }
 }

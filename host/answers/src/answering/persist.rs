@@ -5,9 +5,13 @@
 //! locks the row of the conversation first, so that no two append at the same position and nothing is added to a
 //! conversation that is being deleted.
 
+mod end_retries;
 mod group_commit;
 
-pub use self::group_commit::{FinishedAnswer, GroupCommit};
+pub use self::{
+    end_retries::EndRetries,
+    group_commit::{FinishedAnswer, GroupCommit},
+};
 use super::{Inner, prepare::AnswerRequest, record::ResponseRecord, store};
 use crate::conversations::{self, Conversation, Message};
 use mindhost_base::error::{Code, Result};

@@ -10,10 +10,7 @@ use super::{
     record::{Limits, ResponseRecord, ResponseStatus, Settings, Usage},
 };
 use crate::conversations::{self, Author, Conversation, Message, Window};
-use mindhost_base::{
-    error::{Code, Error, Result},
-    policy::Attributes,
-};
+use mindhost_base::error::{Code, Error, Result};
 use mindhost_core::{
     auth::Caller,
     minds::{self, Mind},
@@ -25,7 +22,8 @@ const PAGE: usize = 100;
 
 /// A request that passed the checks, with everything that its answer needs.
 pub struct AnswerRequest {
-    /// The version of the Mind that answers, even if the Mind changes while it runs.
+    /// The version of the Mind that answers, even if the Mind changes while it runs. What may be read is looked up
+    /// again before each tool call.
     pub mind: Arc<Mind>,
     /// The one that question and answer are added to, if the response is stored.
     pub conversation: Conversation,
@@ -39,8 +37,8 @@ pub struct AnswerRequest {
     pub input: Vec<Message>,
     /// Counts the usage of the answer.
     pub tally: Option<Arc<Tally>>,
-    /// What the policies of the Mind know of the caller.
-    pub attributes: Arc<Attributes>,
+    /// Who asks.
+    pub caller: Caller,
 }
 
 impl AnswerRequest {
@@ -124,7 +122,7 @@ impl Inner {
             is_history_whole,
             input,
             tally: caller.tally.clone(),
-            attributes: caller.attributes.clone(),
+            caller: caller.clone(),
         })
     }
 

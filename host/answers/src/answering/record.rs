@@ -69,10 +69,12 @@ pub enum EarlyEnd {
     CannotAnswer,
     /// The model sent more bytes than one answer may have.
     SizeLimit,
+    /// The vendor ended the text for a reason that its plugin does not know.
+    UnknownReason,
 }
 
 impl EarlyEnd {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Length,
         Self::Filter,
         Self::ToolLimit,
@@ -81,6 +83,7 @@ impl EarlyEnd {
         Self::Timeout,
         Self::CannotAnswer,
         Self::SizeLimit,
+        Self::UnknownReason,
     ];
 
     /// Its name in the API.
@@ -94,6 +97,7 @@ impl EarlyEnd {
             Self::Timeout => "timeout",
             Self::CannotAnswer => "cannot_answer",
             Self::SizeLimit => "size_limit",
+            Self::UnknownReason => "unknown_reason",
         }
     }
 

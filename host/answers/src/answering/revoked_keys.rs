@@ -1,10 +1,10 @@
-//! Stops answers whose keys were revoked, expired or deleted after they started.
+//! Stops answers whose keys were revoked, rotated, expired or deleted after they started.
 
 use std::time::Duration;
 
 use super::Inner;
 use mindhost_base::error::Result;
-use mindhost_core::auth::keys;
+use mindhost_core::auth::keys::{self, UsedKey};
 
 /// How often this host checks its keys, which another host, the command line or time can invalidate. Equal to the time
 /// for which keys are cached.
@@ -25,11 +25,11 @@ pub async fn run(inner: &Inner) {
 
 /// Stops them now. Without running answers the store is not queried.
 pub async fn stop_answers(inner: &Inner) -> Result<()> {
-    let keys: Vec<String> = inner.running.keys().into_iter().collect();
+    let keys: Vec<UsedKey> = inner.running.keys().into_iter().collect();
     if keys.is_empty() {
         return Ok(());
     }
-    for key in keys::invalid(&inner.services.store, keys).await? {
+    for key in keys::ended(&inner.services.store, keys).await? {
         inner.running.cancel(&key);
     }
     Ok(())

@@ -19,13 +19,13 @@ use super::{
     history::Dialogue,
     items,
     links::Links,
-    persist,
+    persist::{self, EndRetries},
     prepare::AnswerRequest,
     prompt::{self, PromptFacts},
     provenance::Provenance,
     record::{EarlyEnd, ResponseRecord, ResponseStatus},
     running::Slot,
-    tools::Toolbox,
+    tools::{CurrentRights, Toolbox},
     turns::{Answer, NumberCheck, Turns},
 };
 use crate::{
@@ -245,9 +245,10 @@ impl Task {
         let call = Call::new(results.longest(), log.cancel.clone());
         let call = call.for_key(self.record.key_id.as_str());
         let made = async {
-            let access = results
-                .access(&self.prepared.mind, &self.prepared.attributes)
-                .await?;
+            // As for a tool call: the Mind may have changed since.
+            let mind = self.rights().mind().await?;
+            let attributes = &self.prepared.caller.attributes;
+            let access = results.access(&mind, attributes).await?;
             let accepted = results.accept(&access, &sql.text, sql.origin).await?;
             chart::of_statement(results, &accepted, &call).await
         };
@@ -261,13 +262,23 @@ impl Task {
         Ok(Some(chart))
     }
 
+    fn rights(&self) -> CurrentRights<'_> {
+        let services = &self.inner.services;
+        CurrentRights {
+            minds: &services.minds,
+            knowledge: &services.knowledge,
+            caller: &self.prepared.caller,
+            begun: &self.prepared.mind,
+        }
+    }
+
     async fn answer(&self, log: &Arc<EventLog>, vendor: &Vendor) -> Result<Answer> {
         let services = &self.inner.services;
         let mind = &self.prepared.mind;
         let Vendor { provider, model } = vendor;
         let access = services
             .results
-            .access(mind, &self.prepared.attributes)
+            .access(mind, &self.prepared.caller.attributes)
             .await?;
         let told = services
             .knowledge
@@ -278,7 +289,8 @@ impl Task {
         let toolbox = Toolbox {
             results: &services.results,
             catalog: &services.catalog,
-            access: &access,
+            access: access.clone(),
+            rights: self.rights(),
             knowledge: services.knowledge.of_tables(mind, &access.scope).await?,
             max_rows: services.settings.rows_for_model,
             provenance: Mutex::new(Provenance::new(&words)),
@@ -331,7 +343,14 @@ impl Task {
         record.ending = made.ending;
         record.output = vec![made.item.clone()];
         if record.is_stored {
-            persist::complete(&self.inner, &self.prepared, &record, &made.message, is_open).await?;
+            let mut retries = EndRetries::new(&self.inner, &record);
+            loop {
+                let (inner, prepared) = (&self.inner, &self.prepared);
+                let stored = persist::complete(inner, prepared, &record, &made.message, is_open);
+                if retries.are_over(stored.await).await? {
+                    break;
+                }
+            }
         }
         let log = self.slot.log();
         let sent = match made.charted {
@@ -363,18 +382,22 @@ impl Task {
             tracing::error!(response = %self.record.id, source = ?std::error::Error::source(&error), "an answer failed");
         }
         if self.record.is_stored
-            && let Err(stored) = persist::fail(
-                &self.inner,
-                &self.prepared,
-                &mut self.record,
-                said.as_ref(),
-                is_open,
-            )
-            .await
+            && let Err(stored) = self.store_failure(said.as_ref(), is_open).await
         {
             tracing::error!(response = %self.record.id, source = ?std::error::Error::source(&stored), "cannot store the end of a response");
         }
         self.tell(error);
+    }
+
+    async fn store_failure(&mut self, said: Option<&Message>, is_open: bool) -> Result<()> {
+        let mut retries = EndRetries::new(&self.inner, &self.record);
+        loop {
+            let (inner, prepared) = (&self.inner, &self.prepared);
+            let stored = persist::fail(inner, prepared, &mut self.record, said, is_open);
+            if retries.are_over(stored.await).await? {
+                return Ok(());
+            }
+        }
     }
 
     /// The part of an answer in words that was streamed. It is stored, because later questions may refer to it.

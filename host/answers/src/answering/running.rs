@@ -21,6 +21,7 @@ use mindhost_base::{
     error::{Code, Error, Result},
     locks::lock,
 };
+use mindhost_core::auth::{Caller, keys::UsedKey};
 
 /// All running answers, by response id.
 pub struct RunningAnswers {
@@ -34,6 +35,8 @@ pub struct RunningAnswers {
 pub struct RunningAnswer {
     /// The response at the start.
     record: Arc<ResponseRecord>,
+    /// The key that asked, with the text that it had then.
+    key: UsedKey,
     /// The question or the statement, as it is shown; `None` if the response is not stored.
     asked: Option<Arc<str>>,
     /// The events since then.
@@ -80,12 +83,14 @@ impl RunningAnswers {
     /// `rate_limit_exceeded` when its key has reached its limit.
     pub fn take_slot(
         self: &Arc<Self>,
+        caller: &Caller,
         record: &ResponseRecord,
         log: &Arc<EventLog>,
         asked: Option<&str>,
     ) -> Result<Slot> {
         let answer = RunningAnswer {
             record: Arc::new(record.clone()),
+            key: caller.used_key(),
             asked: asked.map(|text| jobs::shown(text).into()),
             log: log.clone(),
         };
@@ -133,19 +138,16 @@ impl RunningAnswers {
         lock(&self.answers).get(&id).cloned()
     }
 
-    /// The ids of their keys.
-    pub fn keys(&self) -> HashSet<String> {
+    /// Their keys.
+    pub fn keys(&self) -> HashSet<UsedKey> {
         let answers = lock(&self.answers);
-        answers
-            .values()
-            .map(|one| one.record.key_id.clone())
-            .collect()
+        answers.values().map(|one| one.key.clone()).collect()
     }
 
-    /// Cancels those of a key.
-    pub fn cancel(&self, key_id: &str) {
+    /// Cancels those that began with this text of a key.
+    pub fn cancel(&self, key: &UsedKey) {
         let answers = lock(&self.answers);
-        let of_key = answers.values().filter(|one| one.record.key_id == key_id);
+        let of_key = answers.values().filter(|one| one.key == *key);
         of_key.for_each(|one| one.log.cancel.cancel());
     }
 

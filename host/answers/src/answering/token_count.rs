@@ -49,9 +49,15 @@ impl<'a> TokenCount<'a> {
 
     /// Adds a turn that ended normally with so many bytes of output.
     pub fn finish(mut self, written: usize) {
-        let usage = match self.counted == Usage::default() {
-            true => estimate(self.messages, written),
-            false => self.counted,
+        let estimated = estimate(self.messages, written);
+        let or_estimate = |counted: u64, estimated: u64| match counted {
+            0 => estimated,
+            counted => counted,
+        };
+        let usage = Usage {
+            input_tokens: or_estimate(self.counted.input_tokens, estimated.input_tokens),
+            output_tokens: or_estimate(self.counted.output_tokens, estimated.output_tokens),
+            ..self.counted
         };
         self.count(usage);
     }
@@ -84,7 +90,8 @@ impl Drop for TokenCount<'_> {
     }
 }
 
-/// For vendors that report no usage: about four bytes per token, so that the token limit holds for them too.
+/// For vendors that report no usage, or a part of it: about four bytes per token, so that the token limit holds for
+/// them too.
 fn estimate(messages: &[ModelMessage], written: usize) -> Usage {
     let bytes = |part: &Part| match part {
         Part::Text(text) => text.len(),

@@ -3,6 +3,7 @@
 //! The model is untrusted: its arguments are validated, and its SQL passes the same guard as that of a caller. It gets
 //! error messages, so that it can try again.
 
+mod current_rights;
 mod find_values;
 
 use std::{
@@ -33,14 +34,18 @@ use mindhost_base::{
 use mindhost_catalog::Catalog;
 use mindhost_plugin_api::{Call, Tool, ToolCall};
 
+pub use self::current_rights::CurrentRights;
+
 /// Everything that the tools need.
 pub struct Toolbox<'a> {
     /// Runs statements.
     pub results: &'a Results,
     /// Finds tables.
     pub catalog: &'a Catalog,
-    /// What the Mind may see.
-    pub access: &'a Arc<Access>,
+    /// What the Mind may see, as of the last tool call.
+    pub access: Arc<Access>,
+    /// Where the access is looked up again.
+    pub rights: CurrentRights<'a>,
     /// What the Mind was taught about its tables.
     pub knowledge: Arc<mindhost_retrieval::Knowledge>,
     /// Most rows of a result that the model gets.
@@ -316,7 +321,7 @@ impl Toolbox<'_> {
             .results
             .accept(&access, &arguments.sql, SqlOrigin::Model)
             .await?;
-        if self.access.scope.datasources.len() > 1 {
+        if self.has_origins() {
             // A constant may reach each of the datasources.
             let literals = accepted.literals();
             for datasource in accepted.datasources() {
@@ -352,9 +357,14 @@ impl Toolbox<'_> {
 }
 
 impl Toolbox<'_> {
+    /// Whether the model may have read of several datasources, also if the Mind has only one of them by now.
+    fn has_origins(&self) -> bool {
+        self.rights.begun.datasources.len() > 1
+    }
+
     /// Records that the model reads this content of a datasource.
     pub(super) fn note(&self, datasource: &str, content: &Value) {
-        if self.access.scope.datasources.len() > 1 {
+        if self.has_origins() {
             lock(&self.provenance).read(datasource, content);
         }
     }

@@ -16,6 +16,9 @@ const MAX_NAME_BYTES: usize = 128;
 /// Bytes of a vendor's own data in one turn.
 const MAX_OPAQUE_BYTES: usize = 4 * 1024 * 1024;
 
+/// What stands in place of U+0000.
+const REPLACEMENT: &str = "\u{fffd}";
+
 /// What the model said, called and used in one turn, put together from its events.
 #[derive(Debug, Default)]
 pub struct Turn {
@@ -42,6 +45,10 @@ impl Turn {
         if self.calls.len() >= MAX_CALLS {
             return;
         }
+        // No text of the API may have U+0000, and what the model calls a tool with becomes such a text.
+        tool_call.id = tool_call.id.replace('\0', REPLACEMENT);
+        tool_call.name = tool_call.name.replace('\0', REPLACEMENT);
+        tool_call.arguments = without_escaped_nul(&tool_call.arguments);
         let is_taken = |id: &str| self.calls.iter().any(|call| call.id == id);
         let is_usable = !tool_call.id.is_empty() && tool_call.id.len() <= MAX_NAME_BYTES;
         if !is_usable || is_taken(&tool_call.id) {
@@ -83,6 +90,32 @@ impl Turn {
         let bytes = |call: &ToolCall| call.name.len() + call.arguments.len();
         self.calls.iter().map(bytes).sum()
     }
+}
+
+/// JSON with [`REPLACEMENT`] in place of each escaped U+0000. Unescaped, the character is not JSON.
+fn without_escaped_nul(json: &str) -> String {
+    let mut clean = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = rest.find('\\') {
+        let (before, escaped) = rest.split_at(at);
+        clean.push_str(before);
+        rest = match escaped.strip_prefix(r"\u0000") {
+            Some(behind) => {
+                clean.push_str(REPLACEMENT);
+                behind
+            }
+            None => {
+                // The character behind a backslash is passed with it: it may be a backslash that escapes nothing.
+                let length = escaped.char_indices().nth(2);
+                let length = length.map_or(escaped.len(), |(length, _)| length);
+                let (kept, behind) = escaped.split_at(length);
+                clean.push_str(kept);
+                behind
+            }
+        };
+    }
+    clean.push_str(rest);
+    clean
 }
 
 /// What is wrong with the arguments of a call.
@@ -152,6 +185,26 @@ mod tests {
         let mut turn = Turn::default();
         turn.add_call(call("a", " "));
         assert_eq!(turn.fault_of(&turn.calls[0]), None);
+    }
+
+    #[test]
+    fn nul_characters_of_a_call_are_replaced() {
+        for (arguments, kept) in [
+            (
+                r#"{"sql": "a\u0000b\u0000"}"#,
+                "{\"sql\": \"a\u{fffd}b\u{fffd}\"}",
+            ),
+            (r#"{"sql": "a\\\u0000b"}"#, "{\"sql\": \"a\\\\\u{fffd}b\"}"),
+            (r#"{"sql": "a\\u0000b\n"}"#, r#"{"sql": "a\\u0000b\n"}"#),
+            ("{}", "{}"),
+        ] {
+            let mut turn = Turn::default();
+            turn.add_call(call("\0", arguments));
+            let added = &turn.calls[0];
+            assert_eq!(added.arguments, kept);
+            assert_eq!(added.id, REPLACEMENT);
+            assert_eq!(turn.fault_of(added), None);
+        }
     }
 
     #[test]

@@ -207,7 +207,10 @@ impl Turns<'_> {
     ) -> Result<(ModelMessage, bool)> {
         let outcome = match turn.fault_of(tool_call) {
             Some(fault) => self.toolbox.refuse(tool_call, &fault),
-            None => self.toolbox.run(tool_call, call).await?,
+            None => {
+                self.toolbox.renew_access().await?;
+                self.toolbox.run(tool_call, call).await?
+            }
         };
         if let Some(sql) = &outcome.step.sql {
             let result = match (&outcome.ran, self.toolbox.access.sends_rows()) {
@@ -303,7 +306,8 @@ impl Turns<'_> {
     fn take(&mut self, event: ModelEvent, turn: &mut Turn, before: usize) {
         match event {
             ModelEvent::Text(piece) => {
-                let piece = self.links.next(&piece);
+                // No request may have U+0000, so a client could not send the answer back.
+                let piece = self.links.next(&piece.replace('\0', "\u{fffd}"));
                 self.say(piece, turn, before);
             }
             ModelEvent::ToolCall(tool_call) => turn.add_call(tool_call),
@@ -365,6 +369,7 @@ impl Turns<'_> {
             }
             End::Answered(Some(StopReason::Refused)) => (Some(EarlyEnd::Filter), None),
             End::Answered(_) if is_empty => (Some(EarlyEnd::CannotAnswer), None),
+            End::Answered(Some(StopReason::Other)) => (Some(EarlyEnd::UnknownReason), None),
             End::Answered(_) => (None, None),
             End::At(ending) => (Some(ending), None),
             End::Declined(reason) => (Some(EarlyEnd::CannotAnswer), Some(reason)),
@@ -384,7 +389,9 @@ impl Turns<'_> {
             }
             (None, None) => String::new(),
             // The text breaks off, and the reason is in the response.
-            (Some(EarlyEnd::Length | EarlyEnd::Filter), None) => String::new(),
+            (Some(EarlyEnd::Length | EarlyEnd::Filter | EarlyEnd::UnknownReason), None) => {
+                String::new()
+            }
             (Some(ending), None) => {
                 endings::text(ending, self.bounds, &self.spent.attempts(), &follow_ups)
             }

@@ -10,6 +10,7 @@ use crate::{
 use mindhost_base::error::{Code, Error, Kind, Result};
 use mindhost_core::knowledge::{self, Knowledge, Metric, Relationship, Term, VerifiedQuery};
 use mindhost_plugin_api::{Call, Dialect};
+use mindhost_sql::metric;
 
 /// What a check needs.
 pub(super) struct Checker<'a> {
@@ -50,13 +51,15 @@ impl Checker<'_> {
     async fn metric(&self, metric: &Metric) -> Result<()> {
         let from = &metric.from;
         let is_true = |part: &str| format!("SELECT 1 FROM {from}\nWHERE ({part}\n) IS NULL");
-        self.guarded("from", &format!("SELECT 1 FROM {from}\n"))
+        let dialect = self
+            .guarded("from", &format!("SELECT 1 FROM {from}\n"))
             .await?;
         self.guarded("expression", &is_true(&metric.expression))
             .await?;
         if let Some(filter) = &metric.filter {
             self.guarded("filter", &is_true(filter)).await?;
         }
+        metric::check(dialect, &metric.expression, from)?;
         match self.dry_run("expression", &metric.statement()).await? {
             1 => Ok(()),
             columns => Err(Error::invalid(
@@ -87,13 +90,14 @@ impl Checker<'_> {
         self.dry_run("sql", &query.sql).await.map(drop)
     }
 
-    async fn guarded(&self, param: &str, sql: &str) -> Result<()> {
+    /// Passes a statement through the guard, and gives the dialect that it was read in.
+    async fn guarded(&self, param: &str, sql: &str) -> Result<Dialect> {
         let accepted = self
             .results
             .accept(self.access, sql, SqlOrigin::SqlQuery)
             .await;
         accepted
-            .map(drop)
+            .map(|accepted| accepted.dialect())
             .map_err(|error| self.to_blame(param, &error))
     }
 

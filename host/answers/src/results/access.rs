@@ -8,7 +8,10 @@ use mindhost_base::{
     policy::Attributes,
 };
 use mindhost_catalog::{Catalog, ScopeStatistics, View, ViewSource};
-use mindhost_core::{datasources::Datasources, minds::Mind};
+use mindhost_core::{
+    datasources::{Datasource, Datasources},
+    minds::Mind,
+};
 use mindhost_plugin_api::{Dialect, Target};
 use mindhost_plugins::registry::Registry;
 use mindhost_sql::{
@@ -31,6 +34,23 @@ pub struct Source {
     pub statement_timeout: Option<Duration>,
     /// Whether rows may go to a model vendor.
     pub send_rows: bool,
+}
+
+impl Source {
+    /// Made of a datasource as it is now.
+    ///
+    /// # Errors
+    /// When its secrets cannot be read.
+    pub(super) async fn of(datasource: Datasource, datasources: &Datasources) -> Result<Self> {
+        Ok(Self {
+            statement_timeout: datasources.statement_timeout(&datasource.settings),
+            send_rows: datasource.settings.send_rows,
+            target: Arc::new(datasources.target(&datasource).await?),
+            engine: datasource.engine,
+            plugin_digest: datasource.settings.plugin_digest,
+            shadow: datasource.settings.shadow,
+        })
+    }
 }
 
 /// The scope for the guard, and a source for each of its datasources, in the same order.
@@ -117,6 +137,19 @@ impl Access {
             return Some("the functions of a schema are no longer allowed");
         }
         None
+    }
+
+    /// The same without the datasources that `begun` does not have.
+    pub fn within(self: &Arc<Self>, begun: &Self) -> Arc<Self> {
+        let is_kept = |id: &str| begun.view.sources.iter().any(|one| one.id == id);
+        if self.view.sources.iter().all(|one| is_kept(&one.id)) {
+            return Arc::clone(self);
+        }
+        let mut kept = Self::clone(self);
+        kept.scope.datasources.retain(|one| is_kept(&one.id));
+        kept.view.sources.retain(|one| is_kept(&one.id));
+        kept.sources.retain(|one| is_kept(&one.target.id));
+        Arc::new(kept)
     }
 
     /// Name and dialect of each datasource.
@@ -248,14 +281,9 @@ pub async fn load(
             send_rows: datasource.settings.send_rows,
             restrictions,
         });
-        access.sources.push(Source {
-            statement_timeout: datasources.statement_timeout(&datasource.settings),
-            send_rows: datasource.settings.send_rows,
-            target: Arc::new(datasources.target(&datasource).await?),
-            engine: datasource.engine,
-            plugin_digest: datasource.settings.plugin_digest,
-            shadow: datasource.settings.shadow,
-        });
+        access
+            .sources
+            .push(Source::of(datasource, datasources).await?);
     }
     Ok(access)
 }
@@ -323,6 +351,29 @@ mod tests {
                 send_rows: true,
             }],
         }
+    }
+
+    #[test]
+    fn datasource_that_was_added_later_is_left_out() {
+        let begun = access(&["item"], None, "shop.db");
+        let now = Arc::new(access(&["sale"], None, "shop.db"));
+        assert!(Arc::ptr_eq(&now.within(&begun), &now));
+        let mut more = access(&["item"], None, "shop.db");
+        let other = access(&["secret"], None, "other.db");
+        more.scope.datasources.extend(other.scope.datasources);
+        more.view.sources.extend(other.view.sources);
+        more.sources.extend(other.sources);
+        let id = "id of other".to_owned();
+        more.scope.datasources[1].id = id.clone();
+        more.view.sources[1].id = id.clone();
+        let mut target = Target::clone(&more.sources[1].target);
+        target.id = id;
+        more.sources[1].target = Arc::new(target);
+        let kept = Arc::new(more).within(&begun);
+        assert_eq!(kept.scope.datasources.len(), 1);
+        assert_eq!(kept.view.sources.len(), 1);
+        assert_eq!(kept.sources.len(), 1);
+        assert_eq!(kept.sources[0].target.id, "id of shop");
     }
 
     #[test]

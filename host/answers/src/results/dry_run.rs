@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::{AcceptedStatement, Results, page};
+use super::{AcceptedStatement, Results, access::Source, page};
 use mindhost_base::error::Result;
 use mindhost_plugin_api::{Call, Connection};
 use mindhost_plugins::serving_versions;
-use mindhost_sql::guard::PageStatement;
+use mindhost_sql::guard::{GuardedStatement, PageStatement};
 
 /// How long an engine may take. It plans the statement and reads no row.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -26,6 +26,17 @@ impl Results {
             let mut connection = self.federated(accepted)?.connection;
             return columns(&mut *connection, guarded.text(), &call).await;
         };
+        self.planned(source, guarded, &call).await
+    }
+
+    /// As [`Self::dry_run`], for a statement over one datasource.
+    pub(super) async fn planned(
+        &self,
+        source: &Source,
+        guarded: &GuardedStatement,
+        call: &Call,
+    ) -> Result<usize> {
+        let call = call.within(LONGEST);
         let text = match guarded.page(0, 0) {
             PageStatement::Engine(text) | PageStatement::Skip { text } => text,
         };

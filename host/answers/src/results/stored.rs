@@ -257,8 +257,8 @@ impl StoredResults {
         accepted: &AcceptedStatement,
     ) -> Result<Option<Error>> {
         let caller = &statement.caller;
-        if self.conversations.key_is_invalid(&caller.key_id).await? {
-            let message = "the key of the export is revoked or expired";
+        if self.conversations.key_has_ended(caller).await? {
+            let message = "the key of the export is revoked, rotated or expired";
             return Ok(Some(Error::new(Code::InvalidApiKey, message)));
         }
         let mind = self.minds.current_by_id(caller, &statement.mind.id).await?;

@@ -76,12 +76,14 @@ pub(super) fn explain(path: &str, message: &str) -> (Option<String>, String) {
                 "a sequence" => "a list",
                 "a map" => "an object",
                 "a boolean" => "true or false",
-                "a string" => "a text",
+                "a string" | "string or map" => "a text",
+                "map with a single key" => "an object with one field",
                 expected if expected.starts_with("struct ") => "an object",
                 expected => expected,
             };
             let found = match found {
                 "integer" | "floating" if expected.starts_with("an integer") => "another number",
+                "map" if expected == "an object with one field" => "another number of fields",
                 "integer" | "floating" => "a number",
                 "string" => "a text",
                 "map" => "an object",

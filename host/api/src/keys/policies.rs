@@ -51,8 +51,8 @@ impl Policies {
     /// The policies of a new key, over datasources that the caller sees.
     ///
     /// # Errors
-    /// `unknown_datasource`, `unknown_table`, `ambiguous_table`; `invalid_policy` when one does not fit its table, or
-    /// names an attribute that the key does not have; `invalid_parameter` for too many.
+    /// `unknown_datasource`, `unknown_table`, `ambiguous_table`; `invalid_policy` when one does not fit its table, the
+    /// engine cannot run its SQL, or it names an attribute that the key does not have; `invalid_parameter` for too many.
     pub async fn checked(
         &self,
         caller: &Caller,
@@ -74,6 +74,10 @@ impl Policies {
             Some(Problem { index, error })
         });
         refuse(unnamed.collect())?;
+        let tried = self
+            .results
+            .try_policies(caller, &checked, Some(attributes));
+        refuse(tried.await?)?;
         Ok(Arc::new(policies))
     }
 

@@ -70,7 +70,7 @@ pub fn offered(allows_sql: bool) -> Vec<Tool> {
         ),
         tool(
             "ask",
-            "Asks a Mind a question in words. Gives the answer and the SQL it is based on.",
+            "Asks a Mind a question in words. Gives the answer and the SQL it is based on. With `incomplete_details`, the answer was cut; `unverified_numbers` are in nothing that the Mind has read.",
             json!({
                 "mind": {"type": "string", "description": "name of the Mind"},
                 "question": {"type": "string"},
@@ -266,9 +266,16 @@ async fn ask_mind(state: &AppState, caller: &Caller, wanted: AskMind) -> Result<
     };
     let record = state.answering.complete(caller, ask).await?;
     let item: Value = item(&record)?;
+    let cut = record.ending.filter(|ending| ending.is_cut());
     Ok(json!({
         "answer": item["content"][0]["text"],
         "sql": item["sql"],
+        "row_count": item["row_count"],
+        "truncated": item["truncated"],
+        "assumptions": item["assumptions"],
+        "unverified_numbers": item["unverified_numbers"],
+        "ending": item["ending"],
+        "incomplete_details": cut.map(|ending| json!({"reason": ending.as_str()})),
         "conversation": record.conversation_id,
         "message": item["id"],
     }))

@@ -24,6 +24,7 @@ use mindhost_core::{
     auth::{Caller, Role},
     minds::{Mind, MindDatasource, MindPolicy, Minds, policies::check_count},
 };
+use mindhost_plugin_api::TableRef;
 use mindhost_sql::{json::Rows, schema};
 
 /// Rows of a preview, by default and at most.
@@ -63,7 +64,7 @@ pub(crate) async fn get(
 /// Replaces the policies of a Mind
 ///
 /// They hold for every caller of the Mind, from the next statement on. Each is checked against the table as the catalog
-/// has it.
+/// has it, and the engine plans its SQL without reading a row.
 #[utoipa::path(put, path = "/minds/{name}/policies", operation_id = "set_policies",
     responses((status = 200, body = PolicyBody, description = "The policies as they are now.")))]
 pub(crate) async fn set(
@@ -75,7 +76,8 @@ pub(crate) async fn set(
     Json(body): Json<Set>,
 ) -> ApiResult<axum::Json<PolicyBody>> {
     let mind = minds.get(&caller, &name).await?;
-    let policies = checked(&catalog, &results, &mind, body.policies).await?;
+    caller.require(Role::Editor)?;
+    let policies = checked(&catalog, &results, &caller, &mind, body.policies).await?;
     let mind = minds.set_policies(&caller, &name, policies).await?;
     Ok(axum::Json(shown(&results, &mind).await?))
 }
@@ -87,6 +89,7 @@ pub(crate) async fn set(
 async fn checked(
     catalog: &Catalog,
     results: &Results,
+    caller: &Caller,
     mind: &Mind,
     entries: Vec<PolicyEntry>,
 ) -> Result<Vec<MindPolicy>> {
@@ -98,6 +101,7 @@ async fn checked(
     let checked: Vec<_> = policies.iter().map(Checked::from).collect();
     let problems = results.check_policies(&mind.workspace_id, &checked);
     refuse(problems.await?)?;
+    refuse(results.try_policies(caller, &checked, None).await?)?;
     Ok(policies)
 }
 
@@ -164,20 +168,31 @@ pub(crate) async fn preview(
     let table = find_table(&state.catalog, source, body.table, "table").await?;
     let policies = match body.policies {
         None => mind.policies.clone(),
-        Some(entries) => checked(&state.catalog, &state.results, &mind, entries).await?,
+        Some(entries) => checked(&state.catalog, &state.results, &caller, &mind, entries).await?,
     };
     let of_keys = keys::policies::Policies::from_ref(&state);
     let of_key = of_keys.checked(&caller, body.key_policies, &body.attributes);
-    let shown = Mind {
+    let shown = Arc::new(Mind {
         policies,
         of_key: of_key.await.map_err(of_key_policies)?,
         ..mind.clone()
-    };
+    });
     let at = (datasource.name.as_str(), &table);
     let stored = StoredResults::from_ref(&state);
     let page = stored
-        .preview(&caller, Arc::new(shown), at, &body.attributes, limit.into())
-        .await?;
+        .preview(&caller, shown.clone(), at, &body.attributes, limit.into())
+        .await;
+    let page = match page {
+        Ok(page) => page,
+        Err(error) => {
+            // The error withholds the words of the engine; those who write policies may see them.
+            if error.code() == Code::SqlInvalid {
+                let tried = tried(&state.results, &caller, &shown, &table, &body.attributes);
+                tried.await?;
+            }
+            return Err(error.into());
+        }
+    };
     Ok(axum::Json(PreviewBody {
         object: "policy.preview",
         column_names: schema::column_names(&page.columns),
@@ -185,6 +200,27 @@ pub(crate) async fn preview(
         total: page.total,
         data: Rows::new(page.columns, page.batches),
     }))
+}
+
+/// Lets the engine plan the policies of a table, as they are for a caller with these attributes.
+///
+/// # Errors
+/// `invalid_policy` with the engine's reason, where one of them cannot run.
+async fn tried(
+    results: &Results,
+    caller: &Caller,
+    mind: &Mind,
+    table: &TableRef,
+    attributes: &Attributes,
+) -> Result<()> {
+    let checked: Vec<_> = mind.policies.iter().map(Checked::from).collect();
+    let problems = results.try_policies(caller, &checked, Some(attributes));
+    let mut problems = problems.await?;
+    problems.retain(|problem| {
+        let policy = mind.policies.get(problem.index);
+        policy.is_some_and(|policy| policy.table == *table)
+    });
+    refuse(problems)
 }
 
 /// An error about the `policies` of a key, where the request has them as `key_policies`.

@@ -6,45 +6,106 @@ use super::{Blame, Code, Error};
 
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
-        match error {
-            sqlx::Error::PoolTimedOut => busy(),
-            other => match Temporary::of(&other) {
-                Some(Temporary::Busy) => busy().with_source(other),
-                Some(Temporary::DiskFull) => Self::storage_full().with_source(other),
-                None => Self::internal(other),
-            },
+        match Temporary::of(&error) {
+            Some(Temporary::NoConnection) => overloaded("is busy or cannot be reached"),
+            Some(Temporary::Unreachable) => overloaded("cannot be reached"),
+            Some(Temporary::Busy) => overloaded("is busy"),
+            Some(Temporary::DiskFull) => Self::disk_full(),
+            None => return Self::internal(error),
         }
+        .with_source(error)
     }
 }
 
-/// A failure that is not a fault of this server: it passes, or an operator frees space.
+/// A failure that is not a fault of this server: it passes, or an operator frees space or starts the store.
+#[derive(Debug, PartialEq)]
 enum Temporary {
+    /// The pool gave no connection in time. It does not say why.
+    NoConnection,
+    Unreachable,
     Busy,
     DiskFull,
 }
 
 impl Temporary {
-    /// Reads the codes of SQLite, whose low byte is the primary code, and of PostgreSQL: too many connections,
-    /// deadlock, serialization failure, lock timeout, disk full.
     fn of(error: &sqlx::Error) -> Option<Self> {
-        let code = error.as_database_error()?.code()?;
-        match code.parse::<u32>().map(|code| code & 0xff) {
-            Ok(5 | 6) if code.len() < 5 => Some(Self::Busy),
-            Ok(13) if code.len() < 5 => Some(Self::DiskFull),
-            _ => match &*code {
+        match error {
+            sqlx::Error::PoolTimedOut => Some(Self::NoConnection),
+            sqlx::Error::Io(_) => Some(Self::Unreachable),
+            other => Self::of_code(&other.as_database_error()?.code()?),
+        }
+    }
+
+    /// Reads the codes of SQLite, whose low byte is the primary code, and of PostgreSQL: too many connections,
+    /// deadlock, serialization failure, lock timeout, disk full, shutdown, crash, start, a database that takes no
+    /// connections.
+    fn of_code(code: &str) -> Option<Self> {
+        match code.parse::<u32>() {
+            // The index of the write-ahead log could not grow; SQLite has no other word for a full disk there.
+            Ok(4874) => Some(Self::DiskFull),
+            Ok(number) if code.len() < 5 => match number & 0xff {
+                5 | 6 => Some(Self::Busy),
+                13 => Some(Self::DiskFull),
+                _ => None,
+            },
+            _ => match code {
                 "53300" | "40P01" | "40001" | "55P03" => Some(Self::Busy),
                 "53100" => Some(Self::DiskFull),
+                "57P01" | "57P02" | "57P03" | "55000" => Some(Self::Unreachable),
                 _ => None,
             },
         }
     }
 }
 
-fn busy() -> Error {
-    Error::new(
-        Code::Overloaded,
-        "the store is busy; try again after the time in the header Retry-After",
-    )
-    .blamed(Blame::Host)
-    .with_retry_after(Duration::from_secs(1))
+fn overloaded(why: &str) -> Error {
+    let message = format!("the store {why}; try again after the time in the header Retry-After");
+    Error::new(Code::Overloaded, message)
+        .blamed(Blame::Host)
+        .with_retry_after(Duration::from_secs(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[test]
+    fn unreachable_store_is_told_from_a_busy_one() {
+        let lost = Error::from(sqlx::Error::Io(io::ErrorKind::ConnectionReset.into()));
+        assert_eq!(lost.code(), Code::Overloaded);
+        assert!(lost.message().contains("cannot be reached"), "{lost}");
+        let waited = Error::from(sqlx::Error::PoolTimedOut);
+        assert_eq!(waited.code(), Code::Overloaded);
+        assert!(
+            waited.message().contains("busy or cannot be reached"),
+            "{waited}"
+        );
+        assert_eq!(Error::from(sqlx::Error::RowNotFound).code(), Code::Internal);
+    }
+
+    #[test]
+    fn codes_of_both_databases_are_read() {
+        for (code, expected) in [
+            ("5", Some(Temporary::Busy)),
+            ("517", Some(Temporary::Busy)),
+            ("13", Some(Temporary::DiskFull)),
+            ("4874", Some(Temporary::DiskFull)),
+            ("787", None),
+            ("40001", Some(Temporary::Busy)),
+            ("53100", Some(Temporary::DiskFull)),
+            ("57P01", Some(Temporary::Unreachable)),
+            ("23505", None),
+        ] {
+            assert_eq!(Temporary::of_code(code), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn file_on_a_full_disk_is_no_fault_of_the_server() {
+        let full = Error::not_written(io::ErrorKind::StorageFull.into());
+        assert_eq!(full.code(), Code::StorageFull);
+        let denied = Error::not_written(io::ErrorKind::PermissionDenied.into());
+        assert_eq!(denied.code(), Code::Internal);
+    }
 }

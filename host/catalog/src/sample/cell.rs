@@ -8,6 +8,8 @@ use std::{
 
 use mindhost_sql::text;
 
+use super::place::place;
+
 /// A value that is not NULL.
 #[derive(Clone, Copy, Debug)]
 pub enum Cell<'a> {
@@ -28,6 +30,8 @@ pub enum Cell<'a> {
     TimestampUtc(i64),
     /// Counted, never shown.
     Json(&'a str),
+    /// A date or time that the type of its column cannot hold, with its place if that is known.
+    Beyond(&'a str, Option<i128>),
 }
 
 /// A value that outlives its batch. Long text is truncated to what statistics show.
@@ -42,6 +46,7 @@ pub enum OwnedCell {
     Time(u64),
     Timestamp(i64),
     TimestampUtc(i64),
+    Beyond(Box<str>, Option<i128>),
 }
 
 /// Bytes to which text is truncated: more than statistics show.
@@ -60,6 +65,7 @@ impl<'a> Cell<'a> {
             Cell::Time(micros) => OwnedCell::Time(micros),
             Cell::Timestamp(micros) => OwnedCell::Timestamp(micros),
             Cell::TimestampUtc(micros) => OwnedCell::TimestampUtc(micros),
+            Cell::Beyond(text, place) => OwnedCell::Beyond(beginning(text).into(), place),
             Cell::Bytes(_) | Cell::Json(_) => return None,
         })
     }
@@ -67,7 +73,7 @@ impl<'a> Cell<'a> {
     /// The text as in results; `None` for values that are never shown.
     pub fn text(self) -> Option<Cow<'a, str>> {
         Some(match self {
-            Cell::Decimal(text) | Cell::Text(text) => Cow::Borrowed(text),
+            Cell::Decimal(text) | Cell::Text(text) | Cell::Beyond(text, _) => Cow::Borrowed(text),
             Cell::Boolean(value) => value.to_string().into(),
             Cell::Integer(value) => value.to_string().into(),
             Cell::Float(value) => match text::special(value) {
@@ -85,7 +91,9 @@ impl<'a> Cell<'a> {
     /// Its approximate size in bytes.
     pub fn size(self) -> usize {
         match self {
-            Cell::Decimal(text) | Cell::Text(text) | Cell::Json(text) => text.len(),
+            Cell::Decimal(text) | Cell::Text(text) | Cell::Json(text) | Cell::Beyond(text, _) => {
+                text.len()
+            }
             Cell::Bytes(bytes) => bytes.len(),
             _ => 8,
         }
@@ -93,7 +101,9 @@ impl<'a> Cell<'a> {
 
     /// Orders values: booleans, numbers, times, text. A column without a type may hold all of them.
     pub fn compare(self, other: Cell<'_>) -> Ordering {
-        use Cell::{Boolean, Date, Decimal, Float, Integer, Text, Time, Timestamp, TimestampUtc};
+        use Cell::{
+            Beyond, Boolean, Date, Decimal, Float, Integer, Text, Time, Timestamp, TimestampUtc,
+        };
         match (self, other) {
             (Boolean(a), Boolean(b)) => a.cmp(&b),
             (Integer(a), Integer(b)) => a.cmp(&b),
@@ -105,10 +115,22 @@ impl<'a> Cell<'a> {
             (Time(a), Time(b)) => a.cmp(&b),
             (Timestamp(a), Timestamp(b)) | (TimestampUtc(a), TimestampUtc(b)) => a.cmp(&b),
             (Text(a), Text(b)) => beginning(a).cmp(beginning(b)),
+            (a @ Beyond(..), b) | (a, b @ Beyond(..)) => a.place().cmp(&b.place()),
             (a, b) => match a.rank().cmp(&b.rank()) {
                 Ordering::Equal => a.number().total_cmp(&b.number()),
                 different => different,
             },
+        }
+    }
+
+    /// Where a date or time stands among the values of its column.
+    fn place(self) -> Option<i128> {
+        match self {
+            Cell::Beyond(_, known) => known,
+            Cell::Date(_) | Cell::Time(_) | Cell::Timestamp(_) | Cell::TimestampUtc(_) => {
+                place(&self.text()?)
+            }
+            _ => None,
         }
     }
 
@@ -123,6 +145,7 @@ impl<'a> Cell<'a> {
             Cell::Text(_) => 6,
             Cell::Json(_) => 7,
             Cell::Bytes(_) => 8,
+            Cell::Beyond(..) => 9,
         }
     }
 
@@ -148,7 +171,9 @@ impl Hash for Cell<'_> {
             Cell::Integer(value) => value.hash(state),
             // Engines treat 0.0 and -0.0 as equal.
             Cell::Float(value) => (if *value == 0.0 { 0 } else { value.to_bits() }).hash(state),
-            Cell::Decimal(text) | Cell::Text(text) | Cell::Json(text) => text.hash(state),
+            Cell::Decimal(text) | Cell::Text(text) | Cell::Json(text) | Cell::Beyond(text, _) => {
+                text.hash(state);
+            }
             Cell::Bytes(bytes) => bytes.hash(state),
             Cell::Date(days) => days.hash(state),
             Cell::Time(micros) => micros.hash(state),
@@ -170,6 +195,7 @@ impl OwnedCell {
             OwnedCell::Time(micros) => Cell::Time(*micros),
             OwnedCell::Timestamp(micros) => Cell::Timestamp(*micros),
             OwnedCell::TimestampUtc(micros) => Cell::TimestampUtc(*micros),
+            OwnedCell::Beyond(text, place) => Cell::Beyond(text, *place),
         }
     }
 }
@@ -179,12 +205,16 @@ pub fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
 }
 
-/// Compares exactly, with any number of digits. `NaN` and `Infinity` come after all numbers.
+/// Compares exactly, with any number of digits. `-Infinity` comes before all numbers, `Infinity` and then `NaN` after
+/// them.
 fn compare_decimals(a: &str, b: &str) -> Ordering {
     match (DecimalParts::of(a), DecimalParts::of(b)) {
         (Some(a), Some(b)) => a.compare(&b),
+        (Some(_), None) if b == "-Infinity" => Ordering::Greater,
+        (None, Some(_)) if a == "-Infinity" => Ordering::Less,
         (Some(_), None) => Ordering::Less,
         (None, Some(_)) => Ordering::Greater,
+        // The three names are in the order of their bytes.
         (None, None) => a.cmp(b),
     }
 }
@@ -263,7 +293,17 @@ mod tests {
     #[test]
     fn decimals_compare_by_value() {
         let ordered = [
-            "-10", "-9.5", "-0.001", "0.00", "0.5", "9", "10.0", "10.01", "NaN",
+            "-Infinity",
+            "-10",
+            "-9.5",
+            "-0.001",
+            "0.00",
+            "0.5",
+            "9",
+            "10.0",
+            "10.01",
+            "Infinity",
+            "NaN",
         ];
         for (i, a) in ordered.iter().enumerate() {
             for (j, b) in ordered.iter().enumerate() {
@@ -275,6 +315,20 @@ mod tests {
             }
         }
         assert_eq!(compare_decimals("-0", "0.0"), Ordering::Equal);
+    }
+
+    #[test]
+    fn date_beyond_its_type_compares_with_dates() {
+        let beyond = |text| Cell::Beyond(text, place(text));
+        let leap_day = Cell::Date(19_782);
+        assert_eq!(leap_day.compare(beyond("2024-02-00")), Ordering::Greater);
+        assert_eq!(beyond("-infinity").compare(leap_day), Ordering::Less);
+        assert_eq!(
+            beyond("0000-00-00").compare(beyond("infinity")),
+            Ordering::Less
+        );
+        let midnight = Cell::Time(0);
+        assert_eq!(beyond("-838:59:59").compare(midnight), Ordering::Less);
     }
 
     #[test]

@@ -31,6 +31,10 @@ pub struct Tally {
     max: Option<OwnedCell>,
     /// Whether values may be shown: not for bytes and JSON.
     shown: bool,
+    /// Whether the range is known: not if a value has no known place in the order of its type.
+    has_range: bool,
+    /// Whether rows tell only if the value is NULL.
+    only_nulls: bool,
 }
 
 /// The counts when the memory for distinct values ran out.
@@ -55,6 +59,17 @@ impl Tally {
             min: None,
             max: None,
             shown: true,
+            has_range: true,
+            only_nulls: false,
+        }
+    }
+
+    /// Counts only NULLs: of a column whose values are not read.
+    pub fn of_nulls() -> Self {
+        Self {
+            shown: false,
+            only_nulls: true,
+            ..Self::new(0)
         }
     }
 
@@ -65,10 +80,15 @@ impl Tally {
             self.nulls += 1;
             return;
         };
+        if self.only_nulls {
+            return;
+        }
         self.count(cell);
         self.text_bytes += cell.size() as u64;
         if matches!(cell, Cell::Bytes(_) | Cell::Json(_)) {
             self.shown = false;
+        } else if matches!(cell, Cell::Beyond(_, None)) {
+            self.has_range = false;
         } else {
             self.widen(cell);
         }
@@ -122,7 +142,9 @@ impl Tally {
 
     /// The statistics. `total_rows` is the engine's estimate, used if `whole` is false.
     pub fn finish(self, whole: bool, total_rows: Option<u64>) -> Statistics {
-        let exact = whole && self.overflow.is_none();
+        // The number of distinct values is not known then, which is 0 and estimated.
+        let is_unknown = self.only_nulls && self.nulls < self.rows;
+        let exact = whole && self.overflow.is_none() && !is_unknown;
         let mut statistics = Statistics {
             null_percentage: share(self.nulls, self.rows) * 100.0,
             distinct_values_count: self.distinct(whole, total_rows),
@@ -136,7 +158,9 @@ impl Tally {
                     .and_then(|cell| cell.cell().text().map(String::from))
                     .unwrap_or_default()
             };
-            statistics.set_range(&text(&self.min), &text(&self.max));
+            if self.has_range {
+                statistics.set_range(&text(&self.min), &text(&self.max));
+            }
             statistics.set_common(self.common().into_iter());
         }
         statistics
@@ -223,6 +247,7 @@ fn share(part: u64, all: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::place::place;
     use super::*;
 
     fn tally(cells: &[Option<Cell<'_>>]) -> Tally {
@@ -301,6 +326,43 @@ mod tests {
         assert_eq!(statistics.distinct_values_count, 3);
         assert_eq!(statistics.most_common_values, None);
         assert_eq!(statistics.max_value, "");
+    }
+
+    #[test]
+    fn of_values_that_are_not_read_only_nulls_are_counted() {
+        let count = |cells: &[Option<Cell<'_>>]| {
+            let mut tally = Tally::of_nulls();
+            cells.iter().for_each(|cell| tally.add(*cell));
+            tally.finish(true, None)
+        };
+        let statistics = count(&[Some(Cell::Integer(1)), None]);
+        assert_eq!(statistics.null_percentage, 50.0);
+        assert_eq!(statistics.distinct_values_count, 0);
+        assert!(statistics.estimated);
+        assert_eq!(statistics.most_common_values, None);
+        assert_eq!(statistics.max_value, "");
+        let nothing = count(&[None, None]);
+        assert_eq!(
+            (nothing.distinct_values_count, nothing.estimated),
+            (0, false)
+        );
+    }
+
+    #[test]
+    fn values_beyond_their_type_are_in_the_range() {
+        let cells = [
+            Some(Cell::Date(19_782)),
+            Some(Cell::Beyond("-infinity", place("-infinity"))),
+            Some(Cell::Beyond("2024-02-00", place("2024-02-00"))),
+        ];
+        let range = |cells: &[Option<Cell<'_>>]| {
+            let statistics = tally(cells).finish(true, None);
+            (statistics.min_value, statistics.max_value)
+        };
+        let expected = ("-infinity".to_owned(), "2024-02-29".to_owned());
+        assert_eq!(range(&cells), expected);
+        let unplaced = [cells[0], Some(Cell::Beyond("soon", None))];
+        assert_eq!(range(&unplaced), (String::new(), String::new()));
     }
 
     #[test]

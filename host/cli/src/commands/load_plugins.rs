@@ -14,7 +14,7 @@ use mindhost_core::{
     secrets::{SecretKeys, Source},
 };
 use mindhost_plugins::{
-    registry::{Active, Compilers, Registry, Sources},
+    registry::{Active, CacheDir, Compilers, Registry, Sources},
     rights::Incumbents,
     signatures::Trust,
 };
@@ -78,6 +78,7 @@ pub(super) async fn load(
     };
     let registry = Registry::load(Sources {
         import: true,
+        cache_dir: CacheDir::ReadWrite(config.cache_dir()),
         compilers: Compilers::of_this_program(),
         soon: true,
         active: ActivePlugins(store).all().await?,
@@ -107,8 +108,8 @@ fn is_same(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Loads every plugin of the plugins directory for inspection, without any grants. Compiled code is cached only if a
-/// key to seal it exists.
+/// Loads every plugin of the plugins directory for inspection, without any grants. Writes nothing: code that the cache
+/// lacks is compiled for this inspection alone, because a file of another user would be in the server's way.
 pub(super) async fn inspect(config: &Config) -> anyhow::Result<Registry> {
     let policy = FixedPolicy {
         egress: EgressRules::default(),
@@ -119,6 +120,11 @@ pub(super) async fn inspect(config: &Config) -> anyhow::Result<Registry> {
     let key = Source::read_file(config).await?;
     let key = key.first().map(|key| key.derive(CACHE));
     Ok(Registry::load(Sources {
+        // Without the key, nothing in the cache can be trusted.
+        cache_dir: match key {
+            Some(_) => CacheDir::ReadOnly(config.cache_dir()),
+            None => CacheDir::Absent,
+        },
         active: remembered(config).await,
         ..sources(config, key, Arc::new(policy))?
     })
@@ -151,7 +157,7 @@ fn sources(
         import: false,
         compilers: Compilers::InProcess,
         soon: false,
-        cache_dir: seal_key.is_some().then(|| config.cache_dir()),
+        cache_dir: CacheDir::Absent,
         spill_dir: Some(config.spill_dir()),
         seal_key: seal_key.unwrap_or_default(),
         settings: plugins.limits.clone(),

@@ -5216,7 +5216,8 @@ export interface operations {
                      *       "usage": {
                      *         "input_tokens": 812,
                      *         "input_tokens_details": {
-                     *           "cached_tokens": 0
+                     *           "cached_tokens": 0,
+                     *           "cache_write_tokens": 0
                      *         },
                      *         "output_tokens": 64,
                      *         "output_tokens_details": {
@@ -5340,7 +5341,8 @@ export interface operations {
                      *       "usage": {
                      *         "input_tokens": 812,
                      *         "input_tokens_details": {
-                     *           "cached_tokens": 0
+                     *           "cached_tokens": 0,
+                     *           "cache_write_tokens": 0
                      *         },
                      *         "output_tokens": 64,
                      *         "output_tokens_details": {
@@ -5488,7 +5490,8 @@ export interface operations {
                      *       "usage": {
                      *         "input_tokens": 812,
                      *         "input_tokens_details": {
-                     *           "cached_tokens": 0
+                     *           "cached_tokens": 0,
+                     *           "cache_write_tokens": 0
                      *         },
                      *         "output_tokens": 64,
                      *         "output_tokens_details": {

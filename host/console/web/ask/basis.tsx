@@ -6,6 +6,7 @@ import type { Turn } from "./turns";
 const ENDINGS: Record<string, string> = {
   max_output_tokens: "Cut: the answer reached the limit of its length.",
   content_filter: "Cut: the vendor of the model filtered the text.",
+  unknown_reason: "The vendor of the model ended the text for an unknown reason; it may be cut.",
   tool_limit: "Cut: the model wanted to look things up more often than the server allows.",
   repair_limit: "Cut: too many statements of the model were refused or failed.",
   token_budget: "Cut: the tokens of the answer were used up.",

@@ -1,11 +1,14 @@
 //! Creates, lists, rotates and revokes keys.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use zeroize::Zeroizing;
 
-use super::{Auth, Caller, Role, begin, hash, policies, privileges::Privileges, store};
+use super::{Auth, Caller, Hash, Role, begin, hash, policies, privileges::Privileges, store};
 use crate::secrets::SecretKeys;
 use mindhost_base::{
     error::{Code, Error, Result},
@@ -112,7 +115,38 @@ impl Auth {
     }
 }
 
+/// A key, and the text of it that a request used. Work that began with an old text ends when the key is rotated.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct UsedKey {
+    id: Arc<str>,
+    /// `None` for the configured key.
+    hash: Option<Hash>,
+}
+
+impl UsedKey {
+    /// `valid` has the hashes of the valid keys by id.
+    fn has_ended(&self, valid: &HashMap<String, Vec<u8>>) -> bool {
+        // As in `invalid`.
+        if *self.id == *store::CONFIGURED_KEY {
+            return false;
+        }
+        match (valid.get(&*self.id), &self.hash) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(now), Some(used)) => now.as_slice() != used.as_slice(),
+        }
+    }
+}
+
 impl Caller {
+    /// The key of the caller with the text that it sent.
+    pub fn used_key(&self) -> UsedKey {
+        UsedKey {
+            id: self.key_id.clone(),
+            hash: self.hash,
+        }
+    }
+
     fn check_may_rotate(&self, key: &Key, expires_at: Option<jiff::Timestamp>) -> Result<()> {
         if !self.sees_key(key.minds.as_deref()) {
             return Err(not_found());
@@ -323,8 +357,19 @@ async fn check_not_last(tx: &mut Tx, key: &Key) -> Result<()> {
 pub async fn invalid(store: &Store, mut ids: Vec<String>) -> Result<Vec<String>> {
     let valid = store::valid(store, &ids).await?;
     // The configured key is valid on the host where it is set, whatever another host wrote about it.
-    ids.retain(|id| id != store::CONFIGURED_KEY && !valid.contains(id));
+    ids.retain(|id| id != store::CONFIGURED_KEY && !valid.contains_key(id));
     Ok(ids)
+}
+
+/// Those of some keys that are invalid as in [`invalid`], or that were rotated after the use.
+///
+/// # Errors
+/// When the store fails.
+pub async fn ended(store: &Store, mut used: Vec<UsedKey>) -> Result<Vec<UsedKey>> {
+    let ids: Vec<String> = used.iter().map(|key| key.id.to_string()).collect();
+    let valid = store::valid(store, &ids).await?;
+    used.retain(|key| key.has_ended(&valid));
+    Ok(used)
 }
 
 /// Creates the first key of a store, with the role `operator`. `hand_over` gets its text before it becomes valid; if

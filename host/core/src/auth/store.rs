@@ -2,7 +2,7 @@
 
 pub mod proof;
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use sqlx::Executor;
 
@@ -266,19 +266,21 @@ fn ends(key: &Key) -> i64 {
     key.expires_at.map_or(i64::MAX, |at| at.as_microsecond())
 }
 
-/// Those of some keys that are still valid.
-pub(super) async fn valid(store: &Store, ids: &[String]) -> Result<Vec<String>> {
-    let mut valid = Vec::with_capacity(ids.len());
+/// Those of some keys that are still valid, with the hashes of their texts.
+pub(super) async fn valid(store: &Store, ids: &[String]) -> Result<HashMap<String, Vec<u8>>> {
+    let mut valid = HashMap::with_capacity(ids.len());
     for ids in ids.chunks(CHUNK) {
         let sql = format!(
-            "SELECT id FROM keys WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) AND id IN ({})",
+            "SELECT id, hash FROM keys WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) AND id IN ({})",
             placeholders(2, ids.len())
         );
-        let mut query = sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).bind(now());
+        let mut query = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(now());
         for id in ids {
             query = query.bind(id);
         }
-        valid.extend::<Vec<String>>(query.fetch_all(store.pool()).await?);
+        for row in query.fetch_all(store.pool()).await? {
+            valid.insert(row.try_get("id")?, row.try_get("hash")?);
+        }
     }
     Ok(valid)
 }

@@ -133,8 +133,49 @@ fn errors_of_a_document_name_the_line() {
     assert!(refused("terms: [\n\n").contains("line"));
     let twice = refused("terms:\n  - name: a\n    meaning: b\n    name: c\n");
     assert!(twice.contains("line 4"), "{twice}");
+    let null = refused("terms:\n  - name: a\n    meaning: b\n    synonyms: [c, null]\n");
+    assert!(
+        null.starts_with("line 4") && null.contains("cannot be null") && !null.contains("Option"),
+        "{null}"
+    );
     let error = yaml::read(b"terms:\n  - name: \xff\n").unwrap_err();
     assert!(error.message().contains("line 2"), "{error}");
+}
+
+#[test]
+fn block_scalar_ends_before_its_last_line_break() {
+    let yaml = "instructions:
+  - name: year
+    text: |
+      It begins in April.
+      Say which.
+verified_queries:
+  - question: >
+      How many?
+    sql: |+
+      SELECT 1
+
+";
+    let read: Vec<_> = yaml::read(yaml.as_bytes())
+        .unwrap()
+        .into_iter()
+        .map(|one| one.knowledge)
+        .collect();
+    for one in &read {
+        check(one).unwrap();
+    }
+    let expected = [
+        Knowledge::Instruction(Instruction {
+            name: "year".to_owned(),
+            text: "It begins in April.\nSay which.".to_owned(),
+        }),
+        Knowledge::VerifiedQuery(VerifiedQuery {
+            question: "How many?".to_owned(),
+            sql: "SELECT 1".to_owned(),
+            notes: None,
+        }),
+    ];
+    assert_eq!(read, expected);
 }
 
 #[test]

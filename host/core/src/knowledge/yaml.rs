@@ -112,8 +112,39 @@ fn entries(document: Document) -> Vec<DocumentEntry> {
 fn take<T>(entries: &mut Vec<DocumentEntry>, list: Vec<Spanned<T>>, kind: fn(T) -> Knowledge) {
     entries.extend(list.into_iter().map(|one| DocumentEntry {
         line: one.referenced.line(),
-        knowledge: kind(one.value),
+        knowledge: without_last_breaks(kind(one.value)),
     }));
+}
+
+/// Cuts white space off the ends of texts. A block scalar (`sql: |`) ends with a line break that is YAML's own.
+fn without_last_breaks(mut knowledge: Knowledge) -> Knowledge {
+    let cut = |text: &mut String| text.truncate(text.trim_end().len());
+    match &mut knowledge {
+        Knowledge::Instruction(one) => [&mut one.name, &mut one.text].into_iter().for_each(cut),
+        Knowledge::Term(one) => {
+            [&mut one.name, &mut one.meaning].into_iter().for_each(cut);
+            one.synonyms.iter_mut().for_each(cut);
+            one.table.iter_mut().for_each(cut);
+            one.column.iter_mut().for_each(cut);
+        }
+        Knowledge::Metric(one) => {
+            let texts = [&mut one.name, &mut one.expression, &mut one.from];
+            texts.into_iter().for_each(cut);
+            one.synonyms.iter_mut().for_each(cut);
+            one.description.iter_mut().for_each(cut);
+            one.filter.iter_mut().for_each(cut);
+        }
+        Knowledge::Relationship(one) => {
+            let texts = [&mut one.name, &mut one.from_table, &mut one.to_table];
+            texts.into_iter().for_each(cut);
+            one.description.iter_mut().for_each(cut);
+        }
+        Knowledge::VerifiedQuery(one) => {
+            [&mut one.question, &mut one.sql].into_iter().for_each(cut);
+            one.notes.iter_mut().for_each(cut);
+        }
+    }
+    knowledge
 }
 
 /// Writes a document that [`read`] reads.
@@ -159,6 +190,10 @@ fn in_words(message: &str) -> String {
             "anchors, aliases and merge keys are not read; write each entry out".to_owned()
         }
         () if found("Documents") => "a second document begins here; send one".to_owned(),
+        () if found("null into string") => {
+            "a text cannot be null; write the text, or put `null` in quotes if it is the text"
+                .to_owned()
+        }
         () => match message.split_once(", set DuplicateKeyPolicy") {
             Some((reason, _)) => reason.to_owned(),
             // The place comes before.

@@ -116,9 +116,10 @@ pub(super) async fn insert(store: &Store, new: &Mind) -> Result<()> {
 
 pub(super) async fn update(store: &Store, old: &Mind, change: &Change) -> Result<()> {
     let mut tx = store.begin().await?;
+    // By its name too: of several requests that rename a Mind at once, the first one counts.
     let done = sqlx::query(
         "UPDATE minds SET name = $1, provider_id = $2, model_name = COALESCE($3, model_name), \
-         parameters = COALESCE($4, parameters), updated_at = $5 WHERE id = $6",
+         parameters = COALESCE($4, parameters), updated_at = $5 WHERE id = $6 AND name = $7",
     )
     .bind(&change.name)
     .bind(&change.provider_id)
@@ -126,6 +127,7 @@ pub(super) async fn update(store: &Store, old: &Mind, change: &Change) -> Result
     .bind(change.parameters.as_ref().map(to_json).transpose()?)
     .bind(now())
     .bind(&old.id)
+    .bind(&old.name)
     .execute(&mut *tx)
     .await
     .map_err(|error| named(error, &change.name))?;

@@ -84,7 +84,7 @@ impl Registry {
         let signer = tokio::task::spawn_blocking(put)
             .await
             .map_err(Error::internal)?
-            .map_err(|error: std::io::Error| Error::internal(error))?;
+            .map_err(Error::not_written)?;
         let mut known = locks::write(&self.known);
         let one = known
             .entry(package.digest.clone())

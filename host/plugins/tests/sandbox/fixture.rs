@@ -13,7 +13,7 @@ use mindhost_base::{
 use mindhost_plugin_api::{
     Batch, Call, Connection, Connector, Model, Statement, StatisticsOptions, TableRef, Target,
 };
-use mindhost_plugins::registry::{Active, Registry, Sources};
+use mindhost_plugins::registry::{Active, CacheDir, Registry, Sources};
 use mindhost_runtime::{
     package::pack,
     policy::{EgressRules, FixedPolicy},
@@ -157,7 +157,7 @@ pub async fn registry(
         reserved: Vec::new(),
     };
     let sources = Sources {
-        cache_dir: Some(cache.to_owned()),
+        cache_dir: CacheDir::ReadWrite(cache.to_owned()),
         active,
         ..Sources::of_dir(dir.join("plugins"), settings, Arc::new(policy))
     };

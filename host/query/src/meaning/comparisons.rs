@@ -17,7 +17,7 @@ use datafusion::{
     },
 };
 
-use super::{interval_length, is_comparison};
+use super::{interval_length, is_comparison, times};
 
 /// Functions that give one of their arguments.
 const CHOICES: [&str; 6] = ["coalesce", "greatest", "least", "nullif", "nvl", "nvl2"];
@@ -208,7 +208,9 @@ fn made_equal<C: AsMut<[Expr]>>(mut sides: C, schema: &DFSchema) -> Result<C> {
     if types(all)?.iter().any(DataType::is_decimal) {
         all.iter_mut().for_each(number);
     }
+    times::texts_as(all, &types(all)?);
     let types = types(all)?;
+    times::times_as_nanoseconds(all, &types);
     if let Some(common) = Common::of(&types) {
         for (side, from) in all.iter_mut().zip(&types) {
             *side = common.cast(std::mem::take(side), from);

@@ -11,13 +11,16 @@ use sqlparser::ast::{
     helpers::attached_token::AttachedToken,
 };
 
+use super::using_wildcard::{self, Columns};
 use crate::names::folded;
 use mindhost_base::error::{Code, Error, Result};
 
 const IN_SUBQUERY: &str =
     "NATURAL, and USING after several tables, are not supported in a subquery; write ON a.k = b.k";
-const OUTER: &str = "NATURAL, USING after several tables and USING with `*` are not supported for RIGHT and FULL JOIN; \
+const OUTER: &str = "NATURAL, and USING after several tables, are not supported for RIGHT and FULL JOIN; \
                      write ON a.k = b.k";
+const WILDCARD: &str = "`*` is not supported over an outer join with NATURAL, or with USING after several tables; name the \
+                        columns, or write ON a.k = b.k";
 const AGAIN: &str = "a column that RIGHT or FULL JOIN makes of two by USING cannot be joined again by USING; \
                      write ON a.k = b.k";
 
@@ -87,21 +90,25 @@ fn is_subquery(expr: &Expr) -> bool {
 
 /// Replaces the names in all but the joins themselves, and gives what was replaced by what.
 fn replaced(select: &mut Select, in_subquery: bool) -> ControlFlow<&'static str, Names> {
-    let wildcard = |item: &SelectItem| matches!(item, SelectItem::Wildcard(_));
+    let has_wildcard = using_wildcard::is_in(&select.projection);
+    let columns = Columns::of(select).filter(|_| has_wildcard);
     let joins = Joins {
         in_subquery,
-        has_wildcard: select.projection.iter().any(wildcard),
+        has_unknown_wildcard: has_wildcard && columns.is_none(),
     };
     let mut merged = Merged::new();
     for table in &select.from {
         unite(&mut merged, joins.merged(table)?);
     }
-    let columns = merged.into_iter();
-    let columns = columns.filter_map(|(name, column)| Some((name, column?.value)));
+    let values = merged.into_iter();
+    let values = values.filter_map(|(name, column)| Some((name, column?.value)));
     let mut names = Names {
-        columns: columns.collect(),
+        columns: values.collect(),
         depth: 0,
     };
+    if let Some(columns) = columns {
+        columns.put_into(&mut select.projection, &names.columns);
+    }
     for item in &mut select.projection {
         if let SelectItem::UnnamedExpr(Expr::Identifier(name)) = item
             && let Some(Expr::Case { .. }) = names.columns.get(&folded(name))
@@ -145,7 +152,8 @@ fn unite(columns: &mut Merged, others: Merged) {
 /// Looks for the columns that joins make of two.
 struct Joins {
     in_subquery: bool,
-    has_wildcard: bool,
+    /// A `*` of which the statement alone does not say what columns it has.
+    has_unknown_wildcard: bool,
 }
 
 impl Joins {
@@ -179,8 +187,10 @@ impl Joins {
         let names = match by {
             JoinConstraint::Natural if is_outer => return ControlFlow::Break(OUTER),
             JoinConstraint::Natural if self.in_subquery => return ControlFlow::Break(IN_SUBQUERY),
-            JoinConstraint::Using(_) if is_outer && self.has_wildcard => {
-                return ControlFlow::Break(OUTER);
+            JoinConstraint::Natural | JoinConstraint::Using(_)
+                if self.has_unknown_wildcard && !is_inner(&join.join_operator) =>
+            {
+                return ControlFlow::Break(WILDCARD);
             }
             JoinConstraint::Using(names) => names.as_slice(),
             _ => &[],
@@ -244,7 +254,12 @@ impl VisitorMut for Names {
     }
 }
 
-fn only_part(name: &ObjectName) -> Option<&Ident> {
+fn is_inner(join: &JoinOperator) -> bool {
+    matches!(join, JoinOperator::Join(_) | JoinOperator::Inner(_))
+}
+
+/// The name that stands without another before it.
+pub fn only_part(name: &ObjectName) -> Option<&Ident> {
     match name.0.as_slice() {
         [part] => part.as_ident(),
         _ => None,

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Expr, LimitClause, Query, SetExpr, SetOperator, SetQuantifier, Statement,
-    Visit as _, Visitor,
+    Value, Visit as _, Visitor,
 };
 
-use crate::similar;
+use super::similar;
 use mindhost_base::error::{Code, Error, Result};
 
 /// Refuses such a statement.
@@ -70,12 +70,32 @@ impl Visitor for Refusal {
                     "comparisons of rows are not supported here; compare their values one by one: a = x AND b = y",
                 )
             }
+            Expr::IsNull(of) | Expr::IsNotNull(of) if is_row(of) => ControlFlow::Break(
+                "IS NULL of rows is not supported here; test their values one by one: a IS NULL AND b IS NULL",
+            ),
+            Expr::BinaryOp {
+                op:
+                    BinaryOperator::BitwiseXor | BinaryOperator::PGExp | BinaryOperator::PGBitwiseXor,
+                ..
+            } => ControlFlow::Break(
+                "`^` and `#` are powers in some engines and bits in others; write power(a, b)",
+            ),
             other if similar::is_refused(other) => ControlFlow::Break(
                 "SIMILAR TO takes a constant without ESCAPE here; write LIKE, or `~` with a regular expression",
+            ),
+            Expr::Substring {
+                substring_from: Some(from),
+                ..
+            } if is_text(from) => ControlFlow::Break(
+                "substring(text FROM 'pattern') is not supported here; write regexp_replace(text, '.*(pattern).*', '\\1')",
             ),
             _ => ControlFlow::Continue(()),
         }
     }
+}
+
+fn is_text(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_)))
 }
 
 fn skips_rows(query: &Query) -> bool {

@@ -90,8 +90,12 @@ fn three_valued(query: InSubquery, schema: &DFSchema) -> Result<Expr> {
     let is_never_null = !field.is_nullable() && !query.expr.nullable(schema)?;
     // `EXISTS` would lose such a limit. DataFusion says that it cannot run it.
     let is_limited = !query.subquery.outer_ref_columns.is_empty() && has_limit(values)?;
-    if is_never_null || is_limited {
+    if is_limited || (is_never_null && query.subquery.outer_ref_columns.is_empty()) {
         return Ok(Expr::InSubquery(query));
+    }
+    if is_never_null {
+        // A join of DataFusion that knows NULLs has one column alone.
+        return as_exists(&query, schema);
     }
     let value = Expr::Column(Column::new(relation.cloned(), field.name()));
     // What is the same for all rows is computed once.
@@ -131,11 +135,11 @@ fn equal_row(query: &InSubquery, schema: &DFSchema) -> Result<Expr> {
     any_row(query, schema, |outer, value| outer.eq(value))
 }
 
-/// The name of a subquery whose rows are compared.
+/// The name of a subquery's value that the statement has a column like.
 const COMPARED: &str = "__compared";
 
-/// Whether a condition about the value before `IN` holds for a row of the subquery. Its rows get a name of their own: the
-/// statement may read the same table by the same name, and `t.q` would be equal to itself.
+/// Whether a condition about the value before `IN` holds for a row of the subquery. Where the statement reads the same
+/// table by the same name, the subquery's value gets a name of its own: `t.q` would be equal to itself.
 fn any_row(
     query: &InSubquery,
     schema: &DFSchema,
@@ -143,10 +147,20 @@ fn any_row(
 ) -> Result<Expr> {
     let InSubquery { expr, subquery, .. } = query;
     let (outer, columns) = seen_from_inside(expr.as_ref().clone(), schema)?;
-    let rows = LogicalPlanBuilder::from(Arc::clone(&subquery.subquery)).alias(COMPARED)?;
-    let rows = Arc::new(rows.build()?);
-    let (relation, field) = rows.schema().qualified_field(0);
-    let value = Expr::Column(Column::new(relation.cloned(), field.name()));
+    let (relation, field) = subquery.subquery.schema().qualified_field(0);
+    let value = Column::new(relation.cloned(), field.name());
+    let is_outer =
+        |one: &Expr| matches!(one, Expr::OuterReferenceColumn(_, column) if *column == value);
+    let (rows, value) = match columns.iter().any(is_outer) {
+        false => (Arc::clone(&subquery.subquery), Expr::Column(value)),
+        true => {
+            let renamed = Expr::Column(value).alias(COMPARED);
+            let rows =
+                LogicalPlanBuilder::from(Arc::clone(&subquery.subquery)).project([renamed])?;
+            let value = Expr::Column(Column::new_unqualified(COMPARED));
+            (Arc::new(rows.build()?), value)
+        }
+    };
     let filter = Filter::try_new(condition(outer, value), rows)?;
     let outer_ref_columns = subquery.outer_ref_columns.iter().cloned();
     Ok(Expr::Exists(Exists {

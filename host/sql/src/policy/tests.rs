@@ -4,7 +4,7 @@ mod combined;
 
 use std::sync::Arc;
 
-use super::{TablePolicy, attributes, check, check_attributes};
+use super::{TablePolicy, attributes, check, check_attributes, trials};
 use crate::{
     GuardedStatement, Scope, ScopeTable, guard,
     tests::{datasource, table},
@@ -13,7 +13,7 @@ use mindhost_base::{
     error::{Code, Error, Result},
     policy::{Attribute, Attributes, Mask, Rule, Scalar},
 };
-use mindhost_plugin_api::Dialect;
+use mindhost_plugin_api::{Dialect, Paging};
 
 const SUPPORTED: [Dialect; 6] = [
     Dialect::Postgresql,
@@ -431,6 +431,50 @@ fn rule_for_one_caller_names_only_attributes_of_the_caller() {
         );
         let placeholder = format!("`{{{{caller.{missing}}}}}`");
         assert!(error.message().contains(&placeholder), "{error}");
+    }
+}
+
+#[test]
+fn placeholder_beside_another_needs_an_operator() {
+    for filter in [
+        "tenant = {{caller.tenant}}{{caller.branch}}",
+        "tenant = {{caller.tenant}}x",
+        "tenant = x{{caller.tenant}}",
+    ] {
+        for dialect in SUPPORTED {
+            let error =
+                check(dialect, &orders(dialect), &rule(Some(filter), &[], &[])).unwrap_err();
+            assert_eq!(error.param_name(), Some("filter"), "{error}");
+            assert!(error.message().contains("without an operator"), "{error}");
+            assert!(!error.message().contains("mindhost_caller"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn each_part_of_a_rule_that_is_sql_has_a_trial() {
+    let masks = [
+        ("card", Mask::Sql("upper(card)".to_owned())),
+        ("salary", Mask::Null),
+    ];
+    let of_rule = rule(Some("salary > {{caller.least}}"), &["id"], &masks);
+    for dialect in SUPPORTED {
+        let table = orders(dialect);
+        let unknown = trials((dialect, Paging::Sql), &table, &of_rule, None);
+        let parts = unknown
+            .iter()
+            .map(|one| (one.part.as_str(), one.statements.len()));
+        // NULL, a text and a number stand for an attribute.
+        assert_eq!(
+            parts.collect::<Vec<_>>(),
+            [("filter", 3), ("masked.card", 1)]
+        );
+        assert!(unknown[0].statements[0].text().contains("NULL"));
+
+        let known = of(&[("least", Attribute::One(Scalar::Integer(4711)))]);
+        let known = trials((dialect, Paging::Sql), &table, &of_rule, Some(&known));
+        assert_eq!(known[0].statements.len(), 1);
+        assert!(known[0].statements[0].text().contains("4711"));
     }
 }
 

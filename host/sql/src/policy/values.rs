@@ -49,8 +49,32 @@ pub(super) fn placeholders(text: &str) -> Result<SqlTemplate, String> {
 /// Whose attributes stand in the rule.
 pub(super) enum Callers<'a> {
     Known(&'a Attributes),
-    /// For the check of a rule: every attribute is some text.
-    Unknown,
+    /// For the check of a rule: every attribute is this.
+    Unknown(Sample),
+}
+
+/// What stands for every attribute where none is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sample {
+    /// NULL, which has any type in most engines.
+    Null,
+    /// A text.
+    Text,
+    /// A number.
+    Integer,
+}
+
+impl Sample {
+    /// In the order in which they are tried.
+    pub const ALL: [Self; 3] = [Self::Null, Self::Text, Self::Integer];
+
+    fn literal(self, dialect: Dialect) -> Expr {
+        match self {
+            Self::Null => Expr::Value(Value::Null.into()),
+            Self::Text => text("x", dialect),
+            Self::Integer => number("1".to_owned()),
+        }
+    }
 }
 
 /// What stands in place of a placeholder of a policy, for one caller.
@@ -78,18 +102,20 @@ impl Placeholders<'_> {
         let index = ident.value.strip_prefix(MARK);
         let index = index.and_then(|rest| rest.strip_suffix('_')?.parse::<usize>().ok());
         let Some(name) = index.and_then(|index| self.names.get(index)) else {
-            return Ok(None);
+            // The text of a rule cannot contain the mark, so this name was made of a placeholder and its neighbour.
+            return match ident.value.contains(MARK) {
+                true => Err(adjoining()),
+                false => Ok(None),
+            };
         };
         if ident.quote_style.is_some() {
             return Err(quoted());
         }
         self.replaced += 1;
         let attributes = match self.callers {
-            Callers::Unknown => {
-                return Ok(Some(PlaceholderValue::One(Box::new(text(
-                    "x",
-                    self.dialect,
-                )))));
+            Callers::Unknown(sample) => {
+                let value = Box::new(sample.literal(self.dialect));
+                return Ok(Some(PlaceholderValue::One(value)));
             }
             Callers::Known(attributes) => attributes,
         };
@@ -116,6 +142,12 @@ impl Placeholders<'_> {
 
 fn quoted() -> RuleRefusal {
     let reason = "a placeholder stands for a value: write tenant = {{caller.tenant}}, without quotes around it";
+    RuleRefusal::of("", reason)
+}
+
+fn adjoining() -> RuleRefusal {
+    let reason = "two placeholders, or a placeholder and a name, stand without an operator between them; write for \
+                  example tenant = {{caller.tenant}} || {{caller.branch}}";
     RuleRefusal::of("", reason)
 }
 

@@ -49,9 +49,13 @@ impl Walk<'_> {
                 return Ok(());
             }
             value.value = self.text(text).ok_or_else(|| {
+                let advice = match self.rules.dialect {
+                    Dialect::Mysql => "a quote as `''`, and not directly behind a backslash",
+                    _ => "it in another way",
+                };
                 self.error(
                     Code::SqlNotSupported,
-                    "this text cannot be passed on; write it in another way",
+                    format!("this text cannot be passed on; write {advice}"),
                     at,
                 )
             })?;
@@ -60,24 +64,22 @@ impl Walk<'_> {
         let allowed = match &value.value {
             Value::Null | Value::Boolean(_) => true,
             Value::Number(digits, false) => {
-                digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+                digits != "0x"
+                    && digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
                     && digits
                         .chars()
                         .all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c))
             }
-            // 0x1F and X'1F' have the same node.
-            Value::HexStringLiteral(digits) if self.source.at(at).starts_with('0') => {
+            // 0x1F and X'1F' have the same node, but not in MySQL, see `mysql::plain`.
+            Value::HexStringLiteral(digits)
+                if !self.is(Dialect::Mysql) && self.source.at(at).starts_with('0') =>
+            {
                 match (self.rules.dialect, u64::from_str_radix(digits, 16)) {
                     (Dialect::Sqlite | Dialect::Postgresql | Dialect::Clickhouse, Ok(number))
                         if number <= i64::MAX as u64 =>
                     {
                         value.value = Value::Number(number.to_string(), false);
                         true
-                    }
-                    // The same bytes in both forms.
-                    (Dialect::Mysql, _) => {
-                        digits.len().is_multiple_of(2)
-                            && digits.chars().all(|c| c.is_ascii_hexdigit())
                     }
                     _ => false,
                 }
@@ -111,7 +113,7 @@ impl Walk<'_> {
             Dialect::Postgresql if text.contains('\\') || !exact => {
                 Some(Value::EscapedStringLiteral(text.to_owned()))
             }
-            // Stays as it was written, see `Rules::unescapes`.
+            // Stays as it was written, apart from quotes; see `Rules::unescapes` and `mysql::plain`.
             Dialect::Mysql => {
                 (!text.contains(r"\'")).then(|| Value::SingleQuotedString(text.to_owned()))
             }

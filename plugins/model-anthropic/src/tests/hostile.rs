@@ -26,7 +26,6 @@ fn junk_is_refused() {
         "[]",
         r#"{"type":"content_block_delta"}"#,
         r#"{"type":"content_block_start","index":-1,"content_block":{}}"#,
-        r#"{"type":"message_start","message":{"usage":{"input_tokens":-1}}}"#,
     ] {
         assert_eq!(
             stream(vec![event(data)]).kind(),

@@ -79,6 +79,22 @@ fn unknown_events_blocks_and_deltas_are_passed_over() {
 }
 
 #[test]
+fn counts_that_cannot_be_are_left_out() {
+    for count in ["-5", "9223372036854775809", "1e30", "\"7\""] {
+        let input = format!("\"input_tokens\":{count}");
+        let message =
+            format!("{{\"type\":\"message_start\",\"message\":{{\"usage\":{{{input}}}}}}}");
+        let start = format!("event: message_start\ndata: {message}\n\n");
+        let answer = recorded!("answer");
+        let (head, events) = answer.split_once("\n\n").unwrap();
+        let (_, rest) = events.split_once("\n\n").unwrap();
+        let read = play(&format!("{head}\n\n{start}{rest}")).unwrap();
+        assert_eq!(text(&read), "There are 3 orders – größer als 2.");
+        assert_eq!(stop(&read), Some((StopReason::End, "end_turn")));
+    }
+}
+
+#[test]
 fn why_an_answer_ended() {
     let events = play(recorded!("max_tokens")).unwrap();
     assert_eq!(stop(&events), Some((StopReason::Length, "max_tokens")));

@@ -2,7 +2,7 @@
 
 use mindhost_sdk::http::Response;
 use mindhost_sdk::model::{Event, StopReason, ToolCall};
-use mindhost_sdk::testing::{stop, text};
+use mindhost_sdk::testing::{stop, text, usage};
 use mindhost_sdk::{Error, ErrorKind};
 
 use super::{config, events, question, read};
@@ -24,8 +24,21 @@ fn text_usage_and_end() {
     let events = events(&[HELLO, END, USAGE, "data: [DONE]\n\n"]).unwrap();
     assert_eq!(text(&events), "Hello");
     assert_eq!(stop(&events), Some((StopReason::End, "stop")));
-    let usage = |e: &Event| matches!(e, Event::Usage(counts) if counts.len() == 4 && counts[0] == ("input".to_owned(), 7));
-    assert!(events.iter().any(usage));
+    let counted = |e: &Event| matches!(e, Event::Usage(counts) if counts.len() == 4 && counts[0] == ("input".to_owned(), 7));
+    assert!(events.iter().any(counted));
+}
+
+#[test]
+fn counts_that_cannot_be_are_left_out() {
+    for count in ["-5", "9223372036854775809", "1e30", "\"7\""] {
+        let input = format!("\"prompt_tokens\":{count}");
+        let counts = USAGE.replace("\"prompt_tokens\":7", &input);
+        let events = events(&[HELLO, END, &counts]).unwrap();
+        assert_eq!(text(&events), "Hello");
+        assert_eq!(stop(&events), Some((StopReason::End, "stop")));
+        let others = [("output", 2), ("cached-input", 3), ("reasoning", 1)];
+        assert_eq!(usage(&events), others);
+    }
 }
 
 #[test]
@@ -105,7 +118,10 @@ fn why_an_answer_ended() {
     for (word, reason) in [
         ("length", StopReason::Length),
         ("content_filter", StopReason::Refused),
+        ("model_length", StopReason::Length),
         ("stop", StopReason::End),
+        ("eos_token", StopReason::End),
+        ("stop_sequence", StopReason::End),
         ("insufficient_system_resource", StopReason::Other),
     ] {
         let end = END.replace("\"stop\"", &format!("\"{word}\""));
@@ -117,6 +133,21 @@ fn why_an_answer_ended() {
         (text(&refused), stop(&refused).map(|s| s.0)),
         ("No.".into(), Some(StopReason::Refused))
     );
+}
+
+#[test]
+fn a_compressed_answer_is_named() {
+    let answer = |encoding: &str| {
+        let pieces = [HELLO, END].map(|p| Ok(p.as_bytes().to_vec())).to_vec();
+        let response = Response::scripted(200, pieces);
+        let response = response.with_header("content-type", "text/event-stream");
+        read(response.with_header("content-encoding", encoding))
+    };
+    let error = answer("gzip").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Upstream);
+    assert!(error.message().contains("compressed"), "{error}");
+    assert!(!error.message().contains("cut off"), "{error}");
+    assert_eq!(text(&answer("identity").unwrap()), "Hello");
 }
 
 #[test]

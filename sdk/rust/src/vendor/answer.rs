@@ -73,7 +73,7 @@ impl<P: Protocol> Answer<P> {
     /// Starts to read a response with a status of success.
     ///
     /// # Errors
-    /// `InvalidConfig` when it is a web page.
+    /// `InvalidConfig` when it is a web page, `Upstream` when it is compressed.
     pub fn of(response: Response) -> Result<Self> {
         let kind = response
             .header("content-type")
@@ -85,6 +85,17 @@ impl<P: Protocol> Answer<P> {
                 P::ANSWER,
                 P::BASE_URL
             )));
+        }
+        let encoding = response.header("content-encoding").unwrap_or_default();
+        if !matches!(
+            encoding.trim().to_ascii_lowercase().as_str(),
+            "" | "identity"
+        ) {
+            return Err(Error::new(
+                ErrorKind::Upstream,
+                "the vendor's answer is compressed (`Content-Encoding`), which was not asked for and cannot be read; \
+                 turn compression off at the server or gateway behind `base_url`",
+            ));
         }
         // Some servers do not know `stream` and answer in one piece.
         let form = if kind.starts_with("application/json") {

@@ -78,6 +78,7 @@ async fn slow_exports_hold_up_no_queries() {
 async fn an_export_ends_with_what_allowed_it() {
     for ending in [
         "the key",
+        "the text of the key",
         "the Mind",
         "the datasource",
         "the table",
@@ -93,6 +94,10 @@ async fn an_export_ends_with_what_allowed_it() {
             "the key" => {
                 let revoked = host.delete(&format!("/keys/{id}"));
                 revoked.await.expect_status(204)
+            }
+            "the text of the key" => {
+                let rotated = host.post(&format!("/keys/{id}/rotate"), json!({}));
+                rotated.await.expect_status(200)
             }
             "the Mind" => host.delete("/minds/clerk").await.expect_status(200),
             "the datasource" => {

@@ -108,6 +108,31 @@ async fn a_client_that_leaves_ends_its_statement() {
 }
 
 #[tokio::test]
+async fn a_killed_statement_is_not_run_again() {
+    let (_host, mind, database) = shop().await;
+    let slow =
+        "SELECT COUNT(*) FROM sale a JOIN sale b JOIN sale c WHERE a.total + b.total < c.total";
+    // A statement whose page was complete before is sent without a snapshot, over the connection that it used.
+    database.run("DELETE FROM sale").await;
+    assert_eq!(mind.rows(slow).await, [[json!(0)]]);
+    let fill = "INSERT INTO sale SELECT seq, 1, seq / 100, '2024-01-01' FROM seq_1_to_25000";
+    database.run(fill).await;
+    let running = format!(
+        "SELECT ID FROM information_schema.PROCESSLIST
+         WHERE USER = '{}' AND COMMAND = 'Query' AND INFO LIKE '%total%' AND ID <> CONNECTION_ID()",
+        database.name
+    );
+    let session = async || database.run(&running).await.trim().to_owned();
+    let kill = async {
+        let id = eventually(session, |id| !id.is_empty()).await;
+        database.run(&format!("KILL {id}")).await;
+    };
+    let (reply, ()) = tokio::join!(mind.sql(slow), kill);
+    reply.expect_error(503, "upstream_unreachable");
+    eventually(session, String::is_empty).await;
+}
+
+#[tokio::test]
 async fn what_the_account_could_do_is_refused() {
     let (_host, mind, database) = shop().await;
     for (sql, code) in [

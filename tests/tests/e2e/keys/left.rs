@@ -64,6 +64,36 @@ async fn answers_under_way_end_with_their_key() {
 }
 
 #[tokio::test]
+async fn rotation_cancels_answers_of_the_old_text_and_none_of_the_new_one() {
+    let [sqlite, postgres] = stores::both().await;
+    let beside = postgres.beside().await;
+    for (host, other) in [(&sqlite, &sqlite), (&postgres, &beside)] {
+        let gate = Gate::default();
+        let _model = told(host, &gate, 4).await;
+        let made = create(host, json!({"name": "rotated", "role": "user"})).await;
+        let old = made["key"].as_str().unwrap();
+        let (here, there) = (begin(host, old).await, begin(other, old).await);
+        let path = format!("/keys/{}/rotate", made["id"].as_str().unwrap());
+        let rotated = host.post(&path, json!({})).await;
+        let rotated = rotated.expect_status(200).json();
+        let new = begin(other, rotated["key"].as_str().unwrap()).await;
+        is_cancelled(host, &here).await;
+        is_cancelled(host, &there).await;
+        // The end of another key shows that the host has looked for such answers once more.
+        let brief = create(host, json!({"name": "brief", "role": "user"})).await;
+        let last = begin(other, brief["key"].as_str().unwrap()).await;
+        let path = format!("/keys/{}", brief["id"].as_str().unwrap());
+        host.delete(&path).await.expect_status(204);
+        is_cancelled(host, &last).await;
+        assert_eq!(other.get(&new).await.json()["status"], "in_progress");
+        // Once for each answer, since a cancelled one may still wait.
+        (0..4).for_each(|_| gate.open());
+        let status = async || host.get(&new).await.json()["status"].clone();
+        eventually(status, |status| status == "completed").await;
+    }
+}
+
+#[tokio::test]
 async fn what_belongs_to_a_key_that_has_ended_admins_may_remove() {
     for host in stores::both().await {
         host.mind("clerk").create().await;

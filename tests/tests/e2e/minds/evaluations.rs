@@ -185,6 +185,37 @@ async fn evaluation_is_cancelled_down_to_the_model_and_keeps_what_it_judged() {
 }
 
 #[tokio::test]
+async fn question_that_a_cancelled_run_has_not_judged_is_missing_in_it() {
+    let host = Host::start().await;
+    let three = || [run_sql("SELECT 3 AS n"), Turn::text("Three.")];
+    let turns = [&three()[..], &[Turn::text("One moment").and_hang()]].concat();
+    let model = clerk(&host, turns).await;
+    let suite =
+        "questions: [{question: How many?, rows: [[3]]}, {question: And now?, rows: [[3]]}]";
+    let cancelled = started(&host, suite).await;
+    model.wait_for_requests(3).await;
+    let cancel = host.post(&format!("{cancelled}/cancel"), json!({})).await;
+    cancel.expect_status(200);
+    model.play([three(), three()].concat());
+    let whole = started(&host, suite).await;
+    assert_eq!(ended(&host, &whole).await["judged_count"], 2);
+
+    let id = |path: &str| path.rsplit('/').next().unwrap().to_owned();
+    let later = get(&host, &format!("{whole}?baseline={}", id(&cancelled))).await;
+    let difference = &later["difference"];
+    assert_eq!(
+        (&difference["added"], &difference["removed"]),
+        (&json!(["2"]), &json!([]))
+    );
+    let earlier = get(&host, &format!("{cancelled}?baseline={}", id(&whole))).await;
+    let difference = &earlier["difference"];
+    assert_eq!(
+        (&difference["added"], &difference["removed"]),
+        (&json!([]), &json!(["2"]))
+    );
+}
+
+#[tokio::test]
 async fn evaluation_whose_server_ends_is_interrupted_and_one_whose_mind_is_deleted_is_gone() {
     let host = Host::start().await;
     let (model, path) = hanging(&host).await;

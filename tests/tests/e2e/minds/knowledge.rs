@@ -204,6 +204,24 @@ async fn wrong_knowledge_is_refused_with_the_field_and_the_nearest_names() {
         "status",
     )
     .await;
+    let plain =
+        json!({"kind": "metric", "name": "sum", "expression": "quantity", "from": "order_items"});
+    refused(
+        plain,
+        400,
+        "invalid_parameter",
+        "expression",
+        "sum(quantity)",
+    )
+    .await;
+    refused(
+        metric("from", "order_items i UNION SELECT 1"),
+        400,
+        "invalid_parameter",
+        "from",
+        "joined tables",
+    )
+    .await;
     refused(
         metric("name", ""),
         400,

@@ -80,6 +80,24 @@ fn own_mib(host: &Host) -> u64 {
 }
 
 #[tokio::test]
+async fn doctor_adds_nothing_to_the_cache() {
+    let (cache, few) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let file = "model-offline.wasm";
+    fs::copy(build::plugins_dir().join(file), few.path().join(file)).unwrap();
+    // With more plugins, `doctor` would compile all of them.
+    let host = Host::builder().env("MINDHOST_PLUGINS_DIR", few.path().to_string_lossy());
+    let host = host.start().await;
+    let own = cache.path().join("own");
+    let mut doctor = host.command(&["doctor"]);
+    doctor.env("MINDHOST_PLUGINS__CACHE_DIR", &own);
+    let output = tokio::task::spawn_blocking(move || doctor.output()).await;
+    let output = output.unwrap().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("model-offline"), "{said}");
+    assert!(!own.exists());
+}
+
+#[tokio::test]
 async fn a_first_start_serves_quick_code_and_then_the_best_without_a_new_version() {
     let (cache, few) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     for name in FEW {

@@ -1,10 +1,11 @@
 //! Answers that go on without their caller, and streams that are picked up again.
 
 use futures_util::StreamExt;
-use mindhost_tests::{Event, EventStream, Gate, Host, Turn, eventually};
+use mindhost_tests::{Event, EventStream, Gate, Host, Postgres, Turn, eventually};
 use serde_json::{Value, json};
 
-use super::{running::id, shop, stream::status_once_ended, told};
+use super::{SHOP, running::id, shop, stream::status_once_ended, told};
+use crate::stores;
 
 fn in_background(stream: bool) -> Value {
     json!({"model": "told", "input": "How many?", "background": true, "stream": stream})
@@ -39,6 +40,42 @@ async fn it_is_polled_until_it_is_completed() {
 }
 
 #[tokio::test]
+async fn answer_that_ends_while_the_store_is_away_is_stored_later() {
+    let database = Postgres::shared().database("").await;
+    let host = stores::on(&database)
+        .env("MINDHOST_STORE__ACQUIRE_TIMEOUT", "1s")
+        .start()
+        .await;
+    host.sqlite("shop", SHOP).await.load().await;
+    let gate = Gate::default();
+    let model = told(&host, [Turn::empty().and_wait(&gate).and_text("Three.")]).await;
+    let begun = host.post("/responses", in_background(false)).await;
+    let begun = begun.expect_status(200).json();
+    model.wait_for_requests(1).await;
+
+    let admin = Postgres::shared().admin("postgres").await;
+    let run = async |sql: String| admin.batch_execute(&sql).await.unwrap();
+    let name = &database.name;
+    run(format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).await;
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname";
+    run(format!("{end} = '{name}'")).await;
+    gate.open();
+    let waits = "cannot store the end of a background answer yet";
+    eventually(async || host.log(), |log| log.contains(waits)).await;
+
+    run(format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true")).await;
+    let path = format!("/responses/{}", id(&begun));
+    eventually(
+        async || host.get(&path).await.status,
+        |status| *status == 200,
+    )
+    .await;
+    assert_eq!(status_once_ended(&host, &id(&begun)).await, "completed");
+    let done = host.get(&path).await.json();
+    assert_eq!(done["output"][0]["content"][0]["text"], "Three.");
+}
+
+#[tokio::test]
 async fn its_stream_is_picked_up_where_it_was_left() {
     let (host, _mind) = shop().await;
     let gate = Gate::default();
@@ -70,6 +107,34 @@ async fn its_stream_is_picked_up_where_it_was_left() {
         "{}",
         minimal.text()
     );
+}
+
+#[tokio::test]
+async fn a_stream_picked_up_behind_its_end_has_the_last_event() {
+    let (host, _mind) = shop().await;
+    let gate = Gate::default();
+    let turns = [
+        Turn::empty().and_wait(&gate).and_text("Three."),
+        Turn::error(500, "no luck today"),
+    ];
+    let _model = told(&host, turns).await;
+    let begun = host.post("/responses", in_background(false)).await.json();
+    let path = format!("/responses/{}?stream=true&starting_after=5000", id(&begun));
+    let running = EventStream::open(host.get(&path)).await;
+    gate.open();
+    let while_it_ran = running.all().await;
+    let afterwards = events(&host, &id(&begun), "&starting_after=5000").await;
+    let whole = events(&host, &id(&begun), "").await;
+    for seen in [while_it_ran, afterwards] {
+        assert_eq!(seen[..], whole[whole.len() - 1..]);
+        assert_eq!(seen[0].name, "response.completed");
+    }
+
+    let begun = host.post("/responses", in_background(false)).await.json();
+    assert_eq!(status_once_ended(&host, &id(&begun)).await, "failed");
+    let failed = events(&host, &id(&begun), "&starting_after=5000").await;
+    let names: Vec<&str> = failed.iter().map(|event| event.name.as_str()).collect();
+    assert_eq!(names, ["response.failed"]);
 }
 
 #[tokio::test]
@@ -230,7 +295,7 @@ async fn chart_of_an_answer_is_not_kept_with_its_events() {
 async fn a_key_may_have_only_some_at_once() {
     let host = Host::builder().env("MINDHOST_ANSWERING__BACKGROUND_PER_KEY", "1");
     let host = host.start().await;
-    host.sqlite("shop", super::SHOP).await.load().await;
+    host.sqlite("shop", SHOP).await.load().await;
     let hang = Turn::text("There are ").and_hang();
     let _model = told(&host, [hang, Turn::text("Three."), Turn::text("Three.")]).await;
     let first = host.post("/responses", in_background(false)).await;
@@ -260,7 +325,7 @@ async fn what_is_not_stored_cannot_be_read_later() {
 async fn a_quiet_stream_says_that_it_lives() {
     let host = Host::builder().env("MINDHOST_ANSWERING__KEEP_ALIVE", "20ms");
     let host = host.start().await;
-    host.sqlite("shop", super::SHOP).await.load().await;
+    host.sqlite("shop", SHOP).await.load().await;
     let _model = told(&host, [Turn::empty().and_hang()]).await;
     let body = json!({"model": "told", "input": "How many?", "stream": true});
     let response = host.post("/responses", body).open().await;

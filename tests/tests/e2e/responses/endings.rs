@@ -334,6 +334,50 @@ async fn limit_of_output_tokens_is_for_all_turns_and_failures_tell_usage() {
 }
 
 #[tokio::test]
+async fn answer_that_ends_for_an_unknown_reason_may_be_cut() {
+    let turn = || Turn::text("There are").finish("weird_reason");
+    let (host, mind, _model) = hostile(vec![turn(), turn(), Turn::empty().finish("odd")]).await;
+    let response = mind.ask("How many?").await.expect_status(200).json();
+    assert_eq!(response["status"], "completed", "{response}");
+    assert_eq!(response["ending"], "unknown_reason", "{response}");
+    let details = &response["incomplete_details"];
+    assert_eq!(details["reason"], "unknown_reason", "{response}");
+    let item = &response["output"][0];
+    assert_eq!(item["status"], "incomplete", "{item}");
+    assert_eq!(text(&response), "There are");
+    let path = format!("/responses/{}", response["id"].as_str().unwrap());
+    let stored = host.get(&path).await.json();
+    assert_eq!(stored["ending"], "unknown_reason", "{stored}");
+
+    let messages = json!([{"role": "user", "content": "How many?"}]);
+    let body = json!({"model": "told", "messages": messages});
+    let chat = host.post("/chat/completions", body).await;
+    let chat = chat.expect_status(200).json();
+    assert_eq!(chat["choices"][0]["finish_reason"], "length", "{chat}");
+
+    let response = mind.ask("How many?").await.expect_status(200).json();
+    ended(&mind, &response, "cannot_answer").await;
+}
+
+#[tokio::test]
+async fn nul_character_of_the_model_is_replaced() {
+    let turns = vec![
+        Turn::text("a\u{0}b"),
+        Turn::call("cannot_answer", json!({"reason": "no\u{0}data"})),
+        Turn::text("Yes."),
+    ];
+    let (host, mind, _model) = hostile(turns).await;
+    let response = mind.ask("What?").await.expect_status(200).json();
+    assert_eq!(text(&response), "a\u{fffd}b");
+    let declined = mind.ask("What?").await.expect_status(200).json();
+    assert!(text(&declined).starts_with("no\u{fffd}data"), "{declined}");
+    let said = json!({"role": "assistant", "content": text(&response)});
+    let again = json!({"role": "user", "content": "Sure?"});
+    let body = json!({"model": "told", "input": [said, again]});
+    host.post("/responses", body).await.expect_status(200);
+}
+
+#[tokio::test]
 async fn character_that_is_split_over_two_deltas_is_whole_in_the_answer() {
     let delta = |text: &str| {
         let chunk = json!({

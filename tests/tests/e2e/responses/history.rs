@@ -178,6 +178,20 @@ async fn without_truncation_a_dialogue_that_is_too_long_is_refused() {
 }
 
 #[tokio::test]
+async fn instructions_that_are_too_long_are_named() {
+    let (host, model, _conversation) = long(0).await;
+    let instructions = "Be brief. ".repeat(3_000);
+    let body = json!({"model": "told", "input": "How many?", "instructions": instructions});
+    let refused = host.post("/responses", body).await;
+    let error = refused.expect_error(400, "context_length_exceeded");
+    assert_eq!(error["param"], "instructions");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("shorten"), "{message}");
+    assert!(!message.contains("truncation"), "{message}");
+    assert_eq!(model.asked().len(), 0);
+}
+
+#[tokio::test]
 async fn more_than_twenty_messages_are_shown_where_they_fit() {
     let (host, model, conversation) = long(40).await;
     let body = json!({"model": "told", "input": "How many?", "conversation": conversation});

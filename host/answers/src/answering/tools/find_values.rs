@@ -150,7 +150,7 @@ impl Toolbox<'_> {
             search.not_read.push(candidate.name());
             return Ok(());
         }
-        if self.access.scope.datasources.len() > 1 {
+        if self.has_origins() {
             // The value itself may come from another datasource.
             lock(&self.provenance).check(&candidate.table.datasource, &[value.to_owned()])?;
         }

@@ -63,7 +63,7 @@ pub(super) async fn run(options: &Run) -> anyhow::Result<ExitCode> {
         .map_or("", |prices| prices.currency.as_str());
     let difference = baseline
         .as_ref()
-        .map(|earlier| Difference::between(earlier.asked(), report.asked()));
+        .map(|earlier| Difference::between(&earlier.questions, &report.questions));
     write(options, &report, difference.as_ref(), currency)?;
     Ok(match is_complete {
         false => INTERRUPTED.into(),
@@ -100,10 +100,9 @@ fn chosen<'a>(suite: &'a Suite, options: &Run) -> anyhow::Result<Vec<&'a Questio
         bail!("the suite has no question `{unknown}`");
     }
     let is_wanted = |one: &&Question| options.only.is_empty() || options.only.contains(&one.id);
-    Ok(all()
-        .filter(is_wanted)
-        .take(options.limit.unwrap_or(usize::MAX))
-        .collect())
+    let limit = options.limit.map(usize::try_from);
+    let limit = limit.and_then(Result::ok).unwrap_or(usize::MAX);
+    Ok(all().filter(is_wanted).take(limit).collect())
 }
 
 /// Finds a wrong name or key before the first question.

@@ -206,6 +206,29 @@ async fn no_key_makes_a_wider_one_and_the_last_admin_stays() {
 }
 
 #[tokio::test]
+async fn rotation_ends_the_use_of_the_old_text_only() {
+    let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
+    let auth = Auth::new(store.clone(), keys(), None, &workspace)
+        .await
+        .unwrap();
+    let (_, admin) = create(&store, &keys(), &workspace, new(Role::Admin))
+        .await
+        .unwrap();
+    let (key, text) = create(&store, &keys(), &workspace, new(Role::User))
+        .await
+        .unwrap();
+    let admin = auth.authenticate(&admin).await.unwrap();
+    let old = auth.authenticate(&text).await.unwrap().used_key();
+    assert!(ended(&store, vec![old.clone()]).await.unwrap().is_empty());
+    let (_, text) = auth.rotate_key(&admin, &key.id, None).await.unwrap();
+    let new = auth.authenticate(&text).await.unwrap().used_key();
+    let both = vec![old.clone(), new];
+    assert_eq!(ended(&store, both.clone()).await.unwrap(), [old]);
+    auth.revoke_key(&admin, &key.id).await.unwrap();
+    assert_eq!(ended(&store, both.clone()).await.unwrap(), both);
+}
+
+#[tokio::test]
 async fn first_key_is_created_once_and_only_after_hand_over() {
     let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
     let refused = first_key(&store, &keys(), &workspace, |_| {

@@ -202,6 +202,38 @@ async fn postgresql_shows_schemas_comments_views_and_partitions() {
 }
 
 #[tokio::test]
+async fn a_range_has_the_order_of_its_type_and_bytes_have_none() {
+    let sql = r"
+        CREATE TABLE edge (d date, n numeric, b bytea);
+        INSERT INTO edge VALUES ('2024-02-29', 1.10, '\x00'), ('-infinity', '-Infinity', '\xff'),
+            ('10000-01-01', 9.5, NULL), ('0044-03-15 BC', 10, NULL);
+    ";
+    let host = Host::start().await;
+    let database = Postgres::shared().database(sql).await;
+    let catalog = host.postgres("edges", &database).await.load().await;
+    let edge = table(&catalog, "edge");
+    for (name, least, greatest) in [
+        ("d", "-infinity", "10000-01-01"),
+        ("n", "-Infinity", "10"),
+        ("b", "", ""),
+    ] {
+        let statistics = &column(edge, name)["statistics"];
+        assert_eq!(
+            (&statistics["min_value"], &statistics["max_value"]),
+            (&json!(least), &json!(greatest)),
+            "{name}"
+        );
+        assert_eq!(statistics["estimated"], name == "b", "{name}");
+    }
+    let bytes = &column(edge, "b")["statistics"];
+    assert_eq!(
+        (&bytes["null_percentage"], &bytes["distinct_values_count"]),
+        (&json!(50.0), &json!(0))
+    );
+    assert_eq!(bytes["most_common_values"], Value::Null);
+}
+
+#[tokio::test]
 async fn a_long_value_is_cut_and_says_so() {
     let sql = "CREATE TABLE t (v TEXT); INSERT INTO t VALUES (printf('%.300c', 'x')), ('a'), ('a'), ('a'), ('a');";
     let host = Host::start().await;

@@ -1,0 +1,92 @@
+//! Repeats the write of the end of a background answer while the store cannot take it.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use super::super::{
+    Inner,
+    record::{ResponseRecord, ResponseStatus},
+    store,
+};
+use mindhost_base::error::{Blame, Code, Error, Result};
+
+/// The pause after the first attempt. It doubles with each one.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+/// The attempts to store the end of one answer. The caller of a background answer does not wait for it and could not
+/// ask again, so such an end is written as soon as the store can take it. Other answers have one attempt.
+pub struct EndRetries<'a> {
+    inner: &'a Inner,
+    id: Uuid,
+    status: ResponseStatus,
+    is_background: bool,
+    pause: Duration,
+}
+
+impl<'a> EndRetries<'a> {
+    /// For the end that this record has.
+    pub fn new(inner: &'a Inner, record: &ResponseRecord) -> Self {
+        Self {
+            inner,
+            id: record.id,
+            status: record.status,
+            is_background: record.background,
+            pause: FIRST_PAUSE,
+        }
+    }
+
+    /// Takes the result of an attempt. True when the end is stored; false, after a pause, when it must be written
+    /// again.
+    ///
+    /// # Errors
+    /// That of the attempt, if another one would not help or the server ends.
+    pub async fn are_over(&mut self, attempt: Result<()>) -> Result<bool> {
+        let Err(error) = attempt else {
+            return Ok(true);
+        };
+        let halt = &self.inner.services.halt;
+        if !self.is_background || !is_passing(&error) || halt.is_cancelled() {
+            return Err(error);
+        }
+        tracing::warn!(response = %self.id, %error, "cannot store the end of a background answer yet");
+        tokio::select! {
+            () = sleep(self.pause) => {}
+            () = halt.cancelled() => return Err(error),
+        }
+        self.pause = MAX_PAUSE.min(self.pause * 2);
+        // The connection may have broken between the commit and its confirmation.
+        Ok(self.is_stored().await)
+    }
+
+    async fn is_stored(&self) -> bool {
+        let found = store::find(&self.inner.services.store, self.id).await;
+        let is_end =
+            |found: ResponseRecord| found.completed_at.is_some() && found.status == self.status;
+        found.ok().flatten().is_some_and(is_end)
+    }
+}
+
+/// Whether the store may take the end later: it is busy, full or away.
+fn is_passing(error: &Error) -> bool {
+    error.blame() == Some(Blame::Host)
+        && matches!(error.code(), Code::Overloaded | Code::StorageFull)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_store_that_cannot_write_now_is_asked_again() {
+        assert!(is_passing(&Error::from(sqlx::Error::PoolTimedOut)));
+        assert!(is_passing(&Error::disk_full()));
+        assert!(!is_passing(&Error::internal("a fault")));
+        assert!(!is_passing(&Error::new(
+            Code::Overloaded,
+            "the model's host is busy"
+        )));
+    }
+}

@@ -1,0 +1,178 @@
+//! Dates and times. DataFusion drops the hours of an interval that it adds to a day, and the fraction of the seconds
+//! between two timestamps; shows a timestamp `AT TIME ZONE` as the moment that it was; has no cast from nanoseconds for
+//! a time of day; and takes the patterns of `to_char` for those of another language.
+
+use datafusion::{
+    arrow::datatypes::{DataType, TimeUnit},
+    common::{DFSchema, Result, ScalarValue, plan_err},
+    functions::datetime::to_local_time,
+    logical_expr::{
+        Cast, Expr, ExprSchemable as _,
+        expr::{FieldMetadata, ScalarFunction},
+    },
+};
+
+use super::{interval_length, patterns};
+
+/// The zone of a session, in which timestamps with a zone are kept.
+const ZONE: &str = "+00:00";
+const LOCAL: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
+const NANOSECONDS_OF_A_SECOND: f64 = 1e9;
+/// The bytes of `2024-01-31 10:00`.
+const TO_THE_MINUTE: usize = 16;
+
+/// An expression with the meaning that SQL gives it.
+pub fn exact(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    match expr {
+        Expr::Cast(cast) => converted(cast, schema),
+        Expr::ScalarFunction(call) => called(call, schema),
+        other => Ok(other),
+    }
+}
+
+/// The sides of a sum or a difference. A day and an interval that may have hours make a timestamp.
+fn with_hours(left: &mut Expr, right: &mut Expr, schema: &DFSchema) -> Result<()> {
+    let (of_left, of_right) = (left.get_type(schema)?, right.get_type(schema)?);
+    if is_day(&of_left) && has_hours(right, &of_right) {
+        *left = cast(std::mem::take(left), LOCAL);
+    } else if is_day(&of_right) && has_hours(left, &of_left) {
+        *right = cast(std::mem::take(right), LOCAL);
+    }
+    Ok(())
+}
+
+fn is_day(of: &DataType) -> bool {
+    matches!(of, DataType::Date32 | DataType::Date64)
+}
+
+/// Whether an interval has parts of a day, or is not known before it is computed.
+fn has_hours(interval: &Expr, of: &DataType) -> bool {
+    match interval {
+        Expr::Literal(ScalarValue::IntervalMonthDayNano(Some(parts)), _) => parts.nanoseconds != 0,
+        Expr::Literal(ScalarValue::IntervalYearMonth(_), _) => false,
+        _ => matches!(of, DataType::Interval(_)),
+    }
+}
+
+fn converted(to: Cast, schema: &DFSchema) -> Result<Expr> {
+    let from = to.expr.get_type(schema)?;
+    match to.field.data_type() {
+        // As `AT TIME ZONE` is planned: all other timestamps are of microseconds.
+        DataType::Timestamp(TimeUnit::Nanosecond, Some(zone)) if &**zone != ZONE => {
+            let there = DataType::Timestamp(TimeUnit::Microsecond, Some(zone.clone()));
+            Ok(match from {
+                DataType::Timestamp(_, Some(_)) => {
+                    to_local_time().call(vec![cast(*to.expr, there)])
+                }
+                DataType::Date32 | DataType::Date64 => moment(cast(cast(*to.expr, LOCAL), there)),
+                _ => moment(cast(*to.expr, there)),
+            })
+        }
+        DataType::Timestamp(..) => Ok(Expr::Cast(Cast {
+            expr: Box::new(with_seconds(*to.expr)),
+            ..to
+        })),
+        DataType::Time64(TimeUnit::Nanosecond) => {
+            Ok(cast(*to.expr, DataType::Time64(TimeUnit::Microsecond)))
+        }
+        _ => Ok(Expr::Cast(to)),
+    }
+}
+
+/// In the zone of the session.
+fn moment(there: Expr) -> Expr {
+    cast(
+        there,
+        DataType::Timestamp(TimeUnit::Microsecond, Some(ZONE.into())),
+    )
+}
+
+fn called(mut call: ScalarFunction, schema: &DFSchema) -> Result<Expr> {
+    match (call.func.name(), call.args.as_mut_slice()) {
+        // Operators are checked functions by now.
+        ("+" | "-", [left, right]) => with_hours(left, right, schema)?,
+        ("date_part", [part, span])
+            if text(part).is_some_and(|part| part.eq_ignore_ascii_case("epoch"))
+                && matches!(span.get_type(schema)?, DataType::Duration(_)) =>
+        {
+            let length = interval_length::of(std::mem::take(span));
+            let second = Expr::Literal(ScalarValue::Float64(Some(NANOSECONDS_OF_A_SECOND)), None);
+            return Ok(cast(length, DataType::Float64) / second);
+        }
+        ("to_char", [value, pattern]) => {
+            if value.get_type(schema)?.is_numeric() {
+                return plan_err!(
+                    "to_char takes dates and times here; write round(x, digits), or CAST(x AS text)"
+                );
+            }
+            if let Some(written) = text(pattern) {
+                let written = patterns::of_chrono(written)?;
+                *pattern = Expr::Literal(ScalarValue::Utf8(Some(written)), None);
+            }
+        }
+        _ => {}
+    }
+    Ok(Expr::ScalarFunction(call))
+}
+
+/// Texts beside a timestamp or a time as values of that type, in which they are compared: DataFusion has them in
+/// nanoseconds, in which the year 9999 has no place.
+pub fn texts_as(sides: &mut [Expr], types: &[DataType]) {
+    let is_value = |of: &&DataType| matches!(of, DataType::Timestamp(..) | DataType::Time64(_));
+    let mut values = types.iter().filter(is_value);
+    let Some(wanted) = values.next() else {
+        return;
+    };
+    if values.any(|other| other != wanted) {
+        return;
+    }
+    for side in sides {
+        let Expr::Literal(of_text, _) = with_seconds(side.clone()) else {
+            continue;
+        };
+        let is_text = matches!(of_text.try_as_str(), Some(Some(_)));
+        if is_text && let Ok(value) = of_text.cast_to(wanted) {
+            *side = Expr::Literal(value, None::<FieldMetadata>);
+        }
+    }
+}
+
+/// Times of day of several units as those of the smallest.
+pub fn times_as_nanoseconds(sides: &mut [Expr], types: &[DataType]) {
+    let is_time = |of: &DataType| matches!(of, DataType::Time32(_) | DataType::Time64(_));
+    let differs = types.windows(2).any(|pair| pair.first() != pair.last());
+    if differs && types.iter().all(is_time) {
+        for side in sides {
+            *side = cast(std::mem::take(side), DataType::Time64(TimeUnit::Nanosecond));
+        }
+    }
+}
+
+/// A constant `2024-01-31 10:00` with the seconds that DataFusion wants.
+fn with_seconds(expr: Expr) -> Expr {
+    let Some(written) = text(&expr).map(str::trim) else {
+        return expr;
+    };
+    let is_to_the_minute = written.len() == TO_THE_MINUTE
+        && written.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-',
+            10 => matches!(byte, b' ' | b'T'),
+            13 => byte == b':',
+            _ => byte.is_ascii_digit(),
+        });
+    match is_to_the_minute {
+        true => Expr::Literal(ScalarValue::Utf8(Some(format!("{written}:00"))), None),
+        false => expr,
+    }
+}
+
+fn text(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Literal(value, _) => value.try_as_str().flatten(),
+        _ => None,
+    }
+}
+
+fn cast(expr: Expr, to: DataType) -> Expr {
+    Expr::Cast(Cast::new(Box::new(expr), to))
+}

@@ -1,0 +1,263 @@
+//! Words of MySQL and MariaDB that the parser reads in another way than they do.
+
+use sqlparser::{
+    ast::{CastKind, DataType, Expr, UnaryOperator},
+    keywords::Keyword,
+    parser::{Parser, ParserError},
+    tokenizer::{Token, TokenWithSpan},
+};
+
+/// The operator `BINARY`, as the cast that it is. It binds more tightly than every operator between two values; the
+/// parser would take all that follows for its operand: `BINARY a = 'x'` for `CAST(a = 'x' AS BINARY)`.
+pub(super) fn binary(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    let at = parser.peek_token_ref().span.start;
+    if !parser.parse_keyword(Keyword::BINARY) {
+        return None;
+    }
+    let operand = parser.parse_subexpr(u8::MAX);
+    // `a->'$.x'` is one operand in MySQL, and for the parser an operation on `a`.
+    let goes_on = matches!(
+        parser.peek_token_ref().token,
+        Token::Arrow | Token::LongArrow
+    );
+    Some(match operand {
+        Ok(expr) if !goes_on && is_one_operand(&expr) => Ok(Expr::Cast {
+            kind: CastKind::Cast,
+            expr: Box::new(expr),
+            data_type: DataType::Binary(None),
+            array: false,
+            format: None,
+        }),
+        Ok(_) => Err(ParserError::ParserError(format!(
+            "what BINARY applies to is not clear; write CAST(… AS BINARY) in its place{at}"
+        ))),
+        Err(error) => Err(error),
+    })
+}
+
+/// Whether MySQL and the parser agree where an expression behind `BINARY` ends.
+fn is_one_operand(expr: &Expr) -> bool {
+    match expr {
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus | UnaryOperator::Plus,
+            expr,
+        } => is_one_operand(expr),
+        Expr::Value(_)
+        | Expr::Identifier(_)
+        | Expr::CompoundIdentifier(_)
+        | Expr::Nested(_)
+        | Expr::Function(_)
+        | Expr::Subquery(_)
+        | Expr::Cast { .. }
+        | Expr::Convert { .. }
+        | Expr::Case { .. }
+        | Expr::Substring { .. }
+        | Expr::Trim { .. }
+        | Expr::Extract { .. }
+        | Expr::TypedString(_) => true,
+        _ => false,
+    }
+}
+
+/// Strings in single quotes in which each quote is doubled, and hexadecimal numbers as numbers. What is in this form
+/// already stays.
+pub(super) fn plain(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let plain = |whole: TokenWithSpan| {
+        let is_number = is_hexadecimal_number(&whole);
+        let token = match whole.token {
+            // MariaDB reads X'41' as a text and 0x41 as a number.
+            Token::HexStringLiteral(digits) if is_number => {
+                Token::Number(format!("0x{digits}"), false)
+            }
+            Token::SingleQuotedString(text) => Token::SingleQuotedString(plain_text(&text, '\'')),
+            Token::DoubleQuotedString(text) => Token::SingleQuotedString(plain_text(&text, '"')),
+            Token::NationalStringLiteral(text) => {
+                Token::NationalStringLiteral(plain_text(&text, '\''))
+            }
+            other => other,
+        };
+        TokenWithSpan {
+            token,
+            span: whole.span,
+        }
+    };
+    tokens.into_iter().map(plain).collect()
+}
+
+/// Whether a token is `0x41`. The parser has the same token for `X'41'`, which is one character longer.
+pub(super) fn is_hexadecimal_number(whole: &TokenWithSpan) -> bool {
+    let Token::HexStringLiteral(digits) = &whole.token else {
+        return false;
+    };
+    let (start, end) = (whole.span.start, whole.span.end);
+    let width = end.column.saturating_sub(start.column);
+    start.line == end.line && width == digits.chars().count() as u64 + 2
+}
+
+/// What stands between the quotes of a string, as it stands between single quotes. Escapes stay as they were written,
+/// except those of quotes: a doubled quote means the same in every `sql_mode`.
+fn plain_text(written: &str, quote: char) -> String {
+    let mut plain = String::with_capacity(written.len());
+    let mut letters = written.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => match letters.next() {
+                Some('\'') => plain.push_str("''"),
+                Some('"') if quote == '"' => plain.push('"'),
+                escaped => {
+                    plain.push('\\');
+                    plain.extend(escaped);
+                }
+            },
+            '\'' => {
+                // Between single quotes it is doubled already.
+                if quote == '\'' {
+                    letters.next();
+                }
+                plain.push_str("''");
+            }
+            '"' => {
+                if quote == '"' {
+                    letters.next();
+                }
+                plain.push('"');
+            }
+            _ => plain.push(letter),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{guard, tests::shop};
+    use mindhost_base::error::{Code, Error};
+    use mindhost_plugin_api::Dialect;
+
+    /// The text for the engine, which must pass again as it is.
+    fn text(sql: &str) -> String {
+        let scope = shop(Dialect::Mysql);
+        let text = guard(sql, &scope).unwrap().text().to_owned();
+        assert_eq!(guard(&text, &scope).unwrap().text(), text);
+        text
+    }
+
+    fn refused(sql: &str) -> Error {
+        guard(sql, &shop(Dialect::Mysql)).unwrap_err()
+    }
+
+    /// What follows WHERE in the text for the engine.
+    fn filter(condition: &str) -> String {
+        let start = "SELECT id FROM `shop`.`customers` WHERE ";
+        let text = text(&format!("SELECT id FROM customers WHERE {condition}"));
+        text.strip_prefix(start).unwrap().to_owned()
+    }
+
+    #[test]
+    fn binary_binds_more_tightly_than_operators() {
+        let check = |written: &str, sent: &str| assert_eq!(filter(written), sent);
+        check("binary name = 'a'", "CAST(name AS BINARY) = 'a'");
+        check("'a' = binary name", "'a' = CAST(name AS BINARY)");
+        check("NOT BINARY 'a'='A'", "NOT CAST('a' AS BINARY) = 'A'");
+        check(
+            "BINARY name LIKE 'a%' AND id = 1",
+            "CAST(name AS BINARY) LIKE 'a%' AND id = 1",
+        );
+        check(
+            "name LIKE BINARY 'a%' OR id = 1",
+            "name LIKE CAST('a%' AS BINARY) OR id = 1",
+        );
+        check(
+            "BINARY name IN ('a', BINARY 'b')",
+            "CAST(name AS BINARY) IN ('a', CAST('b' AS BINARY))",
+        );
+        check(
+            "BINARY name BETWEEN 'a' AND 'b'",
+            "CAST(name AS BINARY) BETWEEN 'a' AND 'b'",
+        );
+        check("BINARY name IS NULL", "CAST(name AS BINARY) IS NULL");
+        check(
+            "BINARY lower(name) = 'a'",
+            "CAST(lower(name) AS BINARY) = 'a'",
+        );
+        check("binary (1) + 1 = 2", "CAST((1) AS BINARY) + 1 = 2");
+        check("BINARY -id < 0", "CAST(-id AS BINARY) < 0");
+        assert_eq!(
+            text("SELECT id FROM customers c WHERE BINARY c.name = 'a'"),
+            "SELECT id FROM `shop`.`customers` c WHERE CAST(c.name AS BINARY) = 'a'"
+        );
+    }
+
+    #[test]
+    fn binary_as_a_type_is_no_operator() {
+        for condition in [
+            "CAST(name = 'a' AS BINARY) = '1'",
+            "CONVERT(name, BINARY) = 'a'",
+            "name COLLATE binary = 'a'",
+        ] {
+            assert_eq!(filter(condition), condition);
+        }
+    }
+
+    #[test]
+    fn operand_of_binary_without_a_clear_end_is_refused() {
+        for operand in [
+            "name COLLATE utf8mb4_bin",
+            "~id * 2",
+            "NOT id",
+            "name->'$.a'",
+        ] {
+            let error = refused(&format!("SELECT BINARY {operand} FROM customers"));
+            assert_eq!(error.code(), Code::SqlSyntax, "{operand}");
+            assert!(error.message().contains("CAST(… AS BINARY)"), "{error}");
+        }
+    }
+
+    #[test]
+    fn hexadecimal_number_stays_a_number() {
+        assert_eq!(text("SELECT 0x41+0 AS n"), "SELECT 0x41 + 0 AS n");
+        assert_eq!(filter("id & 0x02 = 2"), "id & 0x02 = 2");
+        assert_eq!(filter("id < 0x5"), "id < 0x5");
+        assert_eq!(filter("name = x'41'"), "name = X'41'");
+        assert_eq!(text("SELECT ( 0x41 )"), "SELECT (0x41) AS `( 0x41 )`");
+        assert_eq!(refused("SELECT 0x").code(), Code::SqlNotSupported);
+        assert_eq!(refused("SELECT 0x4G").code(), Code::SqlSyntax);
+    }
+
+    #[test]
+    fn quotes_in_strings_are_doubled() {
+        let check = |written: &str, sent: &str| {
+            assert_eq!(
+                filter(&format!("name = {written}")),
+                format!("name = {sent}")
+            );
+        };
+        check(r#""say ""hi""""#, r#"'say "hi"'"#);
+        check(r#""it's""#, "'it''s'");
+        check(r#""a''b""#, "'a''''b'");
+        check(r#""say \"hi\"""#, r#"'say "hi"'"#);
+        check(r#""it\'s""#, "'it''s'");
+        check(r"'it\'s'", "'it''s'");
+        check("'it''s'", "'it''s'");
+        check(r"'a\\b\n'", r"'a\\b\n'");
+        check(r#"'a' "b""c'd""#, r#"'ab"c''d'"#);
+        check(r#"'a"b""c'"#, r#"'a"b""c'"#);
+    }
+
+    #[test]
+    fn quote_behind_a_backslash_is_refused_with_advice() {
+        for literal in [r"'a\\''b'", r"'a\\\'b'", r#""a\\'b""#] {
+            let error = refused(&format!("SELECT {literal}"));
+            assert_eq!(error.code(), Code::SqlNotSupported, "{literal}");
+            assert!(error.message().contains("`''`"), "{error}");
+        }
+    }
+
+    #[test]
+    fn alias_in_quotes_is_a_name() {
+        assert_eq!(text("SELECT 1 AS 'it''s'"), "SELECT 1 AS `it's`");
+        assert_eq!(text(r#"SELECT 1 AS "a ""b""""#), r#"SELECT 1 AS `a "b"`"#);
+        let error = refused(r"SELECT 1 AS 'a\nb'");
+        assert_eq!(error.code(), Code::SqlNotSupported);
+    }
+}
