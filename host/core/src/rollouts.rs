@@ -264,10 +264,7 @@ impl Rollouts {
         let digest = digest.ok_or_else(|| {
             Error::new(
                 Code::WrongState,
-                format!(
-                    "nothing served before the active version of {name}; to activate another one, run \
-                     `mindhost plugin activate {name} VERSION`"
-                ),
+                format!("nothing served before the active version of {name}; try `mindhost plugin activate {name} VERSION`"),
             )
         })?;
         // The version before may belong to another plugin for the same engine.

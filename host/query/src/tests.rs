@@ -4,6 +4,7 @@ mod bounds;
 mod column_names;
 mod meaning;
 mod memory;
+mod values;
 
 use std::{
     collections::BTreeMap,

@@ -44,19 +44,6 @@ async fn similar_to_compares_the_whole_text() {
 }
 
 #[tokio::test]
-async fn exponents_are_decimals() {
-    for (number, expected) in [
-        ("CAST(1e3 / 7 AS text)", "142.8571"),
-        ("CAST(2 * 1e2 AS text)", "200.0"),
-        ("CAST(5 < 1e300 AS text)", "true"),
-        ("CAST(3 / 1e2 AS text)", "0.03"),
-    ] {
-        let found = one(&format!("SELECT {number}")).await.remove(0);
-        assert!(found.starts_with(expected), "{number}: {found}");
-    }
-}
-
-#[tokio::test]
 async fn in_a_subquery_is_unknown_beside_a_null() {
     for (condition, expected) in [
         ("x NOT IN (SELECT y FROM b)", ""),
@@ -460,7 +447,7 @@ async fn constants_end_at_an_outer_join() {
 }
 
 /// The rows of a statement, cells with commas between and NULL as nothing.
-async fn table(sql: &str) -> String {
+pub(super) async fn table(sql: &str) -> String {
     let connector = super::connector(&super::scripted(1, super::Pushdown::No), &super::settings());
     let rows = super::rows(&connector, &format!("{TABLES} {sql}")).await;
     let rows = rows.unwrap_or_else(|error| panic!("{sql}: {error}"));
@@ -536,132 +523,6 @@ async fn column_of_using_is_that_of_the_side_that_has_a_row() {
     ] {
         let error = refused(&format!("{TABLES} {from}")).await;
         assert!(error.to_string().contains(says), "{from}: {error}");
-    }
-}
-
-#[tokio::test]
-async fn wildcard_over_using_has_the_merged_columns_first() {
-    for (sql, expected) in [
-        // The name that is earlier in the alphabet is that of the side without a row.
-        (
-            "SELECT * FROM (SELECT k FROM p) s LEFT JOIN (SELECT id, k FROM q WHERE k > 15) d USING (k) ORDER BY k",
-            "10, 20,2 30,1",
-        ),
-        (
-            "SELECT * FROM q s JOIN p d USING (k) ORDER BY k",
-            "10,3,1 20,2,2 30,1,3",
-        ),
-        (
-            "SELECT * FROM p z LEFT JOIN (SELECT * FROM q WHERE k > 25) b USING (k) LEFT JOIN a USING (k) ORDER BY k",
-            "10,1,,1 20,2,,2 30,3,1,",
-        ),
-        (
-            "SELECT * FROM (SELECT * FROM q WHERE k > 15) z RIGHT JOIN p b USING (k) ORDER BY 1",
-            "10,,1 20,2,2 30,1,3",
-        ),
-        (
-            "SELECT * FROM (SELECT k FROM p WHERE k < 25) z FULL JOIN (SELECT k FROM q WHERE k > 15) b USING (k) ORDER BY k",
-            "10 20 30",
-        ),
-        (
-            "SELECT count(*) FROM (SELECT * FROM p s LEFT JOIN (SELECT * FROM q WHERE k > 90) d USING (k)) x WHERE x.k IS NULL",
-            "0",
-        ),
-    ] {
-        assert_eq!(table(sql).await, expected, "{sql}");
-    }
-}
-
-#[tokio::test]
-async fn total_of_no_rows_is_a_row_that_can_be_filtered() {
-    for (sql, expected) in [
-        (
-            "SELECT * FROM (SELECT 'p' AS src, count(*) AS n FROM p UNION ALL SELECT 'q', sum(k) FROM q) t WHERE src = 'q'",
-            "q,60",
-        ),
-        (
-            "SELECT t.n FROM (SELECT count(*) AS n, 1 AS k FROM p) t WHERE t.k <> 1",
-            "",
-        ),
-        (
-            "SELECT n FROM (SELECT count(*) AS n, 1 AS k FROM p) t WHERE k = 1",
-            "3",
-        ),
-        (
-            ", t AS (SELECT 'p' AS what, max(k) AS v FROM p) SELECT * FROM t WHERE what = 'q'",
-            "",
-        ),
-        (
-            "SELECT id, n FROM (SELECT id, count(*) AS n FROM p GROUP BY ROLLUP (id)) t WHERE id = 2",
-            "2,1",
-        ),
-        (
-            "SELECT n FROM (SELECT id, count(*) AS n, 'a' AS w FROM p GROUP BY ROLLUP (id)) t WHERE w = 'b'",
-            "",
-        ),
-        (
-            "SELECT p.id FROM p JOIN (SELECT max(k) AS m, 'x' AS w FROM q) t ON p.k = t.m AND t.w = 'y'",
-            "",
-        ),
-    ] {
-        assert_eq!(table(sql).await, expected, "{sql}");
-    }
-}
-
-#[tokio::test]
-async fn dates_and_times_are_what_sql_means() {
-    for (value, expected) in [
-        (
-            "date '2024-01-31' + interval '25 hours'",
-            "2024-02-01T01:00:00",
-        ),
-        ("date '2024-01-31' - interval '1 day'", "2024-01-30"),
-        (
-            "interval '90 minutes' + date '2024-01-31'",
-            "2024-01-31T01:30:00",
-        ),
-        (
-            "extract(epoch from timestamp '2024-01-01 00:00:01.5' - timestamp '2024-01-01 00:00:00')",
-            "1.5",
-        ),
-        ("timestamp '2024-01-31 10:00'", "2024-01-31T10:00:00"),
-        ("timestamp '2024-01-31 10:00:00' < '9999-01-01'", "true"),
-        ("time '10:00' < time '10:00:01'", "true"),
-        (
-            "to_char(timestamp '2024-01-31 14:05:00', 'YYYY-MM-DD HH24:MI')",
-            "2024-01-31 14:05",
-        ),
-        ("to_char(date '2024-01-31', '%d.%m.')", "31.01."),
-        (
-            "timestamp '2024-07-01 10:00:00' AT TIME ZONE 'Europe/Paris'",
-            "2024-07-01T08:00:00Z",
-        ),
-        (
-            "CAST('2024-07-01T10:00:00Z' AS timestamp with time zone) AT TIME ZONE 'Europe/Paris'",
-            "2024-07-01T12:00:00",
-        ),
-        ("CAST('abc' AS varchar(2))", "ab"),
-        ("'abc'::char", "a"),
-        ("CAST(NULL AS varchar(2)) IS NULL", "true"),
-        ("1 / 1000000.0", "0.000001"),
-        ("CAST(5 AS decimal(10, 2)) / 3", "1.666666666666"),
-    ] {
-        let found = one(&format!("SELECT {value}")).await.remove(0);
-        assert_eq!(
-            found.trim_end_matches('0'),
-            expected.trim_end_matches('0'),
-            "{value}"
-        );
-    }
-    for (value, says) in [
-        ("to_char(date '2024-01-31', 'YYYY-Q')", "does not know"),
-        ("to_char(1.5, '9.9')", "takes dates"),
-        ("substring('abc' FROM 'b.')", "regexp_replace"),
-        ("(1, NULL) IS NOT NULL", "one by one"),
-        ("2 ^ 10", "power(a, b)"),
-    ] {
-        let error = refused(&format!("SELECT {value}")).await;
-        assert!(error.to_string().contains(says), "{value}: {error}");
     }
 }
 

@@ -149,7 +149,7 @@ fn shop() {
 fn schemas_that_are_nothing_like_the_shop() {
     for (name, text) in files!(
         "airline" "allies" "campus" "clientele" "clinic" "club" "coaches" "crates" "festival" "garage" "guides" "gym" "harbour"
-        "hostels" "jockeys" "library" "markets" "school" "till" "wrestlers"
+        "hostels" "jockeys" "library" "markets" "school" "till" "vets" "wrestlers"
     ) {
         let (setup, cases) = cases(text);
         check(name, &Host::over(&setup), &cases);

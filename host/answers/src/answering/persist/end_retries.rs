@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use super::super::{
@@ -15,6 +15,8 @@ use mindhost_base::error::{Blame, Code, Error, Result};
 /// The pause after the first attempt. It doubles with each one.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
+/// How long an end is kept for the store. The next start of the server ends an answer that has none.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// The attempts to store the end of one answer. The caller of a background answer does not wait for it and could not
 /// ask again, so such an end is written as soon as the store can take it. Other answers have one attempt.
@@ -24,6 +26,7 @@ pub struct EndRetries<'a> {
     status: ResponseStatus,
     is_background: bool,
     pause: Duration,
+    until: Instant,
 }
 
 impl<'a> EndRetries<'a> {
@@ -35,6 +38,7 @@ impl<'a> EndRetries<'a> {
             status: record.status,
             is_background: record.background,
             pause: FIRST_PAUSE,
+            until: Instant::now() + LONGEST,
         }
     }
 
@@ -42,13 +46,14 @@ impl<'a> EndRetries<'a> {
     /// again.
     ///
     /// # Errors
-    /// That of the attempt, if another one would not help or the server ends.
+    /// That of the attempt, if another one would not help, the server ends, or an hour is over.
     pub async fn are_over(&mut self, attempt: Result<()>) -> Result<bool> {
         let Err(error) = attempt else {
             return Ok(true);
         };
         let halt = &self.inner.services.halt;
-        if !self.is_background || !is_passing(&error) || halt.is_cancelled() {
+        let is_last = !self.is_background || halt.is_cancelled() || Instant::now() >= self.until;
+        if is_last || !is_passing(&error) {
             return Err(error);
         }
         tracing::warn!(response = %self.id, %error, "cannot store the end of a background answer yet");

@@ -112,8 +112,13 @@ impl Resolver<'_> {
                 self.items[*at].hits.is_empty() || self.items[*at].has_value(|v| v == c)
             };
             hits.retain(|(c, _)| values.iter().all(|at| holds(at, *c)));
-            // What names a row is its name, though another column of the table has the same text.
-            let label = |c: &ColumnRef| self.label(c.table).contains(c);
+            // What names a row is its name, though another column of the table has the same text. A part of a name is
+            // not, and neither is what rows are in.
+            let is_place = filter
+                .at
+                .checked_sub(1)
+                .is_some_and(|b| self.items[b].op() == Some(Op::In));
+            let label = |c: &ColumnRef| !is_place && self.label(c.table) == [*c];
             let names: Vec<(ColumnRef, f32)> =
                 hits.iter().filter(|h| label(&h.0)).copied().collect();
             hits.retain(|(c, s)| {

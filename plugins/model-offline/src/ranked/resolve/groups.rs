@@ -1,6 +1,7 @@
 //! Queries for figures of groups, and rankings of groups.
 
 use super::*;
+use crate::ranked::frame::Rank;
 
 impl Resolver<'_> {
     /// Figures for each group, rankings of groups, groups of a certain size.
@@ -60,6 +61,9 @@ impl Resolver<'_> {
             if let Some((column, _)) = own.filter(|_| item.table() > 0.0) {
                 keys.push(column);
                 shown.push(column);
+                continue;
+            }
+            if self.only_owns_next(at) {
                 continue;
             }
             if item.is_table() {
@@ -198,6 +202,7 @@ impl Resolver<'_> {
         {
             return Err(Trouble::Shape("a count of what each row has one of"));
         }
+        self.note_rows_without(base, &query, having.as_ref());
         query.groups = buckets
             .into_iter()
             .chain(keys.into_iter().map(Expr::Column))
@@ -210,6 +215,52 @@ impl Resolver<'_> {
         let key = query.groups.clone();
         settle_order(&mut query, &key);
         Ok(query)
+    }
+
+    /// Whether a name says only whose column the next group is: "by vet specialty". With the column that names the rows,
+    /// each row is a group.
+    fn only_owns_next(&self, at: At) -> bool {
+        let next = at + 1;
+        let Some(table) = self
+            .item_table(at)
+            .filter(|_| self.frame.groups.contains(&next))
+        else {
+            return false;
+        };
+        let hits = self.column_hits(next);
+        let best = hits.iter().map(|h| h.1).fold(0.0, f32::max);
+        hits.iter().any(|(column, score)| {
+            column.table == table
+                && *score >= best
+                && !self.label(table).contains(column)
+                && !self.key(table).contains(column)
+        })
+    }
+
+    /// Says that groups without rows are not there, where the fewest are asked for.
+    fn note_rows_without(
+        &mut self,
+        base: usize,
+        query: &Query,
+        having: Option<&(Expr, Comparison, String)>,
+    ) {
+        let fewest = |rank: &Rank| !rank.descending && matches!(rank.by, Figure::Count(..));
+        let few = |(_, comparison, _): &(Expr, Comparison, String)| {
+            matches!(comparison, Comparison::Below | Comparison::AtMost)
+        };
+        if (self.frame.rank.as_ref().is_some_and(fewest) || having.is_some_and(few))
+            && let Some(join) = query.source.joins.first()
+        {
+            let group = if join.from == base {
+                join.to
+            } else {
+                join.from
+            };
+            let [group, counted] =
+                [group, base].map(|table| self.catalog.table(table).name.clone());
+            self.notes
+                .push(format!("`{group}` without any `{counted}` are not counted"));
+        }
     }
 
     /// The column of `base` that refers to the key of `table`: grouping by it needs no join.
