@@ -4,7 +4,7 @@
 
 use datafusion::{
     arrow::datatypes::{DataType, TimeUnit},
-    common::{DFSchema, Result, ScalarValue, plan_err},
+    common::{DFSchema, Result, ScalarValue},
     functions::datetime::to_local_time,
     logical_expr::{
         Cast, Expr, ExprSchemable as _,
@@ -99,12 +99,7 @@ fn called(mut call: ScalarFunction, schema: &DFSchema) -> Result<Expr> {
             let second = Expr::Literal(ScalarValue::Float64(Some(NANOSECONDS_OF_A_SECOND)), None);
             return Ok(cast(length, DataType::Float64) / second);
         }
-        ("to_char", [value, pattern]) => {
-            if value.get_type(schema)?.is_numeric() {
-                return plan_err!(
-                    "to_char takes dates and times here; write round(x, digits), or CAST(x AS text)"
-                );
-            }
+        ("to_char", [_, pattern]) => {
             if let Some(written) = text(pattern) {
                 let written = patterns::of_chrono(written)?;
                 *pattern = Expr::Literal(ScalarValue::Utf8(Some(written)), None);

@@ -118,7 +118,6 @@ async fn dates_and_times_are_what_sql_means() {
     }
     for (value, says) in [
         ("to_char(date '2024-01-31', 'YYYY-Q')", "does not know"),
-        ("to_char(1.5, '9.9')", "takes dates"),
         ("substring('abc' FROM 'b.')", "regexp_replace"),
         ("(1, NULL) IS NOT NULL", "one by one"),
         ("2 ^ 10", "power(a, b)"),

@@ -63,7 +63,7 @@ impl Resolver<'_> {
                 shown.push(column);
                 continue;
             }
-            if self.only_owns_next(at) {
+            if self.only_owns_next(at, &plain) {
                 continue;
             }
             if item.is_table() {
@@ -217,21 +217,20 @@ impl Resolver<'_> {
         Ok(query)
     }
 
-    /// Whether a name says only whose column the next group is: "by vet specialty". With the column that names the rows,
-    /// each row is a group.
-    fn only_owns_next(&self, at: At) -> bool {
+    /// Whether a name says only whose column is next, which is one of the groups or `shown`: "by vet specialty". With the
+    /// column that names the rows, each row is a group.
+    fn only_owns_next(&self, at: At, shown: &[ColumnRef]) -> bool {
         let next = at + 1;
-        let Some(table) = self
-            .item_table(at)
-            .filter(|_| self.frame.groups.contains(&next))
-        else {
+        let Some(table) = self.item_table(at).filter(|_| next < self.items.len()) else {
             return false;
         };
+        let is_group = self.frame.groups.contains(&next);
         let hits = self.column_hits(next);
         let best = hits.iter().map(|h| h.1).fold(0.0, f32::max);
         hits.iter().any(|(column, score)| {
             column.table == table
                 && *score >= best
+                && (is_group || shown.contains(column))
                 && !self.label(table).contains(column)
                 && !self.key(table).contains(column)
         })
