@@ -162,14 +162,21 @@ pub(super) fn without_hash_comments(source: &Source<'_>, rules: &Rules) -> Resul
         true => tokenise(source.text, rules).unwrap_or_default(),
         false => Vec::new(),
     };
+    let message = "`#` begins a comment in only some of the dialects of this Mind; begin a comment with `--` and a space";
     match tokens.iter().find(|token| is_comment(token)) {
         None => Ok(()),
-        Some(token) => Err(Error::new(
-            Code::SqlNotSupported,
-            "`#` begins a comment in only some of the dialects of this Mind; begin a comment with `--` and a space",
-        )
-        .with_position(source.position(token.span.start))),
+        Some(token) => Err(refused(source, token, Code::SqlNotSupported, message)),
     }
+}
+
+/// The error for a token.
+fn refused(
+    source: &Source<'_>,
+    token: &TokenWithSpan,
+    code: Code,
+    message: impl Into<String>,
+) -> Error {
+    Error::new(code, message.into()).with_position(source.position(token.span.start))
 }
 
 /// Refuses `#` where it is neither an operator nor the beginning of a comment.
@@ -179,13 +186,11 @@ fn without_hash(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
         Token::Word(word) => word.quote_style.is_none() && word.value.starts_with('#'),
         _ => false,
     };
+    let message =
+        "`#` is not an operator here and begins no comment; begin a comment with `--` and a space";
     match tokens.iter().find(|token| is_hash(token)) {
         None => Ok(()),
-        Some(token) => Err(Error::new(
-            Code::SqlSyntax,
-            "`#` is not an operator here and begins no comment; begin a comment with `--` and a space",
-        )
-        .with_position(source.position(token.span.start))),
+        Some(token) => Err(refused(source, token, Code::SqlSyntax, message)),
     }
 }
 
@@ -198,14 +203,10 @@ fn without_words_at_numbers(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Re
         let is_number = matches!(number.token, Token::Number(..)) || is_hexadecimal_number(number);
         if is_number && word.quote_style.is_none() {
             let start: String = word.value.chars().take(40).collect();
-            return Err(Error::new(
-                Code::SqlSyntax,
-                format!(
-                    "`{start}` directly follows a number; write a number without `_` and letters, and a space before \
-                     a word"
-                ),
-            )
-            .with_position(source.position(behind.span.start)));
+            let message = format!(
+                "`{start}` directly follows a number; write a number without `_` and letters, and a space before a word"
+            );
+            return Err(refused(source, behind, Code::SqlSyntax, message));
         }
     }
     Ok(())

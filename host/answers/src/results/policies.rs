@@ -285,6 +285,16 @@ pub struct Problem {
     pub error: Error,
 }
 
+/// The tables that policies are for, by the ids of their datasources.
+pub(super) fn tables_of<'a>(policies: &[Checked<'a>]) -> HashMap<&'a str, Vec<TableRef>> {
+    let mut named: HashMap<&str, Vec<TableRef>> = HashMap::new();
+    for one in policies {
+        let tables = named.entry(one.datasource_id).or_default();
+        tables.push(one.table.clone());
+    }
+    named
+}
+
 impl Results {
     /// What does not fit in policies: tables that the catalog does not have, rules that are not allowed or do not fit
     /// their tables, and datasources whose dialect no plugin says.
@@ -296,14 +306,9 @@ impl Results {
         workspace: &str,
         policies: &[Checked<'_>],
     ) -> Result<Vec<Problem>> {
-        let mut named: HashMap<&str, Vec<TableRef>> = HashMap::new();
-        for one in policies {
-            let tables = named.entry(one.datasource_id).or_default();
-            tables.push(one.table.clone());
-        }
         // Many keys may have policies for one datasource.
         let mut known = HashMap::new();
-        for (id, tables) in named {
+        for (id, tables) in tables_of(policies) {
             known.insert(id, self.known_tables(workspace, id, &tables).await?);
         }
         let problem = |(index, one): (usize, &Checked<'_>)| {

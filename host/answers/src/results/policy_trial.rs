@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Results,
     access::Source,
-    policies::{Checked, Problem},
+    policies::{Checked, Problem, tables_of},
 };
 use mindhost_base::{
     error::{Code, Error, Kind, Result},
@@ -48,13 +48,8 @@ impl Results {
         policies: &[Checked<'_>],
         attributes: Option<&Attributes>,
     ) -> Result<Vec<Problem>> {
-        let mut named: HashMap<&str, Vec<TableRef>> = HashMap::new();
-        for one in policies {
-            let tables = named.entry(one.datasource_id).or_default();
-            tables.push(one.table.clone());
-        }
         let mut sources = HashMap::new();
-        for (id, tables) in named {
+        for (id, tables) in tables_of(policies) {
             if let Some(source) = self.tried_source(&caller.workspace, id, &tables).await? {
                 sources.insert(id, source);
             }

@@ -2,7 +2,8 @@
 
 use datafusion::common::{Result, plan_err};
 
-/// What PostgreSQL writes for a date or a time, and chrono's word for it. Of two that begin alike, the longer is first.
+/// What PostgreSQL writes for a date or a time, and chrono's word for it. Of two that begin alike, the longer is
+/// first. Those without a word of chrono's are refused.
 const PARTS: [(&str, &str); 30] = [
     ("FMMonth", "%B"),
     ("FMDay", "%A"),
