@@ -440,11 +440,11 @@ fn an_error_of_any_length_keeps_its_code() {
 fn an_error_that_comes_again_is_one_of_the_statement() {
     let mut postgres = connect();
     let server = Server::shared();
-    server.psql("CREATE MATERIALIZED VIEW bare AS SELECT 1 AS a WITH NO DATA");
+    server.psql("CREATE MATERIALIZED VIEW public.bare AS SELECT 1 AS a WITH NO DATA");
     for (sql, code, kind) in [
         ("SELECT chr(0)", "54000", ErrorKind::InvalidStatement),
         ("SELECT lpad('', 2000000000)", "54000", ErrorKind::TooLarge),
-        ("SELECT * FROM bare", "55000", ErrorKind::InvalidStatement),
+        ("SELECT * FROM public.bare", "55000", ErrorKind::InvalidStatement),
     ] {
         let error = error(&mut postgres, sql);
         assert_eq!((error.engine_code(), error.kind()), (code, kind), "{sql}");
