@@ -145,3 +145,72 @@ fn new_agent() -> String {
     let random = || RandomState::new().hash_one(0_u8);
     format!("mindhost-{:016x}{:016x}", random(), random())
 }
+
+#[cfg(test)]
+mod tests {
+    use mindhost_sdk::ErrorKind;
+    use mindhost_sdk::http::{Request, Response};
+    use mindhost_sdk::testing::stand_in;
+
+    use super::*;
+
+    /// A server that describes every statement; what it has to say to a statement itself is `run`.
+    fn answer(request: &Request, run: impl Fn() -> Result<Response>) -> Result<Response> {
+        let sql = String::from_utf8_lossy(&request.body);
+        let text = match &*sql {
+            sql if sql.contains("system.settings") => {
+                "version\t26.9.2.1\nzone\tUTC\ndate_time_output_format\tsimple\n\
+                 output_format_arrow_compression_method\tlz4_frame\n"
+            }
+            sql if sql.starts_with("DESCRIBE") => "n\tInt64\n",
+            _ => return run(),
+        };
+        let response = Response::scripted(200, vec![Ok(text.as_bytes().to_vec())]);
+        Ok(response.with_header("x-clickhouse-summary", "{}"))
+    }
+
+    fn lost() -> Error {
+        Error::new(ErrorKind::ConnectionLost, "the connection broke")
+    }
+
+    /// The host repeats a call that is a lost connection, and a killed statement must not run again.
+    #[test]
+    fn a_statement_whose_connection_is_killed_is_not_repeated() {
+        let before_the_head = || -> Result<Response> { Err(lost()) };
+        let before_the_columns = || -> Result<Response> {
+            let response = Response::scripted(200, vec![Err(lost())]);
+            Ok(response.with_header("x-clickhouse-summary", "{}"))
+        };
+        let runs: [fn() -> Result<Response>; 2] = [before_the_head, before_the_columns];
+        for run in runs {
+            let host = stand_in(move |request| answer(request, run));
+            let config = Config::from_json(r#"{"url": "http://localhost:8123"}"#);
+            let mut clickhouse = ClickHouse::open(&config).unwrap();
+            for sql in ["SELECT 1 AS n", "EXPLAIN SELECT 1 AS n"] {
+                let killed = clickhouse.query(&Statement::new(sql)).err().unwrap();
+                assert_eq!(killed.kind(), ErrorKind::Unreachable, "{sql}: {killed}");
+                assert!(!killed.is_connection_usable());
+            }
+            // Who the server is, the description of the first statement, and each statement once.
+            assert_eq!(host.requests().len(), 4);
+        }
+    }
+
+    /// What was asked before the statement can be asked again.
+    #[test]
+    fn a_connection_that_broke_before_the_statement_is_lost() {
+        let mut asked = 0;
+        let host = stand_in(move |request| {
+            asked += 1;
+            match asked {
+                1 => answer(request, || Err(lost())),
+                _ => Err(lost()),
+            }
+        });
+        let config = Config::from_json(r#"{"url": "http://localhost:8123"}"#);
+        let mut clickhouse = ClickHouse::open(&config).unwrap();
+        let stale = clickhouse.query(&Statement::new("SELECT 1 AS n"));
+        assert_eq!(stale.err().unwrap().kind(), ErrorKind::ConnectionLost);
+        assert_eq!(host.requests().len(), 2);
+    }
+}

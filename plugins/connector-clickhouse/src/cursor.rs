@@ -72,10 +72,11 @@ impl Cursor {
                 .iter()
                 .all(|(_, of, _)| of.fits_arrow(session.server))
             {
-                return Self::arrow(session, statement, id, described);
+                return Self::arrow(session, statement, id, described)
+                    .map_err(Error::of_begun_statement);
             }
         }
-        Self::text(session, statement, id)
+        Self::text(session, statement, id).map_err(Error::of_begun_statement)
     }
 
     fn arrow(

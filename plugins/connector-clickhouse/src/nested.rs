@@ -14,7 +14,7 @@ const EXACT: u128 = 1 << 53;
 /// How deep values without a type may be nested.
 const MAX_DEPTH: usize = 32;
 
-/// The JSON of a value such as `[(1,'a'),(2,'b')]`; `None` if it is not of the type.
+/// The JSON of a value such as `[(1,'a'),(2,'b')]`; `None` if it is not of the type, or a text in it is not UTF-8.
 pub(crate) fn json(text: &[u8], of: &Type, reading: Reading) -> Option<String> {
     let mut reader = Reader {
         text,
@@ -229,7 +229,10 @@ impl<'t> Reader<'t> {
             let rest = self.text.get(start..)?;
             self.at += rest.iter().position(end).unwrap_or(rest.len());
             let token = self.text.get(start..self.at)?;
-            return (!token.is_empty()).then(|| String::from_utf8_lossy(token).into_owned());
+            return match token.is_empty() {
+                true => None,
+                false => String::from_utf8(token.to_vec()).ok(),
+            };
         }
         loop {
             match self.peek()? {
@@ -240,7 +243,7 @@ impl<'t> Reader<'t> {
         }
         let inside = self.text.get(start + 1..self.at)?;
         self.at += 1;
-        Some(String::from_utf8_lossy(&unescaped(inside)).into_owned())
+        String::from_utf8(unescaped(inside).into_owned()).ok()
     }
 
     fn string(&mut self, text: &str) {
@@ -340,6 +343,23 @@ mod tests {
             ("{'a'}", "Map(String, UInt8)"),
         ] {
             assert_eq!(of(text, kind), None, "{text} {kind}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_not_utf8_is_refused() {
+        let reading = Reading { instants: true };
+        for (text, kind) in [
+            (&b"['\xff']"[..], "Array(String)"),
+            (b"(1,'a\xfe')", "Tuple(UInt8, String)"),
+            (b"{'\xff':1}", "Map(String, UInt8)"),
+            (br"['\xff']", "Array(String)"),
+        ] {
+            assert_eq!(
+                json(text, &Type::parse(kind).unwrap(), reading),
+                None,
+                "{kind}"
+            );
         }
     }
 

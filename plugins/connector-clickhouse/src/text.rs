@@ -65,6 +65,13 @@ impl TextColumn {
                 append_bytes(&unescaped(cell), batch);
                 return Ok(());
             }
+            // JSON has no bytes, so a text in it that is not UTF-8 makes the whole value bytes.
+            Kind::Array(_) | Kind::Map(..) | Kind::Tuple(_)
+                if std::str::from_utf8(cell).is_err() =>
+            {
+                batch.append(Value::Bytes(cell.to_vec()));
+                return Ok(());
+            }
             Kind::Array(_) | Kind::Map(..) | Kind::Tuple(_) => {
                 let json =
                     nested::json(cell, &self.of, self.reading).ok_or_else(|| self.not_one())?;

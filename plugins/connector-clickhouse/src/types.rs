@@ -88,9 +88,13 @@ impl Type {
         let column = Column::new(name, self.data_type(server))
             .native_type(native)
             .nullable(self.nullable);
-        // A text of ClickHouse is bytes. Those that are not UTF-8 travel as bytes.
+        // A text of ClickHouse is bytes. Those that are not UTF-8 travel as bytes, and so does what holds one.
         Ok(match self.kind {
-            Kind::String | Kind::FixedString(_) => column.dynamic(),
+            Kind::String
+            | Kind::FixedString(_)
+            | Kind::Array(_)
+            | Kind::Map(..)
+            | Kind::Tuple(_) => column.dynamic(),
             _ => column,
         })
     }

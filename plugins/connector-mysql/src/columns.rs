@@ -2,6 +2,7 @@
 
 use mindhost_sdk::{Column, DataType, Result};
 
+use crate::bits::BitType;
 use crate::error::malformed;
 use crate::packet::Reader;
 use crate::session::not_utf8;
@@ -10,6 +11,8 @@ use crate::session::not_utf8;
 const BINARY: u16 = 63;
 const NOT_NULL: u16 = 1;
 const UNSIGNED: u16 = 32;
+/// MariaDB sets it for what it computes. A value that lies in a table, a temporary one too, has the flags of its column.
+const COMPUTED: u16 = 128;
 const ENUM: u16 = 256;
 const SET: u16 = 2048;
 /// The scale of numbers that have none.
@@ -22,8 +25,8 @@ pub(crate) enum Kind {
     Unsigned,
     /// `tinyint(1)`: 0 and 1 are truth values, and others the integers that they are.
     TinyBoolean,
-    BitBoolean,
-    Bits,
+    BitBoolean(BitType),
+    Bits(BitType),
     Float,
     Decimal,
     Text,
@@ -40,8 +43,8 @@ impl Kind {
     pub(crate) fn data_type(self) -> DataType {
         match self {
             Kind::Integer => DataType::Int64,
-            Kind::Unsigned | Kind::Bits => DataType::Uint64,
-            Kind::TinyBoolean | Kind::BitBoolean => DataType::Boolean,
+            Kind::Unsigned | Kind::Bits(_) => DataType::Uint64,
+            Kind::TinyBoolean | Kind::BitBoolean(_) => DataType::Boolean,
             Kind::Float => DataType::Float64,
             Kind::Decimal => DataType::Decimal,
             Kind::Text | Kind::Geometry => DataType::Text,
@@ -157,8 +160,13 @@ fn kind(described: Described<'_>) -> Kind {
         12 | 18 => Kind::Timestamp,
         10 | 14 => Kind::Date,
         11 | 19 => Kind::Time,
-        16 if described.length == 1 => Kind::BitBoolean,
-        16 => Kind::Bits,
+        16 => {
+            let of = BitType::new(described.length, described.flags & COMPUTED != 0);
+            match described.length {
+                1 => Kind::BitBoolean(of),
+                _ => Kind::Bits(of),
+            }
+        }
         245 => Kind::Json,
         255 => Kind::Geometry,
         6 => Kind::Text,

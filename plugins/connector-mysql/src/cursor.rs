@@ -6,7 +6,7 @@ use mindhost_sdk::{Batch, BatchBuilder, BatchLimits, Column, Error, Result, Stat
 
 use crate::columns::{self, ColumnType};
 use crate::decode::RowDecoder;
-use crate::error::{malformed, of_begun};
+use crate::error::malformed;
 use crate::session::Session;
 use crate::wire::Packet;
 
@@ -37,7 +37,8 @@ impl Cursor {
         let max_row = max_cell.saturating_mul(2).saturating_add(16 << 20);
         session.wire.set_max_row(max_row);
         session.begin_statement(&statement.text, statement.timeout)?;
-        let types = describe(session, (began, statement.timeout)).map_err(of_begun)?;
+        let types =
+            describe(session, (began, statement.timeout)).map_err(Error::of_begun_statement)?;
         let columns: Vec<Column> = types.iter().map(ColumnType::column).collect();
         Ok(Self {
             decoder: RowDecoder::new(types.iter().map(|found| found.kind).collect(), max_cell),

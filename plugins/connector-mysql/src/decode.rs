@@ -2,6 +2,7 @@
 
 use mindhost_sdk::{BatchBuilder, Error, ErrorKind, Result, Value, datetime};
 
+use crate::bits::{BitType, BitValue};
 use crate::columns::Kind;
 use crate::error::malformed;
 use crate::geometry;
@@ -77,8 +78,14 @@ impl RowDecoder {
                 truth @ (0 | 1) => batch.append_bool(truth == 1),
                 other => batch.append(Value::Int64(other)),
             },
-            Kind::BitBoolean => batch.append_bool(bits(cell)? != 0),
-            Kind::Bits => batch.append_u64(bits(cell)?),
+            Kind::BitBoolean(of) => match bits(index, of, cell, batch)? {
+                truth @ (0 | 1) => batch.append_bool(truth == 1),
+                _ => return Err(malformed_row()),
+            },
+            Kind::Bits(of) => {
+                let number = bits(index, of, cell, batch)?;
+                batch.append_u64(number);
+            }
             Kind::Geometry => {
                 self.text.clear();
                 geometry::write_text(cell, &mut self.text).ok_or_else(malformed_row)?;
@@ -127,14 +134,19 @@ fn integer(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// The number that up to 64 bits are, the first of them the highest.
-fn bits(cell: &[u8]) -> Result<u64> {
-    if cell.len() > 8 {
-        return Err(malformed_row());
+/// The number that some bits are.
+fn bits(index: usize, of: BitType, cell: &[u8], batch: &BatchBuilder) -> Result<u64> {
+    match of.read(cell) {
+        BitValue::Number(number) => Ok(number),
+        BitValue::Ambiguous => {
+            let name = batch.columns().get(index).map_or("", |column| &column.name);
+            Err(Error::invalid_statement(format!(
+                "column `{name}` is a computed value of the type bit, and from what the server sent it cannot be told \
+                 which number it is; write CAST(… AS UNSIGNED) around the expression, or `+ 0` behind the column"
+            )))
+        }
+        BitValue::Malformed => Err(malformed_row()),
     }
-    Ok(cell
-        .iter()
-        .fold(0, |bits, byte| bits << 8 | u64::from(*byte)))
 }
 
 fn malformed_row() -> Error {
@@ -148,12 +160,11 @@ mod tests {
 
     use super::*;
 
-    const KINDS: [Kind; 15] = [
+    /// All kinds but those of bits, which have a type.
+    const KINDS: [Kind; 13] = [
         Kind::Integer,
         Kind::Unsigned,
         Kind::TinyBoolean,
-        Kind::BitBoolean,
-        Kind::Bits,
         Kind::Float,
         Kind::Decimal,
         Kind::Text,
@@ -220,6 +231,20 @@ mod tests {
     }
 
     #[test]
+    fn computed_bits_that_could_be_two_numbers_are_refused_with_advice() {
+        let kind = Kind::Bits(BitType::new(8, true));
+        assert_eq!(decode(kind, b"53").unwrap(), Value::Uint64(53));
+        let error = decode(kind, b"5").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidStatement);
+        assert!(error.message().contains("CAST(… AS UNSIGNED)"));
+        assert!(error.is_connection_usable());
+        let truth = Kind::BitBoolean(BitType::new(1, true));
+        assert_eq!(decode(truth, b"0").unwrap(), Value::Boolean(false));
+        assert_eq!(decode(truth, b"\x01").unwrap(), Value::Boolean(true));
+        assert!(decode(truth, b"2").is_err());
+    }
+
+    #[test]
     fn a_cell_above_the_limit_is_an_error_that_names_the_column() {
         let error = decode(Kind::Text, &[b'x'; 1001]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TooLarge);
@@ -229,7 +254,9 @@ mod tests {
     proptest! {
         #[test]
         fn any_row_is_read_or_refused(body in proptest::collection::vec(any::<u8>(), 0..40)) {
-            for kind in KINDS {
+            let bits = [false, true].map(|is_computed| Kind::Bits(BitType::new(12, is_computed)));
+            let truth = Kind::BitBoolean(BitType::new(1, true));
+            for kind in KINDS.into_iter().chain(bits).chain([truth]) {
                 let mut batch = BatchBuilder::new(vec![Column::new("a", kind.data_type())]);
                 batch.start(BatchLimits { max_rows: 1, max_bytes: 100 });
                 let _ = RowDecoder::new(vec![kind], 1000).append(&body, &mut batch);

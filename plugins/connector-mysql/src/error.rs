@@ -95,21 +95,6 @@ fn why_stopped(statement: Option<(Instant, Duration)>) -> ErrorKind {
     }
 }
 
-/// The error of a statement that the server had begun. The host repeats a call that is `ConnectionLost`, but a
-/// statement must not run again after an administrator killed its connection.
-pub(crate) fn of_begun(error: Error) -> Error {
-    if error.kind() != ErrorKind::ConnectionLost {
-        return error;
-    }
-    let message = format!(
-        "the connection ended while the statement ran: {}",
-        error.message()
-    );
-    Error::new(ErrorKind::Unreachable, message)
-        .code(error.engine_code())
-        .connection_usable(false)
-}
-
 fn cut(text: &str) -> String {
     match text.char_indices().nth(MAX_TEXT) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -158,19 +143,6 @@ mod tests {
         ] {
             assert_eq!(kind(number, state), expected, "{number}");
         }
-    }
-
-    #[test]
-    fn a_connection_that_is_lost_within_a_statement_is_not_repeated() {
-        let killed = "Connection was killed";
-        let lost = Error::new(ErrorKind::ConnectionLost, killed).code("1927 (70100)");
-        let error = of_begun(lost);
-        assert_eq!(error.kind(), ErrorKind::Unreachable);
-        assert_eq!(error.engine_code(), "1927 (70100)");
-        assert!(error.message().ends_with(killed));
-        assert!(!error.is_connection_usable());
-        let refused = Error::invalid_statement("no such table");
-        assert_eq!(of_begun(refused.clone()), refused);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! about itself; [`connector`] is what the host calls.
 
 mod auth;
+mod bits;
 mod catalog;
 mod columns;
 mod config;

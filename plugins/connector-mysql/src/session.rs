@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mindhost_sdk::{Error, ErrorKind, Result};
 
 use crate::config::ConnectionData;
-use crate::error::{ServerError, of_begun, untrue};
+use crate::error::{ServerError, untrue};
 use crate::handshake::{self, Established};
 use crate::packet::Reader;
 use crate::wire::{Packet, Wire};
@@ -106,7 +106,8 @@ impl Session {
     }
 
     /// Sends a statement, and returns when the server has begun it. A connection that is lost before that is
-    /// `ConnectionLost`, and the host repeats the call on a new one. Errors of the answer go through [`of_begun`].
+    /// `ConnectionLost`, and the host repeats the call on a new one. Errors of the answer go
+    /// through [`Error::of_begun_statement`].
     pub(crate) fn begin_statement(&mut self, sql: &str, timeout: Duration) -> Result<()> {
         self.prepare(timeout);
         // The server reads a request when it has answered the one before. So the answer to what precedes the statement
@@ -240,7 +241,7 @@ impl Session {
         mut each: impl FnMut(&TextRow<'_>) -> Result<()>,
     ) -> Result<()> {
         self.begin_statement(sql, CATALOG_TIMEOUT)?;
-        self.read_rows(&mut each).map_err(of_begun)
+        self.read_rows(&mut each).map_err(Error::of_begun_statement)
     }
 
     fn read_rows(&mut self, each: &mut dyn FnMut(&TextRow<'_>) -> Result<()>) -> Result<()> {

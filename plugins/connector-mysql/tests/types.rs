@@ -4,7 +4,7 @@
 
 mod support;
 
-use mindhost_sdk::{Batch, Connector, DataType, Statement, Value, testing};
+use mindhost_sdk::{Batch, Connector, DataType, ErrorKind, Statement, Value, testing};
 use support::{LIMITS, Server, connect, query};
 
 /// The declaration of a column, a value for it, what it becomes, and the name of its type in an answer.
@@ -287,6 +287,61 @@ fn a_value_that_a_type_cannot_hold_makes_its_batch_rows() {
         ]
     );
     mysql.close(cursor).unwrap();
+}
+
+/// MariaDB sends computed bits as digits or as bytes, and does not say which.
+#[test]
+fn computed_bits_are_the_numbers_that_the_client_prints() {
+    Server::shared().sql(
+        "CREATE TABLE shop.bits (
+            n int PRIMARY KEY, g int, b1 bit(1), b8 bit(8), b12 bit(12), b16 bit(16), b64 bit(64)
+        );
+        INSERT INTO shop.bits VALUES (1, 1, 0, 5, 5, 12, ~0), (2, 1, 1, 0, 0, 12592, 7),
+            (3, 2, 1, 53, 4095, 1, 12345678), (4, 2, NULL, NULL, NULL, NULL, NULL)",
+    );
+    let mut mysql = connect();
+    let mut refused = Vec::new();
+    for column in ["b1", "b8", "b12", "b16", "b64"] {
+        for (expression, behind) in [
+            ("?", "ORDER BY n"),
+            ("max(?)", ""),
+            ("min(?)", "GROUP BY g ORDER BY g"),
+            ("coalesce(?, ?)", "ORDER BY n"),
+            ("if(n > 1, ?, ?)", "ORDER BY n"),
+            ("nullif(?, 3)", "ORDER BY n"),
+            ("CASE n WHEN 1 THEN ? END", "ORDER BY n"),
+            ("(SELECT max(?) FROM shop.bits)", "ORDER BY n"),
+            ("max(?) OVER ()", "ORDER BY n"),
+            ("first_value(?) OVER (ORDER BY n)", "ORDER BY n"),
+        ] {
+            let expression = expression.replace('?', column);
+            let from = format!("FROM shop.bits {behind}");
+            let cast = format!("SELECT CAST({expression} AS UNSIGNED) {from}");
+            let printed = Server::shared().sql(&cast);
+            let all = |rows: &[Vec<Value>]| {
+                let shown: Vec<String> = rows.iter().map(|row| shown(&row[0])).collect();
+                shown.join("\n")
+            };
+            let (_, rows) = query(&mut mysql, &cast).unwrap();
+            assert_eq!(all(&rows), printed, "{cast}");
+            let sql = format!("SELECT {expression} {from}");
+            match query(&mut mysql, &sql) {
+                Ok((_, rows)) => assert_eq!(all(&rows), printed, "{sql}"),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::InvalidStatement, "{error}");
+                    assert!(error.message().contains("CAST(… AS UNSIGNED)"), "{error}");
+                    refused.push((column, expression));
+                }
+            }
+        }
+    }
+    let is_ambiguous = |column: &str| matches!(column, "b8" | "b16" | "b64");
+    assert!(
+        refused
+            .iter()
+            .all(|(column, of)| is_ambiguous(column) && of != column)
+    );
+    assert!(refused.iter().any(|(_, of)| of == "coalesce(b8, b8)"));
 }
 
 #[test]

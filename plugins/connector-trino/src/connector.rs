@@ -76,7 +76,7 @@ impl Connector for Trino {
     }
 
     fn schema(&mut self, cursor: &mut Cursor) -> Result<Vec<Column>> {
-        cursor.columns()
+        cursor.schema()
     }
 
     fn cursor_cancel_key(&self, cursor: &Cursor) -> Option<Vec<u8>> {
@@ -101,5 +101,82 @@ impl Connector for Trino {
         let id = std::str::from_utf8(key)
             .map_err(|_| Error::internal("the cancel key is not one of this plugin's"))?;
         client::kill(&data, id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mindhost_sdk::ErrorKind;
+    use mindhost_sdk::http::{Request, Response};
+    use mindhost_sdk::testing::stand_in;
+
+    use super::*;
+
+    fn page(json: &str) -> Response {
+        Response::scripted(200, vec![Ok(json.as_bytes().to_vec())])
+    }
+
+    fn lost() -> Error {
+        Error::new(ErrorKind::ConnectionLost, "the connection broke")
+    }
+
+    /// A coordinator that takes every statement of the connector's own. `sent` answers the caller's statement, and
+    /// every page after the first is lost.
+    fn answer(request: &Request, sent: fn() -> Result<Response>) -> Result<Response> {
+        match &*String::from_utf8_lossy(&request.body) {
+            "START TRANSACTION READ ONLY" => {
+                Ok(page(r#"{"id": "a"}"#).with_header("x-trino-started-transaction-id", "t1"))
+            }
+            "SELECT 1 AS n" => sent(),
+            "ROLLBACK" => Ok(page(r#"{"id": "c"}"#)),
+            sql if sql.starts_with("SELECT version()") => {
+                Ok(page(r#"{"id": "m", "data": [["481", "1"]]}"#))
+            }
+            _ => Err(lost()),
+        }
+    }
+
+    fn config() -> Config {
+        let json = r#"{"url": "http://localhost:8080", "user": "app", "catalog": "tpch"}"#;
+        Config::from_json(json)
+    }
+
+    /// The host repeats a call that is a lost connection, and a killed statement must not run again.
+    #[test]
+    fn a_statement_whose_connection_is_killed_is_not_repeated() {
+        let before_the_head = || -> Result<Response> { Err(lost()) };
+        let before_the_columns = || -> Result<Response> {
+            let next = "http://localhost:8080/v1/statement/queued/b/1";
+            Ok(page(&format!(r#"{{"id": "b", "nextUri": "{next}"}}"#)))
+        };
+        let all: [fn() -> Result<Response>; 2] = [before_the_head, before_the_columns];
+        for sent in all {
+            let host = stand_in(move |request| answer(request, sent));
+            let mut trino = Trino::open(&config()).unwrap();
+            let opened = trino.query(&Statement::new("SELECT 1 AS n"));
+            let described = opened.and_then(|mut cursor| trino.schema(&mut cursor));
+            let killed = described.err().unwrap();
+            assert_eq!(killed.kind(), ErrorKind::Unreachable, "{killed}");
+            assert!(!killed.is_connection_usable());
+            let requests = host.requests();
+            let times = requests
+                .iter()
+                .filter(|request| request.body == b"SELECT 1 AS n")
+                .count();
+            assert_eq!(times, 1);
+        }
+    }
+
+    /// What was asked before the statement can be asked again.
+    #[test]
+    fn a_connection_that_broke_before_the_statement_is_lost() {
+        let host = stand_in(|request| match request.body.as_slice() {
+            b"START TRANSACTION READ ONLY" => Err(lost()),
+            _ => answer(request, || Err(lost())),
+        });
+        let mut trino = Trino::open(&config()).unwrap();
+        let stale = trino.query(&Statement::new("SELECT 1 AS n"));
+        assert_eq!(stale.err().unwrap().kind(), ErrorKind::ConnectionLost);
+        assert_eq!(host.requests().len(), 2);
     }
 }

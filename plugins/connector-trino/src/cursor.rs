@@ -51,7 +51,7 @@ impl Cursor {
             Err(error) => {
                 // The first error says more than one of this.
                 let _ = client::roll_back(data, &transaction);
-                return Err(error);
+                return Err(error.of_begun_statement());
             }
         };
         let mut cursor = Self {
@@ -72,8 +72,13 @@ impl Cursor {
         &self.running.id
     }
 
-    /// Waits until the server knows the columns of the result.
-    pub(crate) fn columns(&mut self) -> Result<Vec<Column>> {
+    /// Waits until the server knows the columns of the result. The statement runs meanwhile, so a connection that ends
+    /// here is not `ConnectionLost`.
+    pub(crate) fn schema(&mut self) -> Result<Vec<Column>> {
+        self.columns().map_err(Error::of_begun_statement)
+    }
+
+    fn columns(&mut self) -> Result<Vec<Column>> {
         loop {
             if let Some(batch) = &self.batch {
                 return Ok(batch.columns().to_vec());

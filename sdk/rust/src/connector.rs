@@ -155,7 +155,7 @@ pub trait Connector: Sized + 'static {
     /// the engine.
     ///
     /// On a connection from the pool, `ConnectionLost` has the host open another one and call again. Where the engine
-    /// can take long before this returns, use `Unreachable` for a connection that ended after the statement began:
+    /// can take long before this returns, use [`Error::of_begun_statement`] for what happens after the statement began:
     /// a statement that an administrator killed must not run again.
     fn query(&mut self, statement: &Statement) -> Result<Self::Cursor>;
 

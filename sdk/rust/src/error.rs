@@ -120,6 +120,22 @@ impl Error {
         self
     }
 
+    /// The error of a statement that the engine may have begun: `ConnectionLost` becomes `Unreachable`, every other error
+    /// stays. The host repeats a call that is `ConnectionLost`, but a statement must not run again after an
+    /// administrator killed its connection.
+    #[must_use]
+    pub fn of_begun_statement(mut self) -> Self {
+        if self.kind == ErrorKind::ConnectionLost {
+            self.kind = ErrorKind::Unreachable;
+            self.message = format!(
+                "the connection ended while the statement ran: {}",
+                self.message
+            );
+            self.connection_usable = false;
+        }
+        self
+    }
+
     /// A named addition; readers ignore names that they do not know.
     #[must_use]
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
@@ -188,5 +204,23 @@ impl From<Error> for wire::Error {
             connection_usable: error.connection_usable,
             extra: error.extra,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_is_lost_within_a_statement_is_not_repeated() {
+        let killed = "Connection was killed";
+        let lost = Error::new(ErrorKind::ConnectionLost, killed).code("1927 (70100)");
+        let error = lost.of_begun_statement();
+        assert_eq!(error.kind(), ErrorKind::Unreachable);
+        assert_eq!(error.engine_code(), "1927 (70100)");
+        assert!(error.message().ends_with(killed));
+        assert!(!error.is_connection_usable());
+        let refused = Error::invalid_statement("no such table");
+        assert_eq!(refused.clone().of_begun_statement(), refused);
     }
 }

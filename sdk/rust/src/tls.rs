@@ -404,11 +404,24 @@ fn client(
             names.key
         ))
     })?;
-    builder.with_client_auth_cert(chain, key).map_err(|_| {
-        Error::invalid_config(format!(
+    builder
+        .with_client_auth_cert(chain, key)
+        .map_err(|error| unusable_client(&error, &names))
+}
+
+/// Why a client cannot show its certificate.
+fn unusable_client(error: &rustls::Error, names: &Names) -> Error {
+    Error::invalid_config(match error {
+        // What `openssl x509 -req` issues without extensions is of version 1.
+        rustls::Error::InvalidCertificate(_) => format!(
+            "`{}` in connection_data cannot be read as an X.509 certificate of version 3; issue the certificate again \
+             with an extension, as `openssl x509 -req -extfile` does",
+            names.client
+        ),
+        _ => format!(
             "`{}` and `{}` in connection_data do not belong together",
             names.client, names.key
-        ))
+        ),
     })
 }
 

@@ -199,6 +199,21 @@ fn errors_name_the_properties_of_the_plugin() {
 }
 
 #[test]
+fn client_certificate_of_an_old_version_is_told_from_a_wrong_key() {
+    let old = rustls::Error::InvalidCertificate(CertificateError::BadEncoding);
+    let error = unusable_client(&old, &OWN);
+    assert_eq!(error.kind(), ErrorKind::InvalidConfig);
+    assert!(error.message().starts_with("`my_pem` in connection_data"));
+    assert!(error.message().contains("version 3"), "{error}");
+    let other = rustls::Error::InconsistentKeys(rustls::InconsistentKeys::KeyMismatch);
+    let error = unusable_client(&other, &OWN);
+    assert!(
+        error.message().contains("do not belong together"),
+        "{error}"
+    );
+}
+
+#[test]
 fn certificates_that_are_none_are_errors_of_the_configuration() {
     let nonsense = Some("nonsense");
     for (root, client, key) in [(nonsense, None, None), (None, nonsense, nonsense)] {
