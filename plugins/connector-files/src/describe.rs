@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use mindhost_sdk::scanner::describe;
-use mindhost_sdk::{Column, Error, Result, Table as Described, TableRef, Value, control};
+use mindhost_sdk::{Column, Error, Result, Table as Described, TableRef, Value, control, log};
 
 use crate::columnar;
 use crate::directory::{self, Entry};
-use crate::layout::{self, File, Layout};
+use crate::format::Format;
+use crate::layout::{self, File, Layout, MAX_HEADERS};
 use crate::partitions;
 use crate::settings::{Settings, delimiter};
 use crate::text;
@@ -137,6 +138,9 @@ impl Catalog {
     }
 
     fn read(&self, name: &str, layout: Layout) -> Result<Table> {
+        if let Some(cut) = cut(&layout) {
+            log::warn(format_args!("the table `{name}`: {cut}"));
+        }
         let given = |column: &str| {
             self.settings
                 .types
@@ -205,6 +209,7 @@ impl Catalog {
             if !known.partitions.is_empty() {
                 "PARTITIONED TABLE".clone_into(&mut shown.kind);
             }
+            shown.comment = cut(&layout);
             if !layout.format.is_text() {
                 shown.row_count = columnar::row_count(&self.root, &layout)?;
             }
@@ -212,6 +217,18 @@ impl Catalog {
         }
         Ok(described)
     }
+}
+
+/// What people should know of a table whose files were not all asked for their columns. Those of JSON lines never are,
+/// as they have no header.
+fn cut(layout: &Layout) -> Option<String> {
+    let files = layout.files.len();
+    let is_cut = files > MAX_HEADERS && layout.format != Format::Jsonl;
+    is_cut.then(|| {
+        format!(
+            "the columns are those of {MAX_HEADERS} of its {files} files; a column that only others have is not read"
+        )
+    })
 }
 
 fn absent(name: &str) -> Error {

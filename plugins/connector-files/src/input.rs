@@ -51,6 +51,51 @@ impl Read for Bounded {
     }
 }
 
+/// gzip whose errors say what is wrong with the file.
+struct Gzip<R> {
+    decoder: MultiGzDecoder<R>,
+    has_data: bool,
+}
+
+impl<R: BufRead> Gzip<R> {
+    fn new(file: R) -> Self {
+        Self {
+            decoder: MultiGzDecoder::new(file),
+            has_data: false,
+        }
+    }
+
+    fn explained(&self, error: io::Error) -> io::Error {
+        let is_cut = error.kind() == io::ErrorKind::UnexpectedEof;
+        if !is_cut && error.kind() != io::ErrorKind::InvalidInput {
+            return error;
+        }
+        // The decoder has a header while it reads what is behind it, so an error without one is of a header.
+        let what = match (self.decoder.header(), self.has_data) {
+            (None, false) => "it is not gzip, although its name ends like that of such a file",
+            (None, true) => {
+                "behind its gzip data are other bytes, so it may be damaged; compress it again"
+            }
+            (Some(_), _) if is_cut => {
+                "its gzip data end too early, so it may be cut off; copy it again"
+            }
+            (Some(_), _) => return error,
+        };
+        io::Error::new(error.kind(), what)
+    }
+}
+
+impl<R: BufRead> Read for Gzip<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self
+            .decoder
+            .read(buffer)
+            .map_err(|error| self.explained(error))?;
+        self.has_data |= read > 0;
+        Ok(read)
+    }
+}
+
 /// Opens a file for reading from its beginning, at most `most` bytes of what is in it.
 ///
 /// # Errors
@@ -61,7 +106,7 @@ pub fn open(root: &str, path: &str, codec: Codec, most: u64) -> Result<(Input, B
     let file = BufReader::with_capacity(READ_BYTES, file);
     let inner: Box<dyn Read> = match codec {
         Codec::Plain => Box::new(file.take(most)),
-        Codec::Gzip => Box::new(MultiGzDecoder::new(file).take(most)),
+        Codec::Gzip => Box::new(Gzip::new(file).take(most)),
         Codec::Zstd => {
             let mut decoder = Decoder::with_buffer(file).map_err(failed)?;
             decoder.window_log_max(MAX_WINDOW).map_err(failed)?;

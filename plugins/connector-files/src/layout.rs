@@ -15,6 +15,8 @@ use crate::settings::{Settings, TableSettings, delimiter};
 
 /// Files of one table, at most.
 const MAX_FILES: usize = 20_000;
+/// Files of one table whose headers or schemas say its columns, at most: the first, the last and some between.
+pub const MAX_HEADERS: usize = 1_000;
 
 /// As shells do it: `*` stays in one directory, `**` does not.
 const MATCHING: MatchOptions = MatchOptions {

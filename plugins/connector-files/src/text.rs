@@ -2,6 +2,7 @@
 
 mod csv_rows;
 mod json_rows;
+mod quotes;
 mod sample;
 mod scan;
 pub mod types;
@@ -55,10 +56,10 @@ impl Rows {
         }
     }
 
-    /// The number of the current line, from 1.
-    fn line(&self) -> u64 {
+    /// The number of the line in which a field of the current row begins, from 1.
+    fn line(&self, field: usize) -> u64 {
         match self {
-            Self::Csv(rows) => rows.line(),
+            Self::Csv(rows) => rows.line(field),
             Self::Json(rows) => rows.line(),
         }
     }

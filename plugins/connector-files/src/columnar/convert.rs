@@ -18,7 +18,7 @@ use arrow_schema::{DataType as Arrow, TimeUnit};
 use mindhost_sdk::{Column, DataType};
 
 use super::json;
-use super::kind::{Mark, digits};
+use super::kind::{self, Mark, digits};
 
 const DAY_MICROS: i64 = 86_400_000_000;
 const DAY_MILLIS: i64 = 86_400_000;
@@ -57,7 +57,11 @@ pub fn normal(array: &ArrayRef, column: &Column, mark: Mark) -> Converted {
     }
     match column.data_type {
         DataType::Boolean if *found == Arrow::Boolean => Ok(Arc::clone(array)),
-        DataType::Int64 => int64(array),
+        DataType::Int64 => match (found, kind::duration(column)) {
+            (Arrow::Duration(from), Some(to)) => duration(array, *from, to),
+            (_, None) => int64(array),
+            _ => Err(unfit(array)),
+        },
         DataType::Uint64 if *found == Arrow::UInt64 => Ok(Arc::clone(array)),
         DataType::Float64 => float64(array),
         DataType::Decimal => decimal(array, column),
@@ -153,18 +157,29 @@ fn int64(array: &ArrayRef) -> Converted {
         Arrow::UInt8 => widened::<UInt8Type, Int64Type>(array),
         Arrow::UInt16 => widened::<UInt16Type, Int64Type>(array),
         Arrow::UInt32 => widened::<UInt32Type, Int64Type>(array),
-        Arrow::Duration(TimeUnit::Second) => widened::<DurationSecondType, Int64Type>(array),
-        Arrow::Duration(TimeUnit::Millisecond) => {
-            widened::<DurationMillisecondType, Int64Type>(array)
-        }
-        Arrow::Duration(TimeUnit::Microsecond) => {
-            widened::<DurationMicrosecondType, Int64Type>(array)
-        }
-        Arrow::Duration(TimeUnit::Nanosecond) => {
-            widened::<DurationNanosecondType, Int64Type>(array)
-        }
         _ => Err(unfit(array)),
     }
+}
+
+/// Durations as numbers of the column's unit, which is the finest of its files.
+fn duration(array: &ArrayRef, from: TimeUnit, to: TimeUnit) -> Converted {
+    let factor = kind::per_second(to) / kind::per_second(from);
+    match from {
+        _ if factor == 0 => Err(unfit(array)),
+        TimeUnit::Second => times::<DurationSecondType>(array, factor),
+        TimeUnit::Millisecond => times::<DurationMillisecondType>(array, factor),
+        TimeUnit::Microsecond => times::<DurationMicrosecondType>(array, factor),
+        TimeUnit::Nanosecond => times::<DurationNanosecondType>(array, factor),
+    }
+}
+
+fn times<T: ArrowPrimitiveType<Native = i64>>(array: &ArrayRef, factor: i64) -> Converted {
+    let array = array.as_primitive_opt::<T>().ok_or_else(|| unfit(array))?;
+    let product = |value: i64| {
+        let product = value.checked_mul(factor);
+        product.ok_or_else(|| outside("duration"))
+    };
+    Ok(Arc::new(array.try_unary::<_, Int64Type, String>(product)?))
 }
 
 #[expect(

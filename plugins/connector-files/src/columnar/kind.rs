@@ -48,6 +48,7 @@ impl FileColumn {
             | Arrow::Decimal256(_, scale) => {
                 of_table.data_type == DataType::Decimal && digits(of_table).1 == scale
             }
+            Arrow::Duration(unit) => duration(of_table) == Some(unit),
             _ => target(&self.physical, self.mark)
                 .is_some_and(|(data_type, _)| data_type == of_table.data_type),
         }
@@ -97,8 +98,35 @@ fn target(physical: &Arrow, mark: Mark) -> Option<(DataType, String)> {
         | Arrow::Map(..) => DataType::Json,
         _ => return None,
     };
+    Some((data_type, native(physical)))
+}
+
+fn native(physical: &Arrow) -> String {
     let native: String = physical.to_string().chars().take(MAX_NATIVE).collect();
-    Some((data_type, native.to_lowercase()))
+    native.to_lowercase()
+}
+
+/// The unit of a column of durations; none if it is of another type.
+pub fn duration(column: &Column) -> Option<TimeUnit> {
+    let units = [
+        TimeUnit::Second,
+        TimeUnit::Millisecond,
+        TimeUnit::Microsecond,
+        TimeUnit::Nanosecond,
+    ];
+    units
+        .into_iter()
+        .find(|unit| column.native_type == native(&Arrow::Duration(*unit)))
+}
+
+/// How many of a unit a second has.
+pub fn per_second(unit: TimeUnit) -> i64 {
+    match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    }
 }
 
 /// A decimal with more digits than the host calculates with is a text.

@@ -5,12 +5,10 @@ use std::collections::HashMap;
 use mindhost_sdk::{Column, DataType, Error, ErrorKind, Result, control};
 
 use super::Opened;
-use super::kind::{MAX_DIGITS, digits};
-use crate::layout::Layout;
+use super::kind::{MAX_DIGITS, digits, duration, per_second};
+use crate::layout::{Layout, MAX_HEADERS};
 use crate::text::{spread, types};
 
-/// Files whose schemas are read, at most: the first, the last and some between.
-const MAX_SCHEMAS: usize = 64;
 /// Files whose numbers of rows are added, at most.
 const MAX_COUNTED: usize = 1_000;
 
@@ -21,7 +19,7 @@ const MAX_COUNTED: usize = 1_000;
 pub fn columns(root: &str, layout: &Layout) -> Result<Vec<Column>> {
     let mut columns: Vec<Column> = Vec::new();
     let mut places: HashMap<String, (usize, String)> = HashMap::new();
-    for file in spread(&layout.files, MAX_SCHEMAS) {
+    for file in spread(&layout.files, MAX_HEADERS) {
         control::check()?;
         let opened = Opened::open(root, file, layout)?;
         for column in opened
@@ -74,6 +72,17 @@ pub fn row_count(root: &str, layout: &Layout) -> Result<Option<u64>> {
 fn merged(left: &Column, right: &Column) -> Option<Column> {
     use DataType::{Decimal, Float64, Int64, Text};
     let is_null = |column: &Column| column.native_type == "null";
+    match (duration(left), duration(right)) {
+        (None, None) => {}
+        // The finer unit holds the values of both.
+        (Some(one), Some(other)) if per_second(one) >= per_second(other) => {
+            return Some(left.clone());
+        }
+        (Some(_), Some(_)) => return Some(right.clone()),
+        // A plain number is of no unit.
+        _ if !is_null(left) && !is_null(right) => return None,
+        _ => {}
+    }
     match (left.data_type, right.data_type) {
         (Decimal, Decimal) => {
             wider(digits(left), digits(right)).map(|native| left.clone().native_type(native))

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use arrow_array::builder::{Int32Builder, ListBuilder};
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
-    FixedSizeBinaryArray, Float32Array, Int32Array, Int64Array, RecordBatch, StringArray,
-    StructArray, TimestampNanosecondArray, UInt64Array,
+    DurationMicrosecondArray, DurationMillisecondArray, DurationSecondArray, FixedSizeBinaryArray,
+    Float32Array, Int32Array, Int64Array, RecordBatch, StringArray, StructArray,
+    TimestampNanosecondArray, UInt64Array,
 };
 use arrow_schema::{DataType as Arrow, Field, Schema};
 use mindhost_sdk::scanner::{Filter, FilterOp, Pushdown, ScanRequest};
@@ -441,4 +442,98 @@ fn partition_of_floats_is_null_where_it_says_so() {
             .collect();
         assert_eq!(rows, expected, "{op:?}");
     }
+}
+
+/// An Arrow stream of one column.
+fn stream_of(name: &str, values: ArrayRef) -> Vec<u8> {
+    stream(&[RecordBatch::try_from_iter([(name, values)]).expect("a batch")])
+}
+
+#[test]
+fn durations_of_several_units_are_of_the_finest() {
+    let files = [
+        (
+            "t/1.arrows",
+            stream_of(
+                "d",
+                Arc::new(DurationSecondArray::from(vec![Some(2), None])),
+            ),
+        ),
+        (
+            "t/2.arrows",
+            stream_of(
+                "d",
+                Arc::new(DurationMicrosecondArray::from(vec![2_000_000, 5])),
+            ),
+        ),
+        (
+            "t/3.arrows",
+            stream_of(
+                "d",
+                Arc::new(DurationMillisecondArray::from(vec![-1, 2_000])),
+            ),
+        ),
+    ];
+    let (_folder, mut files) = open(&files, "");
+    let columns = files.columns(&table("t")).expect("columns");
+    assert_eq!(columns[0].data_type, DataType::Int64);
+    assert_eq!(columns[0].native_type, "duration(µs)");
+    let mut request = ScanRequest::new(table("t"), &["d"]);
+    let number = |number| vec![Value::Int64(number)];
+    assert_eq!(
+        read(&mut files, &request).expect("rows"),
+        [
+            number(2_000_000),
+            vec![Value::Null],
+            number(2_000_000),
+            number(5),
+            number(-1_000),
+            number(2_000_000),
+        ]
+    );
+    let two_seconds = vec![Value::Int64(2_000_000)];
+    request.filters = vec![Filter::new("d", FilterOp::Eq, two_seconds)];
+    assert_eq!(read(&mut files, &request).expect("rows").len(), 3);
+}
+
+#[test]
+fn durations_that_are_no_numbers_of_one_unit_are_errors() {
+    let seconds = |value: i64| stream_of("d", Arc::new(DurationSecondArray::from(vec![value])));
+    let plain = stream_of("d", Arc::new(Int64Array::from(vec![1])));
+    let files = [("t/1.arrows", plain), ("t/2.arrows", seconds(1))];
+    let (_folder, mut files) = open(&files, "");
+    let error = files.columns(&table("t")).unwrap_err();
+    for part in ["`t/1.arrows`", "`t/2.arrows`", "int64", "duration(s)"] {
+        assert!(error.message().contains(part), "{error}");
+    }
+
+    let micros = stream_of("d", Arc::new(DurationMicrosecondArray::from(vec![1])));
+    let files = [("t/1.arrows", micros), ("t/2.arrows", seconds(i64::MAX))];
+    let (_folder, mut files) = open(&files, "");
+    let error = read(&mut files, &ScanRequest::new(table("t"), &["d"])).unwrap_err();
+    let expected = "a duration outside of its range";
+    assert!(error.message().contains(expected), "{error}");
+}
+
+#[test]
+fn schemas_of_a_thousand_files_are_read() {
+    let one = |name: &str| parquet_of(name, Arc::new(Int64Array::from(vec![1])));
+    let names: Vec<String> = (0..200)
+        .map(|number| format!("t/{number:03}.parquet"))
+        .collect();
+    let (usual, other) = (one("id"), one("late"));
+    let files: Vec<(&str, &[u8])> = names
+        .iter()
+        .enumerate()
+        .map(|(number, name)| match number {
+            100 => (name.as_str(), other.as_slice()),
+            _ => (name.as_str(), usual.as_slice()),
+        })
+        .collect();
+    let (_folder, mut files) = open(&files, "");
+    let columns = files.columns(&table("t")).expect("columns");
+    assert_eq!(
+        types(&columns),
+        [("id", DataType::Int64), ("late", DataType::Int64)]
+    );
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use mindhost_sdk::scanner::{Filter, FilterOp, ScanRequest};
-use mindhost_sdk::{Config, DataType, ErrorKind, Scanner, Value};
+use mindhost_sdk::{BatchLimits, Config, DataType, ErrorKind, Scanner, Value, testing};
 
 use super::{Files, open, read, table, types};
 
@@ -117,7 +117,9 @@ fn no_digit_is_lost() {
             ("n", DataType::Float64)
         ]
     );
-    assert_eq!(columns[0].native_type, "decimal(38,0)");
+    let native: Vec<&str> = columns.iter().map(|one| one.native_type.as_str()).collect();
+    // As `describe_tables` names them.
+    assert_eq!(native, ["decimal(38,0)", "text", "text", "float64"]);
     let rows = read(&mut csv, &ScanRequest::new(table("t"), &["id"])).expect("rows");
     assert_eq!(rows[1], [Value::Decimal("12345678901234567891".into())]);
 }
@@ -204,4 +206,164 @@ fn a_configuration_that_means_nothing_is_refused() {
             "{delimiter}"
         );
     }
+}
+
+#[test]
+fn quote_that_does_not_close_is_an_error_with_its_line() {
+    let request = ScanRequest::new(table("t"), &["a", "b"]);
+    for (text, line) in [
+        ("a,b\n1,x\n2,\"y\n3,z\n", 3),
+        ("a,b\n\n1,\"x\ny\"\n2,\"y", 5),
+        ("a,b\n1,\"x\ny\"\n\"2\n\n,\"\"", 4),
+        ("a,\"b\n1,x\n", 1),
+        // The quote of the next row closes it, and both rows would be one.
+        ("a,b\n1,\"x\n2,\"y\"\n", 2),
+    ] {
+        for rows in [0, 100] {
+            let more = format!(r#", "types_from_rows": {rows}"#);
+            let (_folder, mut csv) = open(&[("t.csv", text)], &more);
+            let error = read(&mut csv, &request).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Upstream, "{text}");
+            let expected = format!("line {line} of `t.csv`: a quote opens here and");
+            assert!(error.message().starts_with(&expected), "{text}: {error}");
+        }
+    }
+}
+
+#[test]
+fn quoted_fields_may_have_several_lines() {
+    let text = "a,b\r\n1,\"x\r\n\"\"y\"\"\"\r\n2,\"z\n\" \r\n3,5\" pipe";
+    let (_folder, mut csv) = open(&[("t.csv", text)], "");
+    let rows = read(&mut csv, &ScanRequest::new(table("t"), &["b"])).expect("rows");
+    let texts = ["x\r\n\"y\"", "z\n ", "5\" pipe"];
+    assert_eq!(rows, texts.map(|text| vec![Value::Text(text.into())]));
+}
+
+#[test]
+fn rows_and_fields_may_be_of_any_length() {
+    let count = 300;
+    let header: Vec<String> = (0..count).map(|number| format!("c{number}")).collect();
+    let long = "x".repeat(300 << 10);
+    let fields = [long.as_str(); 3].join("\n");
+    let row = format!("\"{fields}\"{}", ",1".repeat(count - 1));
+    let text = format!("\u{feff}{}\n{row}\n{row}", header.join(","));
+    let (_folder, mut csv) = open(&[("t.csv", text)], "");
+    let rows = read(&mut csv, &ScanRequest::new(table("t"), &["c299"])).expect("rows");
+    assert_eq!(rows, [[Value::Int64(1)], [Value::Int64(1)]]);
+    let request = ScanRequest::new(table("t"), &["c0"]);
+    let mut scan = csv.scan(&request).expect("a scan");
+    let limits = BatchLimits {
+        max_rows: 3,
+        max_bytes: 8 << 20,
+    };
+    let batch = csv.next(&mut scan, limits).expect("rows").expect("rows");
+    let columns = csv.schema(&mut scan).expect("columns");
+    let rows = testing::rows(&batch, &columns).expect("rows");
+    assert_eq!(rows[0], [Value::Text(fields)]);
+}
+
+#[test]
+fn lines_are_counted_as_an_editor_counts_them() {
+    for (text, line) in [
+        ("a,b\n\n\n1,1\n\n1,x\n", 6),
+        ("a,b\r\n\r\n1,1\r\n\r\n1,x\r\n", 5),
+        ("\n\na,b\n1,1\n1,x\n", 5),
+        ("\u{feff}\na,b\n1,1\n1,x\n", 4),
+        ("a,b\r1,1\r\r1,x", 4),
+        ("a,b\n1,1\n\"x\ny\nz\",x\n", 5),
+        ("a,b\n1,1\n\"x\ny\",1\n1,x\n", 5),
+    ] {
+        let more = r#", "types_from_rows": 1, "types": {"t.a": "text"}"#;
+        let (_folder, mut csv) = open(&[("t.csv", text)], more);
+        let error = read(&mut csv, &ScanRequest::new(table("t"), &["a", "b"])).unwrap_err();
+        let expected = format!("line {line} of `t.csv`: the field `b` is not of the type int64");
+        assert!(error.message().starts_with(&expected), "{text:?}: {error}");
+    }
+    let text = "a,b\n\n\"1\n2\",2\n\n1\n";
+    let (_folder, mut csv) = open(&[("t.csv", text)], r#", "types_from_rows": 1"#);
+    let error = read(&mut csv, &ScanRequest::new(table("t"), &["a"])).unwrap_err();
+    assert!(error.message().contains("line 6 has 1 fields"), "{error}");
+}
+
+#[test]
+fn blank_line_of_one_column_is_null() {
+    let request = ScanRequest::new(table("t"), &["a"]);
+    let number = |number| vec![Value::Int64(number)];
+    let null = || vec![Value::Null];
+    for (text, expected) in [
+        ("a\n1\n\n\n2\n", vec![number(1), null(), null(), number(2)]),
+        ("a\r\n\r\n1\r\n\r\n", vec![null(), number(1), null()]),
+        ("\na\n1\n\n", vec![number(1), null()]),
+        ("a\n1\n", vec![number(1)]),
+        ("a\n1", vec![number(1)]),
+        ("a,b\n\n1,2\n\n", vec![number(1)]),
+    ] {
+        let (_folder, mut csv) = open(&[("t.csv", text)], "");
+        let rows = read(&mut csv, &request).expect("rows");
+        assert_eq!(rows, expected, "{text:?}");
+    }
+}
+
+#[test]
+fn words_of_floats_are_read_wherever_they_stand() {
+    let words = ["inf", "-Infinity", "NaN"];
+    let rows: String = words
+        .iter()
+        .map(|word| format!("{word},{word}\n"))
+        .collect();
+    let request = ScanRequest::new(table("t"), &["a"]);
+    for text in [
+        // In the rows that decide the type, and behind them.
+        format!("a,b\n1.5,x\n{rows}"),
+        format!("a,b\n{rows}1.5,x\n"),
+    ] {
+        for more in ["", r#", "types": {"t.a": "float64"}, "types_from_rows": 1"#] {
+            let (_folder, mut csv) = open(&[("t.csv", &text)], more);
+            let columns = csv.columns(&table("t")).expect("columns");
+            assert_eq!(columns[0].data_type, DataType::Float64, "{text}");
+            assert_eq!(columns[1].data_type, DataType::Text, "{text}");
+            let rows = read(&mut csv, &request).expect("rows");
+            let mut found = [false; 3];
+            for row in &rows {
+                if let Value::Float64(value) = row[0] {
+                    found[0] |= value == f64::INFINITY;
+                    found[1] |= value == f64::NEG_INFINITY;
+                    found[2] |= value.is_nan();
+                }
+            }
+            assert_eq!((rows.len(), found), (4, [true; 3]), "{text}");
+        }
+    }
+}
+
+#[test]
+fn columns_are_those_of_files_beyond_the_sample_too() {
+    let names: Vec<String> = (0..60).map(|number| format!("t/{number:02}.csv")).collect();
+    let text = |number: usize| match number {
+        41 => "a,late\n1,2024-02-29\n",
+        _ => "a\n1\n",
+    };
+    let files: Vec<(&str, &str)> = names
+        .iter()
+        .enumerate()
+        .map(|(number, name)| (name.as_str(), text(number)))
+        .collect();
+    let (_folder, mut csv) = open(&files, "");
+    let columns = csv.columns(&table("t")).expect("columns");
+    assert_eq!(
+        types(&columns),
+        [("a", DataType::Int64), ("late", DataType::Date)]
+    );
+    let described = csv.describe_tables(&[table("t")]).expect("a table");
+    assert_eq!(described[0].comment, None);
+}
+
+#[test]
+fn a_table_whose_columns_were_not_all_looked_for_says_so() {
+    let names: Vec<String> = (0..1_001).map(|number| format!("t/{number}.csv")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "a\n1\n")).collect();
+    let (_folder, mut csv) = open(&files, "");
+    let described = csv.describe_tables(&[table("t")]).expect("a table");
+    let comment = described[0].comment.as_deref().unwrap_or_default();
+    assert!(comment.contains("1000 of its 1001 files"), "{comment}");
 }

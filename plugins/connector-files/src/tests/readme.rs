@@ -86,6 +86,7 @@ fn readme_lists_what_fields_of_csv_become() {
         &["007"],
         &["1e400"],
         &["nan"],
+        &["1.5", "nan", "-Infinity"],
         &["2024-02-30"],
         &["true", "1"],
         &["12", "word"],

@@ -173,3 +173,37 @@ fn a_row_without_an_end_is_an_error() {
     let error = read(&mut files, &ScanRequest::new(table("t"), &["a"])).unwrap_err();
     assert!(error.message().contains("more than 64 MiB"), "{error}");
 }
+
+#[test]
+fn a_row_that_is_too_long_says_where_its_quote_opened() {
+    let endless = format!("a,b\n\n1,2\n3,\"{}", "x\n".repeat(35 << 20));
+    let (_folder, mut files) = open(&[("t.csv.gz", gzip(&endless))], r#", "types_from_rows": 0"#);
+    let error = read(&mut files, &ScanRequest::new(table("t"), &["a"])).unwrap_err();
+    let expected = "a row has more than 64 MiB; a quote is open since line 4";
+    assert!(error.message().contains(expected), "{error}");
+}
+
+#[test]
+fn broken_gzip_is_explained() {
+    let whole = gzip("a\n1\n");
+    let garbage = [whole.as_slice(), b"and so on, for more than a header"].concat();
+    let short = [whole.as_slice(), b"x"].concat();
+    let cut = whole.get(..whole.len() - 4).expect("a start").to_vec();
+    let plain = b"a\n1\n1234567890\n".to_vec();
+    for (content, what) in [
+        (garbage, "behind its gzip data are other bytes"),
+        (short, "behind its gzip data are other bytes"),
+        (cut, "its gzip data end too early"),
+        (plain, "it is not gzip"),
+        (Vec::new(), "it is not gzip"),
+    ] {
+        let (_folder, mut files) = open(&[("t.csv.gz", content)], "");
+        let error = read(&mut files, &ScanRequest::new(table("t"), &["a"])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Upstream, "{error}");
+        assert!(error.message().contains(what), "{error}");
+        assert!(error.message().contains("`t.csv.gz`"), "{error}");
+    }
+    let (_folder, mut files) = open(&[("t.csv.gz", [gzip("a\n1\n"), gzip("2\n")].concat())], "");
+    let rows = read(&mut files, &ScanRequest::new(table("t"), &["a"])).expect("rows");
+    assert_eq!(rows, [[Value::Int64(1)], [Value::Int64(2)]]);
+}

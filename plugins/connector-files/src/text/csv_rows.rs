@@ -1,38 +1,80 @@
 //! The rows of a CSV file.
+//!
+//! `csv-core` finds the fields. It takes any bytes for CSV, passes over blank lines and does not say where a quote
+//! opened. So blank lines and lines are followed here, and quotes in `quotes`.
 
-use csv::{ByteRecord, ErrorKind as CsvError, Position, Reader, ReaderBuilder};
-use mindhost_sdk::{Error, Result};
+use std::io::{self, BufRead as _};
+use std::ops::Range;
 
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use mindhost_sdk::{Error, ErrorKind, Result};
+
+use super::quotes::Quotes;
 use super::{Field, types};
 use crate::input::{self, Budget, Input, fault};
 use crate::layout::File;
 
+/// What some programs write before the first line.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// Bytes of a row and fields of a row for which there is room at first.
+const FIRST_BYTES: usize = 4 << 10;
+const FIRST_FIELDS: usize = 64;
+
 /// A file at one of its rows.
 pub struct CsvRows {
-    reader: Reader<Input>,
+    input: Input,
     budget: Budget,
-    row: ByteRecord,
+    parser: Reader,
+    delimiter: u8,
     path: String,
     names: Vec<String>,
+    /// The fields of the current row, one after another. The rest is room for longer rows.
+    data: Vec<u8>,
+    /// Where each field ends in `data`. The rest is room for more fields.
+    ends: Vec<usize>,
+    /// How many fields the current row has.
+    count: usize,
+    /// The line in which the current row begins, from 1.
+    line: u64,
+    /// Ends of lines that the parser did not count: those of blank lines, and `\r` without `\n`.
+    uncounted: u64,
+    /// The last line ended with `\r`, so a `\n` belongs to its end.
+    after_return: bool,
+    bytes: u64,
 }
 
 impl CsvRows {
-    /// Opens a file and reads its first line.
+    /// Opens a file, at most `most` bytes of what is in it, and reads its first line.
     pub fn open(root: &str, file: &File, delimiter: u8, most: u64) -> Result<Self> {
         let (input, budget) = input::open(root, &file.path, file.codec, most)?;
-        let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(input);
-        let header = reader
-            .byte_headers()
-            .map_err(|error| unfit(&file.path, &error))?;
-        let names =
-            types::names(header).map_err(|error| error.context(format_args!("`{}`", file.path)))?;
-        Ok(Self {
-            reader,
+        let mut rows = Self {
+            input,
             budget,
-            row: ByteRecord::new(),
+            parser: ReaderBuilder::new().delimiter(delimiter).build(),
+            delimiter,
             path: file.path.clone(),
-            names,
-        })
+            names: Vec::new(),
+            data: vec![0; FIRST_BYTES],
+            ends: vec![0; FIRST_FIELDS],
+            count: 0,
+            line: 1,
+            uncounted: 0,
+            after_return: false,
+            bytes: 0,
+        };
+        rows.skip_byte_order_mark()
+            .map_err(|error| fault(&file.path, &error))?;
+        let read = rows.read_row();
+        if rows.bytes >= most {
+            let message = format!("the first line of `{}` is too long", file.path);
+            return Err(Error::new(ErrorKind::TooLarge, message));
+        }
+        read?;
+        let fields = (0..rows.count).map(|index| rows.bytes_of(index));
+        let names =
+            types::names(fields).map_err(|error| error.context(format_args!("`{}`", file.path)))?;
+        rows.names = names;
+        Ok(rows)
     }
 
     /// The names of the columns, each once.
@@ -42,44 +84,183 @@ impl CsvRows {
 
     /// How many bytes were read, decompressed.
     pub fn bytes(&self) -> u64 {
-        self.reader.position().byte()
+        self.bytes
     }
 
     /// Goes to the next row; false at the end.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or the row is broken.
     pub fn advance(&mut self) -> Result<bool> {
         self.budget.next_row();
-        self.reader
-            .read_byte_record(&mut self.row)
-            .map_err(|error| unfit(&self.path, &error))
+        if !self.read_row()? {
+            return Ok(false);
+        }
+        if self.count == self.names.len() {
+            return Ok(true);
+        }
+        let what = format!(
+            "line {} has {} fields, and the first line has {}",
+            self.line,
+            self.count,
+            self.names.len()
+        );
+        Err(fault(&self.path, &what))
     }
 
-    /// The number of the current line, from 1.
-    pub fn line(&self) -> u64 {
-        self.row.position().map_or(0, Position::line)
+    /// The line in which a field of the current row begins, from 1, as an editor counts.
+    pub fn line(&self, index: usize) -> u64 {
+        let start = self.range(index).map_or(0, |range| range.start);
+        // Only fields in quotes hold ends of lines.
+        let before = self.data.get(..start).unwrap_or_default();
+        let breaks: u64 = before.iter().map(|byte| u64::from(*byte == b'\n')).sum();
+        self.line + breaks
     }
 
     /// A field of the current row.
     pub fn field(&self, index: usize) -> Field<'_> {
-        match self.row.get(index) {
-            None | Some([]) => Field::Null,
-            Some(field) => Field::Plain(field),
+        match self.bytes_of(index) {
+            [] => Field::Null,
+            field => Field::Plain(field),
         }
+    }
+
+    fn bytes_of(&self, index: usize) -> &[u8] {
+        let range = self.range(index);
+        range
+            .and_then(|range| self.data.get(range))
+            .unwrap_or_default()
+    }
+
+    fn range(&self, index: usize) -> Option<Range<usize>> {
+        if index >= self.count {
+            return None;
+        }
+        let start = match index {
+            0 => 0,
+            _ => *self.ends.get(index - 1)?,
+        };
+        Some(start..*self.ends.get(index)?)
+    }
+
+    fn skip_byte_order_mark(&mut self) -> io::Result<()> {
+        if self.input.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
+            self.consume(BYTE_ORDER_MARK.len());
+        }
+        Ok(())
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.input.consume(bytes);
+        self.bytes += bytes as u64;
+    }
+
+    /// The line of the next byte.
+    fn next_line(&self) -> u64 {
+        self.parser.line() + self.uncounted
+    }
+
+    /// Reads the next row, whatever it has; false at the end. A blank line is a row where rows have one field: so
+    /// NULL is written there. In other files, and before the first line, it is none.
+    fn read_row(&mut self) -> Result<bool> {
+        loop {
+            let next = match self.input.fill_buf() {
+                Ok(bytes) => bytes.first().copied(),
+                Err(error) => return Err(fault(&self.path, &error)),
+            };
+            match next {
+                None => return Ok(false),
+                Some(b'\n') if self.after_return => {
+                    self.consume(1);
+                    self.after_return = false;
+                }
+                Some(end @ (b'\n' | b'\r')) => {
+                    self.line = self.next_line();
+                    self.consume(1);
+                    self.uncounted += 1;
+                    self.after_return = end == b'\r';
+                    if self.names.len() == 1 {
+                        self.count = 1;
+                        self.ends.fill(0);
+                        return Ok(true);
+                    }
+                    self.budget.next_row();
+                }
+                Some(_) => return self.parse_row().map(|()| true),
+            }
+        }
+    }
+
+    fn parse_row(&mut self) -> Result<()> {
+        self.line = self.next_line();
+        self.after_return = false;
+        let first = self.parser.line();
+        let mut quotes = Quotes::new(self.delimiter, self.line);
+        let (mut filled, mut fields) = (0, 0);
+        loop {
+            let input = match self.input.fill_buf() {
+                Ok(input) => input,
+                Err(error) => return Err(unreadable(&self.path, &error, &quotes)),
+            };
+            if input.is_empty()
+                && let Some(line) = quotes.open_since()
+            {
+                let what = "a quote opens here and does not close before the end of the file";
+                return Err(broken(&self.path, line, what));
+            }
+            let (result, read, written, ended) = self.parser.read_record(
+                input,
+                self.data.get_mut(filled..).unwrap_or_default(),
+                self.ends.get_mut(fields..).unwrap_or_default(),
+            );
+            filled += written;
+            fields += ended;
+            let is_end = matches!(result, ReadRecordResult::Record | ReadRecordResult::End);
+            let piece = input.get(..read).unwrap_or_default();
+            let last = piece.last().copied();
+            // Most rows are one line in one piece, of which nothing has to be known. A row in several lines may be
+            // several rows, behind a quote that should not be there.
+            let lines = self.parser.line() - first;
+            if !is_end || quotes.has_begun() || lines > u64::from(last == Some(b'\n')) {
+                quotes.see(piece);
+            }
+            self.consume(read);
+            match result {
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::OutputFull => self.data.resize(self.data.len() * 2, 0),
+                ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
+                ReadRecordResult::Record | ReadRecordResult::End => {
+                    self.after_return = last == Some(b'\r');
+                    break;
+                }
+            }
+        }
+        self.uncounted += u64::from(self.after_return);
+        self.count = fields;
+        let Some((opened, closed)) = quotes.broken() else {
+            return Ok(());
+        };
+        let what = format!(
+            "a quote opens here and closes in line {closed}, with text behind it; write a quote in a field as two"
+        );
+        Err(broken(&self.path, opened, &what))
     }
 }
 
-/// What the reader says of a line.
-fn unfit(path: &str, error: &csv::Error) -> Error {
-    match error.kind() {
-        CsvError::UnequalLengths {
-            pos,
-            expected_len,
-            len,
-        } => {
-            let line = pos.as_ref().map_or(0, Position::line);
-            let what =
-                format_args!("line {line} has {len} fields, and the first line has {expected_len}");
-            fault(path, &what)
-        }
-        _ => fault(path, error),
+fn broken(path: &str, line: u64, what: &str) -> Error {
+    Error::new(
+        ErrorKind::Upstream,
+        format!("line {line} of `{path}`: {what}"),
+    )
+}
+
+/// A row that is too long often begins with a quote that should not be there.
+fn unreadable(path: &str, error: &io::Error, quotes: &Quotes) -> Error {
+    match quotes.open_since() {
+        None => fault(path, error),
+        Some(line) => fault(
+            path,
+            &format_args!("{error}; a quote is open since line {line}"),
+        ),
     }
 }

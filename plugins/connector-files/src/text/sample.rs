@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use mindhost_sdk::{Column, Error, ErrorKind, Result, control};
 
-use super::types::{Guess, TypeName};
+use super::types::{Guess, MAX_COLUMNS, TypeName};
 use super::{Field, Rows};
-use crate::layout::{File, Layout};
+use crate::format::Format;
+use crate::layout::{File, Layout, MAX_HEADERS};
 
 /// Bytes of a file that decide its columns, at most.
 const MAX_LOOK: u64 = 8 << 20;
@@ -15,7 +16,8 @@ const MAX_FILES: usize = 16;
 /// Rows of each of several files, at least.
 const FEWEST_ROWS: u32 = 50;
 
-/// The columns of a table of text, from the first rows of some of its files.
+/// The columns of a table of text, from the first rows of some of its files. The first lines of further files of CSV
+/// are read too; rows only of those that have a column which no file before has.
 ///
 /// # Errors
 /// When a file cannot be read, or a row of the sample is no row.
@@ -33,7 +35,13 @@ pub fn sample(
     let mut seen = Seen::default();
     for file in files {
         control::check()?;
-        seen.file(root, file, layout, each)?;
+        seen.file(root, file, layout, each, false)?;
+    }
+    if layout.format != Format::Jsonl && layout.files.len() > MAX_FILES {
+        for file in spread(&layout.files, MAX_HEADERS) {
+            control::check()?;
+            seen.file(root, file, layout, each, true)?;
+        }
     }
     let columns = seen.names.into_iter().zip(seen.guesses);
     Ok(columns
@@ -61,16 +69,30 @@ struct Seen {
 }
 
 impl Seen {
-    fn file(&mut self, root: &str, file: &File, layout: &Layout, rows: u32) -> Result<()> {
+    fn file(
+        &mut self,
+        root: &str,
+        file: &File,
+        layout: &Layout,
+        rows: u32,
+        only_new: bool,
+    ) -> Result<()> {
         let mut reader = Rows::open(root, file, layout, MAX_LOOK)?;
         if let Rows::Csv(reader) = &reader {
-            if reader.bytes() >= MAX_LOOK {
-                let message = format!("the first line of `{}` is too long", file.path);
-                return Err(Error::new(ErrorKind::TooLarge, message));
-            }
+            let known = self.names.len();
             reader.names().iter().for_each(|name| {
                 self.place(name);
             });
+            if only_new && self.names.len() == known {
+                return Ok(());
+            }
+        }
+        if self.names.len() > MAX_COLUMNS {
+            let message = format!(
+                "`{}` has more than {MAX_COLUMNS} columns with the files before",
+                file.path
+            );
+            return Err(Error::new(ErrorKind::TooLarge, message));
         }
         for _ in 0..rows {
             let more = reader.advance();

@@ -259,8 +259,16 @@ impl TextScan {
     }
 
     fn fault(&self, kind: ErrorKind, column: &Column, what: &str) -> Error {
+        let known = |known: &Column| known.name == column.name;
+        let place = self.columns.iter().position(known);
         let (line, path) = match &self.open {
-            Some(open) => (open.rows.line(), open.path.as_str()),
+            Some(open) => {
+                let field = match place.and_then(|place| open.sources.get(place)) {
+                    Some(ColumnSource::Field(field)) => *field,
+                    _ => 0,
+                };
+                (open.rows.line(field), open.path.as_str())
+            }
             None => (0, ""),
         };
         Error::new(

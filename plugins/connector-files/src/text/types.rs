@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use csv::ByteRecord;
 use mindhost_sdk::scanner::{minor_of, value_of_text};
 use mindhost_sdk::{Column, DataType, Error, ErrorKind, Result, Value};
 use serde::Deserialize;
@@ -75,6 +74,8 @@ const CANDIDATES: [DataType; 8] = [
 pub struct Guess {
     ruled_out: [bool; CANDIDATES.len()],
     has_value: bool,
+    /// Another value than `nan` or `inf`, which are names where no number is among them.
+    has_more_than_words: bool,
     /// The most digits behind the point.
     scale: usize,
     /// A JSON array or object.
@@ -111,6 +112,7 @@ impl Guess {
         }
         self.has_value = true;
         let text = std::str::from_utf8(field).ok();
+        self.has_more_than_words |= !text.is_some_and(is_word);
         let fraction = text.and_then(|text| text.split_once('.'));
         let digits = fraction.map_or(0, |(_, digits)| digits.len());
         self.scale = self.scale.max(digits.min(MAX_DIGITS - 1));
@@ -120,7 +122,8 @@ impl Guess {
         }
     }
 
-    /// The column, of the type that the configuration gives or else of the one that is left.
+    /// The column, of the type that the configuration gives or else of the one that is left. Text has no types of its
+    /// own, so the native type is the name of the type, in the catalog and in results.
     pub fn column(&self, name: String, given: Option<TypeName>) -> Column {
         let guessed = || (self.data_type(), 0);
         let given = given.map(|given| (given.data_type(), self.scale.max(USUAL_SCALE)));
@@ -128,7 +131,7 @@ impl Guess {
         let column = Column::new(name, data_type);
         match data_type {
             DataType::Decimal => column.native_type(format!("decimal({MAX_DIGITS},{scale})")),
-            _ => column,
+            _ => column.native_type(data_type.name()),
         }
     }
 
@@ -141,13 +144,21 @@ impl Guess {
         }
         let mut left = self.ruled_out.iter().zip(CANDIDATES);
         match left.find(|(ruled_out, _)| !**ruled_out) {
+            Some((_, DataType::Float64)) if !self.has_more_than_words => DataType::Text,
             Some((_, candidate)) if self.has_value => candidate,
             _ => DataType::Text,
         }
     }
 }
 
-/// Whether a text is a value of the type and nothing else: `007` and `nan` are names rather than numbers.
+/// Whether a text is one that is read as a float and no number: `nan`, `inf` or `Infinity`, in any case.
+fn is_word(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let words = ["nan", "inf", "infinity"];
+    words.iter().any(|word| unsigned.eq_ignore_ascii_case(word))
+}
+
+/// Whether a text is a value of the type and nothing else: `007` is a name rather than a number.
 fn fits(text: &str, data_type: DataType) -> bool {
     let is_number = matches!(
         data_type,
@@ -162,7 +173,8 @@ fn fits(text: &str, data_type: DataType) -> bool {
         DataType::Float64 => !is_whole || text.parse::<i64>().is_ok(),
         _ => true,
     };
-    (!is_number || is_plain && keeps_digits) && value(text, data_type).is_some()
+    let is_float = data_type == DataType::Float64 && is_word(text);
+    (!is_number || is_float || is_plain && keeps_digits) && value(text, data_type).is_some()
 }
 
 /// A text as a value. A number that is too large for a float is none.
@@ -194,8 +206,8 @@ fn scale(column: &Column) -> usize {
 ///
 /// # Errors
 /// When there is none, there are too many, or one is not UTF-8.
-pub fn names(header: &ByteRecord) -> Result<Vec<String>> {
-    let texts = header.iter().map(std::str::from_utf8);
+pub fn names<'a>(header: impl Iterator<Item = &'a [u8]>) -> Result<Vec<String>> {
+    let texts = header.map(std::str::from_utf8);
     let texts: Vec<&str> = texts
         .collect::<std::result::Result<_, _>>()
         .map_err(|_| Error::new(ErrorKind::Upstream, "the first line is not UTF-8"))?;
