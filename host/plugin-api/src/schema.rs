@@ -136,6 +136,12 @@ impl<'a> Rules<'a> {
                 );
                 (param, message)
             }
+            ValidationErrorKind::Enum { options } => {
+                let options = options.as_array().into_iter().flatten();
+                let known = any_of(options.map(Value::to_string).collect());
+                let message = format!("`{place}`: value is not one of {known}");
+                (place.clone(), message)
+            }
             _ => (place.clone(), format!("`{place}`: {}", error.masked())),
         };
         Error::new(Code::InvalidConnectionData, message).param(param)
@@ -150,6 +156,15 @@ impl<'a> Rules<'a> {
     fn properties(&self) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
         let properties = self.schema.get("properties").and_then(Value::as_object);
         properties.into_iter().flatten()
+    }
+}
+
+/// `a, b or c`: all of them, where the validator says how many more there are.
+fn any_of(mut known: Vec<String>) -> String {
+    let last = known.pop().unwrap_or_default();
+    match known.is_empty() {
+        true => last,
+        false => format!("{} or {last}", known.join(", ")),
     }
 }
 
@@ -229,6 +244,20 @@ mod tests {
             json!({"port": 1, "tls": {"mode": "prefer"}}),
         );
     }
+
+    #[test]
+    fn value_outside_of_a_choice_is_told_all_of_it() {
+        let schema = json!({"type": "object", "properties": {
+            "types": {"type": "object", "additionalProperties": {"enum": ["date", "time", "text", "json"]}},
+        }});
+        let data = json!({"types": {"a.b": "decimal(14,2)"}});
+        let error = Rules::new(&schema).check(data.as_object().unwrap());
+        assert_eq!(
+            error.unwrap_err().message(),
+            r#"`connection_data.types.a.b`: value is not one of "date", "time", "text" or "json""#
+        );
+    }
+
     #[test]
     fn stored_lines_stay_usable_where_the_plugin_is_older_than_the_mark() {
         let pem = "-----BEGIN CERTIFICATE-----\nMIIB\n";

@@ -12,9 +12,9 @@ use datafusion::{
         DFSchema, Result, ScalarValue, config::ConfigOptions, plan_err, tree_node::Transformed,
     },
     logical_expr::{
-        Accumulator, AggregateUDF, AggregateUDFImpl, BinaryExpr, ColumnarValue, EmitTo, Expr,
-        GroupsAccumulator, Operator, ReversedUDAF, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-        Signature, Volatility,
+        Accumulator, AggregateUDF, AggregateUDFImpl, BinaryExpr, Cast, ColumnarValue, EmitTo, Expr,
+        ExprSchemable as _, GroupsAccumulator, Operator, ReversedUDAF, ScalarFunctionArgs,
+        ScalarUDF, ScalarUDFImpl, Signature, Volatility,
         expr::ScalarFunction,
         expr_rewriter::FunctionRewrite,
         function::{AccumulatorArgs, StateFieldsArgs},
@@ -27,7 +27,11 @@ use datafusion::{
     },
 };
 
-use super::{errors::external, slow_functions::check_deadline};
+use super::{
+    errors::external,
+    float_values::{changed, one_nan},
+    slow_functions::check_deadline,
+};
 use mindhost_base::error::Error;
 
 /// Replaces arithmetic operators by checked ones.
@@ -42,7 +46,7 @@ impl FunctionRewrite for CheckedOperators {
     fn rewrite(
         &self,
         expr: Expr,
-        _: &DFSchema,
+        schema: &DFSchema,
         options: &ConfigOptions,
     ) -> Result<Transformed<Expr>> {
         check_deadline(options)?;
@@ -51,14 +55,40 @@ impl FunctionRewrite for CheckedOperators {
                 left,
                 op: op @ (Operator::Plus | Operator::Minus | Operator::Multiply),
                 right,
-            }) => Transformed::yes(call(Some(op), vec![*left, *right])),
+            }) => Transformed::yes(match moves_day(&left, op, &right, schema) {
+                true => other_day(*left, op, *right),
+                false => call(Some(op), vec![*left, *right]),
+            }),
             Expr::Negative(of) => Transformed::yes(call(None, vec![*of])),
             other => Transformed::no(other),
         })
     }
 }
 
-fn call(op: Option<Operator>, args: Vec<Expr>) -> Expr {
+/// Whether an integer is added to a day, or taken from one: as in PostgreSQL, it is a number of days.
+fn moves_day(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> bool {
+    // What has no type yet is told elsewhere.
+    let (Ok(left), Ok(right)) = (left.get_type(schema), right.get_type(schema)) else {
+        return false;
+    };
+    match op {
+        Operator::Plus if right == DataType::Date32 => left.is_integer(),
+        Operator::Plus | Operator::Minus => left == DataType::Date32 && right.is_integer(),
+        _ => false,
+    }
+}
+
+/// The day that is so many days later or earlier.
+fn other_day(left: Expr, op: Operator, right: Expr) -> Expr {
+    let cast = |expr: Expr, to: DataType| Expr::Cast(Cast::new(Box::new(expr), to));
+    // A day is the number of days since 1970, in 32 bits.
+    let days = |side: Expr| cast(cast(side, DataType::Int32), DataType::Int64);
+    let sum = call(Some(op), vec![days(left), days(right)]);
+    cast(cast(sum, DataType::Int32), DataType::Date32)
+}
+
+/// The checked operator over its values.
+pub fn call(op: Option<Operator>, args: Vec<Expr>) -> Expr {
     let operation = ScalarUDF::from(Operation {
         op,
         signature: Signature::user_defined(Volatility::Immutable),
@@ -139,7 +169,8 @@ impl ScalarUDFImpl for Operation {
             _ => return Err(external(Error::internal("an operator without its values"))),
         };
         check_precision(&computed)?;
-        Ok(computed)
+        // The processor gives a computed NaN a sign.
+        Ok(changed(computed, one_nan))
     }
 }
 

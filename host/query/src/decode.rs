@@ -24,6 +24,8 @@ const MAX_DIGITS: u8 = 38;
 pub const TYPE: &str = "mindhost.type";
 /// Metadata key of a field: the native type of its column.
 pub const NATIVE: &str = "mindhost.native";
+/// Metadata key of a field: the type that it has here. A cast keeps the metadata, and has another type.
+pub const PHYSICAL: &str = "mindhost.physical";
 
 /// Converts columns to fields. All are nullable, whatever the source says.
 pub fn schema(columns: &[Column]) -> SchemaRef {
@@ -32,10 +34,12 @@ pub fn schema(columns: &[Column]) -> SchemaRef {
         if column.data_type == DataType::Json {
             about.insert(TYPE.to_owned(), String::from("json"));
         }
+        let physical = physical(column);
         if !column.native_type.is_empty() {
             about.insert(NATIVE.to_owned(), column.native_type.clone());
+            about.insert(PHYSICAL.to_owned(), physical.to_string());
         }
-        Field::new(&column.name, physical(column), true).with_metadata(about)
+        Field::new(&column.name, physical, true).with_metadata(about)
     });
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }

@@ -12,7 +12,7 @@ use datafusion::arrow::{
 
 use super::{
     column_names::ColumnNames,
-    decode::{NATIVE, TYPE},
+    decode::{NATIVE, PHYSICAL, TYPE},
 };
 use mindhost_base::error::{Blame, Code, Error, Result};
 use mindhost_plugin_api::{Column, DataType};
@@ -66,11 +66,14 @@ fn column(field: &Field) -> Column {
         DataType::Text if is_json => DataType::Json,
         data_type => data_type,
     };
-    let native = field.metadata().get(NATIVE).cloned();
+    let own = field.data_type().to_string();
+    let about = field.metadata();
+    let is_cast = about.get(PHYSICAL).is_some_and(|read| *read != own);
+    let native = about.get(NATIVE).filter(|_| !is_cast).cloned();
     Column {
         name: field.name().clone(),
         data_type,
-        native_type: native.unwrap_or_else(|| field.data_type().to_string()),
+        native_type: native.unwrap_or(own),
         nullable: true,
     }
 }

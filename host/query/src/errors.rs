@@ -15,11 +15,57 @@ use mindhost_base::error::{Blame, Code, Error};
 const MAX_MESSAGE: usize = 2_048;
 
 /// What stands in messages about parts that the planner made of a subquery, and the caller did not write.
-const INVENTED: [&str; 4] = [
+const INVENTED: [&str; 6] = [
     "Physical plan does not support logical expression",
+    "__compared",
     "__correlated_sq_",
     "__key_",
+    "__row",
     "__truth_",
+];
+
+/// What DataFusion says of a form of SQL, and what to write in its place.
+const ADVICE: [(&str, &str); 8] = [
+    (
+        "Empty tuple not supported",
+        "GROUP BY () is not supported here; leave out GROUP BY, and the total is one row",
+    ),
+    (
+        "`retract_batch` is not implemented",
+        "an aggregate of the statement cannot be computed over a frame whose first row moves; begin its frame with \
+         UNBOUNDED PRECEDING, or group in a subquery and join it",
+    ),
+    (
+        "in sqltorel: ",
+        "an expression of the statement is not supported here; write it in another way",
+    ),
+    (
+        "Correlated scalar subquery must be aggregated",
+        "a (SELECT …) that depends on the statement around it must give one value by an aggregate here, even if a key \
+         allows no second row; write (SELECT max(x) …), or join its table with LEFT JOIN",
+    ),
+    (
+        "GROUP BY clause in a scalar correlated subquery",
+        "a (SELECT …) that depends on the statement around it may group only by what it compares with that statement; \
+         leave out GROUP BY, or join its groups with LEFT JOIN",
+    ),
+    (
+        "Correlated scalar subquery can only be used in",
+        "a (SELECT …) that depends on the statement around it can stand in the list of SELECT, in WHERE and in HAVING \
+         here; join its table with LEFT JOIN",
+    ),
+    (
+        "does not support logical expression ScalarSubquery",
+        "a (SELECT …) cannot be run as a value in the way it is written; if it depends on the statement around it, \
+         give it an aggregate and no LIMIT, (SELECT max(x) …), and compare with that statement by `=` alone, or join \
+         its table with LEFT JOIN",
+    ),
+    (
+        "does not support logical expression OuterReferenceColumn",
+        "a subquery or a LATERAL table cannot use the tables around it in the way it is written; compare with them by \
+         `=` in its WHERE, and in place of ORDER BY … LIMIT number the rows with row_number() OVER (PARTITION BY … \
+         ORDER BY …) in a table that is joined",
+    ),
 ];
 
 /// Converts an error of planning or execution. An error of a source stays as it is.
@@ -55,9 +101,10 @@ pub fn convert(
             ),
         )
         .with_source(what.clone()),
-        DataFusionError::NotImplemented(what) => match says_invented(what) {
-            true => unplanned(what),
-            false => Error::new(Code::SqlNotSupported, shown(what)).blamed(Blame::Upstream),
+        DataFusionError::NotImplemented(what) => match advised(what) {
+            Some(error) => error,
+            None if says_invented(what) => unplanned(what),
+            None => Error::new(Code::SqlNotSupported, shown(what)).blamed(Blame::Upstream),
         },
         DataFusionError::Internal(what) => Error::new(
             Code::SqlNotSupported,
@@ -66,12 +113,52 @@ pub fn convert(
         .with_source(what.clone()),
         other => {
             let message = other.strip_backtrace();
-            match says_invented(&message) {
-                true => unplanned(&message),
-                false => invalid(&message),
+            match advised(&message).or_else(|| mistyped(&message)) {
+                Some(error) => error,
+                None if says_invented(&message) => unplanned(&message),
+                None => invalid(&message),
             }
         }
     }
+}
+
+/// The error of a form of SQL that DataFusion refuses in words of its own.
+fn advised(message: &str) -> Option<Error> {
+    let (_, advice) = ADVICE.iter().find(|(says, _)| message.contains(says))?;
+    let error = Error::new(Code::SqlNotSupported, *advice);
+    Some(error.with_source(message.to_owned()))
+}
+
+/// What stands before the own words of a function about the types of its arguments.
+const REASON: &str = "user-defined coercion failed with: ";
+/// What stands before a call, and behind it the signatures that the function has.
+const NO_MATCH: &str = "No function matches the given name and argument types '";
+const NO_CAST: &str = "Failed to coerce arguments to satisfy a call to '";
+
+/// The error of a function whose arguments have other types than it takes. DataFusion lists all signatures of it, in
+/// words of its own.
+fn mistyped(message: &str) -> Option<Error> {
+    if let Some((_, reason)) = message.split_once(REASON) {
+        let reason = reason.split(NO_MATCH).next().unwrap_or(reason);
+        return Some(invalid(reason.trim_end()));
+    }
+    let (name, types) = match message.split_once(NO_MATCH) {
+        Some((_, call)) => {
+            let (call, _) = call.split_once("'. ")?;
+            call.strip_suffix(')')?.split_once('(')?
+        }
+        None => {
+            let (_, call) = message.split_once(NO_CAST)?;
+            let (name, rest) = call.split_once("' function: coercion from ")?;
+            (name, rest.split_once(" to the signature ")?.0)
+        }
+    };
+    let advice = match name {
+        "to_char" => "it formats dates and times; write CAST(x AS text) for a number",
+        _ => "cast them to types that it takes",
+    };
+    let plain = format!("`{name}` takes no arguments of the types ({types}); {advice}");
+    Some(invalid(&plain).with_source(message.to_owned()))
 }
 
 fn says_invented(message: &str) -> bool {
@@ -136,4 +223,36 @@ fn shown(message: &str) -> String {
 /// Wraps an error of the host, to pass it through DataFusion.
 pub fn external(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_types_are_told_without_signatures() {
+        for (message, expected) in [
+            (
+                "Error during planning: Failed to coerce arguments to satisfy a call to 'to_char' function: coercion \
+                 from Int64, Utf8 to the signature OneOf([Exact([Date32, Utf8])]) failed No function matches the given \
+                 name and argument types 'to_char(Int64, Utf8)'. You might need to add explicit type casts.\n\t\
+                 Candidate functions:\n\tto_char(Date32, Utf8)",
+                "`to_char` takes no arguments of the types (Int64, Utf8); it formats dates and times; write \
+                 CAST(x AS text) for a number",
+            ),
+            (
+                "Error during planning: Failed to coerce arguments to satisfy a call to '+' function: coercion from \
+                 Date32, Boolean to the signature UserDefined failed",
+                "`+` takes no arguments of the types (Date32, Boolean); cast them to types that it takes",
+            ),
+            (
+                "Execution error: Function '-' user-defined coercion failed with: Error during planning: `-` needs a \
+                 number, and this is Utf8",
+                "`-` needs a number, and this is Utf8",
+            ),
+        ] {
+            assert_eq!(mistyped(message).unwrap().message(), expected);
+        }
+        assert!(mistyped("Error during planning: no such thing").is_none());
+    }
 }

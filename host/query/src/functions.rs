@@ -12,7 +12,10 @@ use datafusion::{
     logical_expr::{AggregateUDF, ScalarUDF, WindowUDF, planner::ExprPlanner},
 };
 
-use super::{checked_arithmetic, distinct_names, growing_functions, slow_functions};
+use super::{
+    checked_arithmetic, distinct_names, exact_functions, float_aggregates, growing_functions,
+    meaning::truth_texts::TruthPlanner, ordered_texts, slow_functions,
+};
 
 /// The list of the guard. Other functions cannot be called even if the guard fails.
 const LISTED: &str = include_str!("../../sql/src/rules/datafusion.txt");
@@ -33,11 +36,13 @@ pub fn allowed() -> &'static Functions {
         let rows = section("rows");
         let mut planners = SessionStateDefaults::default_expr_planners();
         planners.insert(0, Arc::new(growing_functions::ConcatPlanner));
+        planners.insert(0, Arc::new(TruthPlanner));
         Functions {
             planners,
             scalar: SessionStateDefaults::default_scalar_functions()
                 .into_iter()
                 .filter(|function| is_listed(&functions, function.name(), function.aliases()))
+                .map(exact_functions::exact)
                 .map(slow_functions::chunked)
                 .map(growing_functions::bounded)
                 .chain([distinct_names::mark()])
@@ -46,6 +51,8 @@ pub fn allowed() -> &'static Functions {
                 .into_iter()
                 .filter(|function| is_listed(&functions, function.name(), function.aliases()))
                 .map(checked_arithmetic::sum)
+                .map(float_aggregates::exact)
+                .map(ordered_texts::by_themselves)
                 .collect(),
             window: SessionStateDefaults::default_window_functions()
                 .into_iter()
@@ -84,6 +91,7 @@ fn section(wanted: &str) -> HashSet<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::meaning::calls;
 
     #[test]
     fn every_function_on_the_list_is_there() {
@@ -104,7 +112,7 @@ mod tests {
         }
         let mut missing: Vec<_> = section("functions")
             .into_iter()
-            .filter(|name| !found.contains(*name))
+            .filter(|name| !found.contains(*name) && !calls::NAMES.contains(name))
             .collect();
         missing.sort_unstable();
         assert_eq!(missing, Vec::<&str>::new());

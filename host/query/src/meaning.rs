@@ -1,24 +1,33 @@
 //! Statements mean what SQL says. DataFusion takes some forms for something else: those that can be written in another
 //! way are, and the others are refused ([`refused`]).
 
+pub mod calls;
 mod comparisons;
 mod correlations;
 mod division;
 pub mod exponents;
+pub mod floats;
 mod interval_length;
 pub mod keys;
+pub mod membership;
 pub mod merged_columns;
 mod narrowing;
+pub mod natural;
 pub mod outer_constants;
 mod patterns;
 pub mod refused;
 mod rounding;
+mod scalar;
 pub mod similar;
+mod sort_keys;
 pub mod text_length;
+mod texts;
 mod times;
+pub mod truth_texts;
 mod truth_values;
 mod unknown;
 mod using_wildcard;
+mod zeros;
 
 use std::sync::Arc;
 
@@ -52,9 +61,12 @@ impl AnalyzerRule for BeforeCasts {
             let node = expressions(node, |part, schema| {
                 let part = times::exact(part, schema)?;
                 let part = division::exact(part, schema)?;
-                comparisons::exact(part, schema).map(rounding::fixed_digits)
+                let part = comparisons::exact(part, schema).map(rounding::fixed_digits)?;
+                let part = rounding::half_to_even(part, schema);
+                zeros::equal(sort_keys::of_aggregate(part), schema)
             })?;
-            node.map_data(comparisons::exact_join)?
+            node.map_data(sort_keys::of_distinct)?
+                .map_data(comparisons::exact_join)?
                 .map_data(comparisons::exact_union)
         })
         .data()
@@ -73,7 +85,8 @@ impl AnalyzerRule for AfterCasts {
                 other => truth_values::counted(other)?,
             };
             expressions(node, |part, schema| {
-                correlations::unambiguous(narrowing::kept(part, schema))
+                let part = texts::of_postgresql(narrowing::kept(part, schema), schema);
+                correlations::unambiguous(part)
             })
         })
         .data()
@@ -87,12 +100,26 @@ fn expressions(
 ) -> Result<Transformed<LogicalPlan>> {
     let schema = merge_schema(&node.inputs());
     let names = NamePreserver::new(&node);
-    node.map_expressions(|expr| {
+    let mut changed = |expr: Expr| -> Result<Transformed<Expr>> {
         let name = names.save(&expr);
         let changed = expr.transform_up(|part| change(part, &schema).map(Transformed::yes))?;
         Ok(changed.update_data(|expr| name.restore(expr)))
+    };
+    node.map_expressions(|expr| match expr {
+        // Each of its columns has a name, and it has none.
+        Expr::GroupingSet(_) => expr.map_children(&mut changed),
+        // Its arguments are columns of the grouping sets, by their names.
+        Expr::AggregateFunction(ref function) if function.func.name() == GROUPING => {
+            let name = names.save(&expr);
+            let inner = expr.map_children(&mut changed)?;
+            Ok(inner.update_data(|expr| name.restore(expr)))
+        }
+        other => changed(other),
     })
 }
+
+/// The function that says which columns a grouping set has.
+const GROUPING: &str = "grouping";
 
 /// Of two values of one type.
 pub fn is_comparison(op: Operator) -> bool {

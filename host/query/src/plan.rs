@@ -32,7 +32,10 @@ use super::{
     errors,
     federation::{self, Sources},
     functions,
-    meaning::{exponents, keys, merged_columns, refused, similar, text_length},
+    meaning::{
+        calls, exponents, floats, keys, membership, merged_columns, natural, refused, similar,
+        text_length,
+    },
     memory::StatementMemory,
     names::{CATALOG, NO_SCHEMA},
     places, plan_rules, plan_size,
@@ -170,9 +173,18 @@ async fn plan(
             let column_names = ColumnNames::of(query);
             plan_size::check(query).map_err(errors::external)?;
             refused::check(query).map_err(errors::external)?;
+            membership::quantified_as_in(query);
+            if let ast::Statement::Query(query) = &mut **query
+                && text.to_ascii_lowercase().contains("natural")
+            {
+                natural::as_using(query, &state).await;
+            }
             merged_columns::named_by_table(query).map_err(errors::external)?;
+            membership::rows_as_exists(query).map_err(errors::external)?;
+            calls::written_out(query);
             timestamps::to_microseconds(query);
             exponents::to_decimals(query);
+            floats::as_doubles(query);
             similar::to_regex(query);
             text_length::kept(query);
             let mut own = match names.own_columns {
@@ -270,6 +282,7 @@ fn session(text: &str, tables: &Tables, bounds: &Bounds) -> Result<SessionState>
     };
     let mut state = builder
         .with_expr_planners(functions.planners.clone())
+        .with_type_planner(Arc::new(timestamps::MicrosecondTimes))
         .with_scalar_functions(functions.scalar.clone())
         .with_aggregate_functions(functions.aggregate.clone())
         .with_window_functions(functions.window.clone())

@@ -2,8 +2,12 @@
 
 mod bounds;
 mod column_names;
+mod floats;
+mod functions;
 mod meaning;
 mod memory;
+mod subqueries;
+mod texts;
 mod values;
 
 use std::{

@@ -1,9 +1,10 @@
-//! Timestamps in microseconds, as sources have them. DataFusion's default, nanoseconds, ends in the year 2262.
+//! Timestamps and times in microseconds, as sources have them. DataFusion's default, nanoseconds, ends in the year
+//! 2262, and it compares no times of different units.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, sync::Arc};
 
 use datafusion::{
-    arrow::datatypes::{DataType as Physical, TimeUnit},
+    arrow::datatypes::{DataType as Physical, Field, FieldRef, TimeUnit},
     common::{
         DFSchema, Result,
         config::ConfigOptions,
@@ -11,11 +12,11 @@ use datafusion::{
     },
     logical_expr::{
         Between, BinaryExpr, Cast, Expr as Planned, ExprSchemable as _, LogicalPlan, expr::InList,
-        utils::merge_schema,
+        planner::TypePlanner, utils::merge_schema,
     },
     optimizer::AnalyzerRule,
 };
-use sqlparser::ast::{DataType, Expr, Statement, VisitMut as _, VisitorMut};
+use sqlparser::ast::{DataType, Expr, Statement, TimezoneInfo, VisitMut as _, VisitorMut};
 
 use super::meaning::is_comparison;
 
@@ -43,6 +44,23 @@ impl VisitorMut for Microseconds {
             *digits = Some(DIGITS);
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// Plans `TIME` as microseconds.
+#[derive(Debug)]
+pub struct MicrosecondTimes;
+
+impl TypePlanner for MicrosecondTimes {
+    fn plan_type_field(&self, written: &DataType) -> Result<Option<FieldRef>> {
+        let zoneless = [TimezoneInfo::None, TimezoneInfo::WithoutTimeZone];
+        let time = Physical::Time64(TimeUnit::Microsecond);
+        Ok(match written {
+            DataType::Time(None, zone) if zoneless.contains(zone) => {
+                Some(Arc::new(Field::new("", time, true)))
+            }
+            _ => None,
+        })
     }
 }
 
@@ -145,4 +163,21 @@ fn is_widened(side: &Planned, schema: &DFSchema) -> bool {
             Physical::Timestamp(unit, _) => unit != TimeUnit::Nanosecond,
             _ => false,
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_has_the_unit_of_the_sources() {
+        let planned = |zone| {
+            let field = MicrosecondTimes.plan_type_field(&DataType::Time(None, zone));
+            field.unwrap().map(|field| field.data_type().clone())
+        };
+        let time = Some(Physical::Time64(TimeUnit::Microsecond));
+        assert_eq!(planned(TimezoneInfo::None), time);
+        assert_eq!(planned(TimezoneInfo::WithoutTimeZone), time);
+        assert_eq!(planned(TimezoneInfo::WithTimeZone), None);
+    }
 }

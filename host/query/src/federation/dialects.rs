@@ -46,7 +46,10 @@ pub struct Rules {
     /// Around a text: makes LIKE compare as in the host.
     like_text: (&'static str, &'static str),
     /// Whether a comparison without [`Rules::bytes`] stands beside the one with it, so that an index can be used.
-    pub uses_index: bool,
+    uses_index: bool,
+    /// Whether a column may have a character set of its own. A comparison of it with a text that its set cannot hold is
+    /// an error there, unless both are compared by [`Rules::bytes`].
+    has_charsets: bool,
     /// How NULLs are placed in an order.
     pub nulls: NullOrder,
     /// Whether there is FULL JOIN.
@@ -102,6 +105,7 @@ const PLAIN: Rules = Rules {
     text_again: ("", ""),
     like_text: ("", ""),
     uses_index: false,
+    has_charsets: false,
     nulls: NullOrder::Unknown,
     full_joins: true,
     exists_with_texts: true,
@@ -188,6 +192,7 @@ static MYSQL: Rules = Rules {
     text_again: ("CONVERT(", " USING utf8mb4)"),
     like_text: ("CONVERT(", " USING utf8mb4) COLLATE utf8mb4_bin"),
     uses_index: true,
+    has_charsets: true,
     nulls: NullOrder::OwnKey,
     full_joins: false,
     exists_with_texts: false,
@@ -236,6 +241,12 @@ impl Rules {
         around(self.bytewise, text)
     }
 
+    /// Whether a comparison with these constants, or with this column, also stands without [`Rules::bytes`]. Every
+    /// character set has ASCII.
+    pub fn takes_index(&self, other_side: &str) -> bool {
+        self.uses_index && (!self.has_charsets || other_side.is_ascii())
+    }
+
     /// The text of such bytes.
     pub fn text_again(&self, bytes: &str) -> String {
         around(self.text_again, bytes)
@@ -275,5 +286,18 @@ mod tests {
         assert_eq!(rules(Dialect::Postgresql).quoted(r#"a"b"#), r#""a""b""#);
         assert_eq!(rules(Dialect::Mysql).quoted("a`b"), "`a``b`");
         assert_eq!(rules(Dialect::Mssql).quoted("a]b"), "[a]]b]");
+    }
+
+    #[test]
+    fn text_that_a_character_set_may_lack_is_compared_by_bytes_alone() {
+        for (dialect, constants, takes_index) in [
+            (Dialect::Mysql, "'a', 'b'", true),
+            (Dialect::Mysql, "'a', '日本'", false),
+            (Dialect::Postgresql, "'日本'", true),
+            (Dialect::Sqlite, "'a'", false),
+        ] {
+            let found = rules(dialect).takes_index(constants);
+            assert_eq!(found, takes_index, "{dialect:?} {constants}");
+        }
     }
 }

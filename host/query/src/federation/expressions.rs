@@ -336,22 +336,22 @@ impl<'a> Scope<'a> {
         let (left, right) = (&a.sql, &b.sql);
         let is_constant = |sql: &str| sql.starts_with(['\'', 'N']);
         let is_equality = matches!(op, "=" | "<>");
-        if a.kind.is_stored_text() && !(is_equality && is_constant(right)) {
-            return None;
-        }
-        if a.kind.is_text() && !is_equality && !rules.orders_texts {
+        let is_lookup = is_equality && is_constant(right);
+        let is_unordered = a.kind.is_text() && !is_equality && !rules.orders_texts;
+        if is_unordered || (a.kind.is_stored_text() && !is_lookup) {
             return None;
         }
         if !a.kind.is_text() && !a.kind.is_stored_text() {
             return Some(format!("({left} {op} {right})"));
         }
-        let bytewise = match rules.bytes_are_binary {
-            true => format!("{} {op} {}", rules.bytes(left), rules.bytes(right)),
-            false => format!("{} {op} {right}", rules.bytes(left)),
+        let bytes = match rules.bytes_are_binary {
+            true => rules.bytes(right),
+            false => right.to_owned(),
         };
+        let bytewise = format!("{} {op} {bytes}", rules.bytes(left));
         // Columns of two collations cannot be compared in MySQL.
-        let uses_index = rules.uses_index && (is_constant(right) || !rules.bytes_are_binary);
-        Some(match op == "=" && uses_index {
+        let has_one = is_constant(right) || !rules.bytes_are_binary;
+        Some(match op == "=" && has_one && rules.takes_index(right) {
             true => format!("({left} = {right} AND {bytewise})"),
             false => format!("({bytewise})"),
         })
@@ -395,7 +395,7 @@ impl<'a> Scope<'a> {
                 }
             }
             kind if kind.is_text()
-                && rules.uses_index
+                && rules.takes_index(&list)
                 && !negated
                 && values.len() <= MAX_INDEXED =>
             {

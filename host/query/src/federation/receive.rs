@@ -42,7 +42,7 @@ pub fn batch(
                     .ok_or_else(|| other_columns(name))?;
                 array(values, column, field, name)
             }
-            Batch::Rows(rows) => cells(rows, index, field, name),
+            Batch::Rows(rows) => cells(rows, index, column, field, name),
         }
     });
     let arrays = arrays.collect::<Result<Vec<_>>>()?;
@@ -108,17 +108,13 @@ fn array(values: &ArrayRef, column: &Column, field: &Field, name: &str) -> Resul
             cast_with_options(&array, wanted, &CHECKED).map_err(|_| unfit())
         }
         _ if values.data_type() == wanted => Ok(Arc::clone(values)),
-        // The truth values of MySQL are 0 and 1.
+        // The truth values of MySQL are numbers, of which all but 0 are true.
         (DataType::Int64, Physical::Boolean) => {
             let numbers = values.as_primitive_opt::<Int64Type>().ok_or_else(unfit)?;
-            let truths = numbers.iter().map(|number| match number {
-                None => Ok(None),
-                Some(0) => Ok(Some(false)),
-                Some(1) => Ok(Some(true)),
-                Some(_) => Err(unfit()),
-            });
-            let truths: Vec<Option<bool>> = truths.collect::<Result<_>>()?;
-            Ok(Arc::new(BooleanArray::from(truths)))
+            let truths = numbers
+                .iter()
+                .map(|number| number.map(|number| number != 0));
+            Ok(Arc::new(truths.collect::<BooleanArray>()))
         }
         (DataType::Text | DataType::Json | DataType::Any, wanted) if !wanted.is_string() => {
             Err(unfit())
@@ -127,9 +123,19 @@ fn array(values: &ArrayRef, column: &Column, field: &Field, name: &str) -> Resul
     }
 }
 
-/// One column of plain rows.
-fn cells(rows: &[Vec<Value>], index: usize, field: &Field, name: &str) -> Result<ArrayRef> {
+/// The type of the truth values of MySQL, whose cells are integers if they are neither 0 nor 1.
+const TINY_BOOLEAN: &str = "tinyint(1)";
+
+/// One column of plain rows. `sent` is what the datasource says of it.
+fn cells(
+    rows: &[Vec<Value>],
+    index: usize,
+    sent: &Column,
+    field: &Field,
+    name: &str,
+) -> Result<ArrayRef> {
     let wanted = field.data_type();
+    let is_tiny = *wanted == Physical::Boolean && sent.native_type == TINY_BOOLEAN;
     let column = Column {
         name: field.name().clone(),
         data_type: data_type(wanted).ok_or_else(|| unfit(field, name))?,
@@ -140,9 +146,11 @@ fn cells(rows: &[Vec<Value>], index: usize, field: &Field, name: &str) -> Result
         nullable: true,
     };
     let fitted = rows.iter().map(|row| {
-        let value = row.get(index).unwrap_or(&Value::Null);
-        let fitted = fit(value, column.data_type).ok_or_else(|| unfit(field, name))?;
-        Ok(vec![fitted])
+        let fitted = match row.get(index).unwrap_or(&Value::Null) {
+            Value::Int64(number) if is_tiny => Some(Value::Boolean(*number != 0)),
+            value => fit(value, column.data_type),
+        };
+        Ok(vec![fitted.ok_or_else(|| unfit(field, name))?])
     });
     let fitted: Vec<Vec<Value>> = fitted.collect::<Result<_>>()?;
     let values = of_rows(&column, &fitted, 0).map_err(|_| unfit(field, name))?;
@@ -219,5 +227,30 @@ mod tests {
         assert_eq!(fits(Value::Text("many".into()), DataType::Int64), None);
         assert_eq!(fits(Value::Decimal("12.5".into()), DataType::Int64), None);
         assert_eq!(fits(Value::Int64(-1), DataType::Uint64), None);
+    }
+
+    #[test]
+    fn every_tinyint_of_one_digit_but_zero_is_true() {
+        let of = |native: &str| {
+            let rows = [
+                Value::Boolean(false),
+                Value::Boolean(true),
+                Value::Int64(7),
+                Value::Null,
+            ];
+            let rows: Vec<Vec<Value>> = rows.into_iter().map(|cell| vec![cell]).collect();
+            let sent = Column {
+                name: String::from("c0"),
+                data_type: DataType::Boolean,
+                native_type: native.to_owned(),
+                nullable: true,
+            };
+            let field = Field::new("flag", Physical::Boolean, true);
+            cells(&rows, 0, &sent, &field, "shop")
+        };
+        let truths = of("tinyint(1)").unwrap();
+        let truths: Vec<Option<bool>> = truths.as_boolean().iter().collect();
+        assert_eq!(truths, [Some(false), Some(true), Some(true), None]);
+        assert!(of("boolean").is_err());
     }
 }

@@ -34,10 +34,10 @@ use super::{
 };
 use crate::errors::external;
 use mindhost_base::{
-    error::{Error, Result as HostResult},
+    error::{Code, Error, Result as HostResult},
     locks::lock,
 };
-use mindhost_plugin_api::{Batch, Call, Column, Statement};
+use mindhost_plugin_api::{Batch, Call, Column, Connection, Statement};
 
 /// Rows that are asked of a datasource at once.
 const ROWS_AT_ONCE: u32 = 8_192;
@@ -290,18 +290,19 @@ impl Job {
                 DynamicFilters::Conditions(conditions) => that_fit(conditions, &mut room),
             });
         let (tasks, main) = (self.sources.tasks.clone(), self.sources.main.clone());
-        tasks.spawn_on(self.run(select.text(), sender), &main);
+        let texts = StatementTexts::new(select.text(), self.select.text());
+        tasks.spawn_on(self.run(texts, sender), &main);
         open
     }
 
     /// Runs until the end, an error, or until the reader is dropped.
-    async fn run(self, sql: String, sender: mpsc::Sender<BatchResult>) {
+    async fn run(self, texts: StatementTexts, sender: mpsc::Sender<BatchResult>) {
         let call = Call {
             cancel: self.sources.call.cancel.child_token(),
             ..self.sources.call.clone()
         };
         let read = tokio::select! {
-            read = self.read(&sql, &sender, &call) => read,
+            read = self.read(&texts, &sender, &call) => read,
             // Dropping the connection in the middle of a call cancels the statement down to the engine.
             () = sender.closed() => return,
         };
@@ -312,10 +313,34 @@ impl Job {
 
     async fn read(
         &self,
-        sql: &str,
+        texts: &StatementTexts,
         sender: &mpsc::Sender<BatchResult>,
         call: &Call,
     ) -> HostResult<()> {
+        let sent = match (self.send(&texts.keyed, call).await, &texts.plain) {
+            (Err(error), Some(plain)) if is_of_engine(&error) => self.send(plain, call).await,
+            (sent, _) => sent,
+        };
+        let (mut connection, columns) = sent?;
+        receive::check(&columns, &self.schema, self.source.name())?;
+        while let Some(batch) = connection.next(ROWS_AT_ONCE, call).await? {
+            let (rows, bytes) = (batch.rows() as u64, batch.bytes() as u64);
+            self.sources.recorder.received(self.index, rows, bytes);
+            self.sources.budget.take(rows, bytes)?;
+            if rows > 0
+                && sender
+                    .send(Ok((batch, Arc::clone(&columns))))
+                    .await
+                    .is_err()
+            {
+                return Ok(());
+            }
+        }
+        connection.close(call).await
+    }
+
+    /// Sends a statement. Returns its connection and the columns of its rows.
+    async fn send(&self, sql: &str, call: &Call) -> HostResult<OpenStatement> {
         let text = self.source.guard(sql).map_err(|error| {
             tracing::error!(%error, sql, "the guard refuses a statement that the host made");
             error
@@ -332,20 +357,51 @@ impl Job {
             timeout: call.remaining(),
         };
         let columns = connection.query(&statement, call).await?;
-        receive::check(&columns, &self.schema, self.source.name())?;
-        while let Some(batch) = connection.next(ROWS_AT_ONCE, call).await? {
-            let (rows, bytes) = (batch.rows() as u64, batch.bytes() as u64);
-            self.sources.recorder.received(self.index, rows, bytes);
-            self.sources.budget.take(rows, bytes)?;
-            if rows > 0
-                && sender
-                    .send(Ok((batch, Arc::clone(&columns))))
-                    .await
-                    .is_err()
-            {
-                return Ok(());
-            }
+        Ok((connection, columns))
+    }
+}
+
+/// A statement that runs, and the columns of its rows.
+type OpenStatement = (Box<dyn Connection>, Arc<[Column]>);
+
+/// The texts of one statement.
+struct StatementTexts {
+    /// With the keys that joins found.
+    keyed: String,
+    /// Without them, to be sent if the engine refuses the keys: its character set may lack characters of theirs. The
+    /// join tests every row anyway.
+    plain: Option<String>,
+}
+
+impl StatementTexts {
+    fn new(keyed: String, plain: String) -> Self {
+        let is_refusable = keyed != plain && !keyed.is_ascii();
+        Self {
+            plain: is_refusable.then_some(plain),
+            keyed,
         }
-        connection.close(call).await
+    }
+}
+
+/// Whether the engine itself answered with an error.
+fn is_of_engine(error: &Error) -> bool {
+    matches!(error.code(), Code::SqlInvalid | Code::UpstreamError)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_beyond_ascii_may_be_refused() {
+        let plain = "SELECT 1 FROM t";
+        for (keyed, expected) in [
+            (plain, None),
+            ("SELECT 1 FROM t WHERE a IN ('b')", None),
+            ("SELECT 1 FROM t WHERE a IN ('日本')", Some(plain)),
+        ] {
+            let texts = StatementTexts::new(keyed.to_owned(), plain.to_owned());
+            assert_eq!(texts.plain.as_deref(), expected, "{keyed}");
+        }
     }
 }

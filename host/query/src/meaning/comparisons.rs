@@ -12,12 +12,12 @@ use datafusion::{
     logical_expr::{
         Between, BinaryExpr, Case, Cast, Expr, ExprSchemable as _, LogicalPlan, LogicalPlanBuilder,
         Subquery, Union,
-        expr::{InList, InSubquery},
+        expr::{InList, InSubquery, SetComparison},
         utils::merge_schema,
     },
 };
 
-use super::{interval_length, is_comparison, times};
+use super::{interval_length, is_comparison, times, truth_texts};
 
 /// Functions that give one of their arguments.
 const CHOICES: [&str; 6] = ["coalesce", "greatest", "least", "nullif", "nvl", "nvl2"];
@@ -70,11 +70,19 @@ pub fn exact(expr: Expr, schema: &DFSchema) -> Result<Expr> {
         Expr::ScalarFunction(mut call) if CHOICES.contains(&call.func.name()) => {
             // Of nvl2, the first is only tested.
             let from = usize::from(call.func.name() == "nvl2").min(call.args.len());
-            let chosen = as_doubles(call.args.split_off(from), schema)?;
+            let chosen = in_common(call.args.split_off(from), schema)?;
             call.args.extend(chosen);
             Expr::ScalarFunction(call)
         }
-        Expr::InSubquery(query) => in_subquery(query, schema)?,
+        Expr::InSubquery(query) => {
+            let (value, listed) = with_values(query.expr, query.subquery, schema)?;
+            Expr::InSubquery(InSubquery::new(value, listed, query.negated))
+        }
+        Expr::SetComparison(query) => {
+            let (value, listed) = with_values(query.expr, query.subquery, schema)?;
+            let compared = SetComparison::new(value, listed, query.op, query.quantifier);
+            Expr::SetComparison(compared)
+        }
         other => other,
     })
 }
@@ -87,7 +95,7 @@ fn exact_case(case: Case, schema: &DFSchema) -> Result<Case> {
         .unzip();
     let has_else = case.else_expr.is_some();
     thens.extend(case.else_expr.map(|value| *value));
-    let mut thens = as_doubles(thens, schema)?;
+    let mut thens = in_common(thens, schema)?;
     let otherwise = if has_else { thens.pop() } else { None };
     let mut of = None;
     if let Some(expr) = case.expr {
@@ -100,10 +108,11 @@ fn exact_case(case: Case, schema: &DFSchema) -> Result<Case> {
     Ok(Case::new(of.map(Box::new), pairs, otherwise.map(Box::new)))
 }
 
-/// Values of which one is taken: as doubles, if some are floats and some decimals.
-fn as_doubles(mut values: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
+/// Values of which one is taken: as doubles, if some are floats and some decimals; days beside timestamps as those.
+fn in_common(mut values: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
     let types = values.iter().map(|value| value.get_type(schema));
     let types: Vec<DataType> = types.collect::<Result<_>>()?;
+    times::days_as_timestamps(&mut values, &types);
     if mixes_floats(&types) {
         for (value, from) in values.iter_mut().zip(&types) {
             *value = Common::Double.cast(std::mem::take(value), from);
@@ -169,17 +178,17 @@ pub fn exact_join(node: LogicalPlan) -> Result<LogicalPlan> {
     Ok(LogicalPlan::Join(join))
 }
 
-fn in_subquery(query: InSubquery, schema: &DFSchema) -> Result<Expr> {
-    let InSubquery {
-        expr,
-        subquery,
-        negated,
-    } = query;
+/// The same for a value and those of a subquery.
+fn with_values(
+    value: Box<Expr>,
+    subquery: Subquery,
+    schema: &DFSchema,
+) -> Result<(Box<Expr>, Subquery)> {
     let values = subquery.subquery.schema();
     let (relation, field) = values.qualified_field(0);
-    let types = [expr.get_type(schema)?, field.data_type().clone()];
+    let types = [value.get_type(schema)?, field.data_type().clone()];
     let Some(common) = Common::of(&types) else {
-        return Ok(Expr::InSubquery(InSubquery::new(expr, subquery, negated)));
+        return Ok((value, subquery));
     };
     let [value_type, listed_type] = types;
     let name = field.name().clone();
@@ -192,12 +201,7 @@ fn in_subquery(query: InSubquery, schema: &DFSchema) -> Result<Expr> {
         subquery: Arc::new(plan),
         ..subquery
     };
-    let value = common.cast(*expr, &value_type);
-    Ok(Expr::InSubquery(InSubquery::new(
-        Box::new(value),
-        subquery,
-        negated,
-    )))
+    Ok((Box::new(common.cast(*value, &value_type)), subquery))
 }
 
 fn made_equal<C: AsMut<[Expr]>>(mut sides: C, schema: &DFSchema) -> Result<C> {
@@ -209,8 +213,10 @@ fn made_equal<C: AsMut<[Expr]>>(mut sides: C, schema: &DFSchema) -> Result<C> {
         all.iter_mut().for_each(number);
     }
     times::texts_as(all, &types(all)?);
+    truth_texts::as_truths(all, &types(all)?)?;
     let types = types(all)?;
     times::times_as_nanoseconds(all, &types);
+    times::days_as_timestamps(all, &types);
     if let Some(common) = Common::of(&types) {
         for (side, from) in all.iter_mut().zip(&types) {
             *side = common.cast(std::mem::take(side), from);

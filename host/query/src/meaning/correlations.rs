@@ -12,12 +12,13 @@ use datafusion::{
     },
     logical_expr::{
         Expr, Filter, LogicalPlan, LogicalPlanBuilder, Subquery, SubqueryAlias,
-        expr::{Exists, InSubquery},
+        expr::{Exists, InSubquery, SetComparison},
         lit,
         utils::{conjunction, split_conjunction_owned},
     },
 };
 
+use super::unknown::COMPARED;
 use crate::errors;
 use mindhost_base::error::{Code, Error};
 
@@ -36,11 +37,16 @@ pub fn unambiguous(expr: Expr) -> Result<Expr> {
             negated,
         }) => {
             check_rows(&subquery)?;
-            Expr::InSubquery(InSubquery::new(expr, with_keys(subquery)?, negated))
+            let subquery = with_plain_column(with_keys(subquery)?)?;
+            Expr::InSubquery(InSubquery::new(expr, subquery, negated))
         }
         Expr::SetComparison(comparison) => {
             check_rows(&comparison.subquery)?;
-            Expr::SetComparison(comparison)
+            let subquery = with_own_value(with_keys(comparison.subquery)?)?;
+            Expr::SetComparison(SetComparison {
+                subquery,
+                ..comparison
+            })
         }
         Expr::ScalarSubquery(subquery) => Expr::ScalarSubquery(with_keys(subquery)?),
         other => other,
@@ -60,10 +66,49 @@ fn check_rows(subquery: &Subquery) -> Result<()> {
     match has_always_one {
         true => Err(errors::external(Error::new(
             Code::SqlNotSupported,
-            "an aggregate without GROUP BY in EXISTS or IN is not supported here if its rows depend on the outer \
-             statement; compare with the value: (SELECT count(*) …) = 0",
+            "an aggregate without GROUP BY in EXISTS, IN, ANY or ALL is not supported here if its rows depend on the \
+             outer statement; compare with the value: (SELECT count(*) …) = 0",
         ))),
         false => Ok(()),
+    }
+}
+
+/// A subquery whose values DataFusion finds. It looks for them in the operators below, and sees none in `VALUES` and in
+/// the nodes of [`super::keys`], which stand below the joins that EXCEPT and INTERSECT are.
+fn with_plain_column(subquery: Subquery) -> Result<Subquery> {
+    if !hides_columns(&subquery.subquery) {
+        return Ok(subquery);
+    }
+    let (relation, field) = subquery.subquery.schema().qualified_field(0);
+    let values = Expr::Column(Column::new(relation.cloned(), field.name()));
+    let plan = LogicalPlanBuilder::from(Arc::clone(&subquery.subquery)).project([values])?;
+    Ok(Subquery {
+        subquery: Arc::new(plan.build()?),
+        ..subquery
+    })
+}
+
+/// A subquery whose value has a name that no column of the statement has. `ANY` and `ALL` become conditions of the
+/// subquery, in which a column of the same table by the same name would be compared with itself.
+fn with_own_value(subquery: Subquery) -> Result<Subquery> {
+    let (relation, field) = subquery.subquery.schema().qualified_field(0);
+    let value = Expr::Column(Column::new(relation.cloned(), field.name())).alias(COMPARED);
+    let plan = LogicalPlanBuilder::from(Arc::clone(&subquery.subquery)).project([value])?;
+    Ok(Subquery {
+        subquery: Arc::new(plan.build()?),
+        ..subquery
+    })
+}
+
+fn hides_columns(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Join(_) | LogicalPlan::Values(_) => true,
+        LogicalPlan::Distinct(_)
+        | LogicalPlan::Filter(_)
+        | LogicalPlan::Limit(_)
+        | LogicalPlan::Sort(_)
+        | LogicalPlan::SubqueryAlias(_) => plan.inputs().into_iter().any(hides_columns),
+        _ => false,
     }
 }
 

@@ -1,5 +1,5 @@
 //! Division of decimals. DataFusion gives the quotient four digits more than the dividend has, which are none at all
-//! of `1 / 1000000.0`.
+//! of `1 / 1000000.0`. Parts of dates are decimals in it, as in PostgreSQL, though DataFusion has integers for them.
 
 use datafusion::{
     arrow::datatypes::DataType,
@@ -13,7 +13,8 @@ const MAX_DIGITS: u8 = 38;
 /// Digits of an integer of 64 bits.
 const DIGITS_OF_INTEGER: u8 = 20;
 
-/// A quotient with at least twelve digits behind the point, if one of its sides is a decimal and both are exact.
+/// A quotient with at least twelve digits behind the point, if one of its sides is a decimal or a part of a date, and
+/// both are exact.
 pub fn exact(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     let Expr::BinaryExpr(BinaryExpr {
         left,
@@ -23,8 +24,16 @@ pub fn exact(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     else {
         return Ok(expr);
     };
-    let dividend = left.get_type(schema)?;
-    let divisor = right.get_type(schema)?;
+    let types = (left.get_type(schema)?, right.get_type(schema)?);
+    let are_integers = types.0.is_integer() && types.1.is_integer();
+    let (left, dividend) = match are_integers && is_part_of_date(&left) {
+        true => as_decimal(left),
+        false => (left, types.0),
+    };
+    let (right, divisor) = match are_integers && is_part_of_date(&right) {
+        true => as_decimal(right),
+        false => (right, types.1),
+    };
     let missing = match &dividend {
         DataType::Decimal128(digits, scale) if divisor.is_decimal() || divisor.is_integer() => {
             Some((*digits, *scale)).filter(|(_, scale)| *scale < SCALE)
@@ -45,4 +54,28 @@ pub fn exact(expr: Expr, schema: &DFSchema) -> Result<Expr> {
         Operator::Divide,
         right,
     )))
+}
+
+fn as_decimal(integer: Box<Expr>) -> (Box<Expr>, DataType) {
+    let decimal = DataType::Decimal128(DIGITS_OF_INTEGER, 0);
+    let cast = Expr::Cast(Cast::new(integer, decimal.clone()));
+    (Box::new(cast), decimal)
+}
+
+/// Whether an integer is `extract(…)`, or computed of one by `+`, `-` and `*`, which are checked functions by now.
+/// Above groups it is a column, which has the name of the call.
+fn is_part_of_date(expr: &Expr) -> bool {
+    match expr {
+        Expr::ScalarFunction(call) => match call.func.name() {
+            "date_part" => true,
+            "+" | "-" | "*" => call.args.iter().any(is_part_of_date),
+            _ => false,
+        },
+        Expr::BinaryExpr(operation) => {
+            is_part_of_date(&operation.left) || is_part_of_date(&operation.right)
+        }
+        Expr::Alias(alias) => is_part_of_date(&alias.expr),
+        Expr::Column(column) => column.relation.is_none() && column.name.starts_with("date_part("),
+        _ => false,
+    }
 }

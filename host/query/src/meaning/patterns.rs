@@ -1,4 +1,5 @@
-//! Patterns of `to_char`: those of PostgreSQL, which people write, as those of chrono, which DataFusion takes.
+//! Patterns of `to_char`, `to_date` and `to_timestamp`: those of PostgreSQL, which people write, as those of chrono,
+//! which DataFusion takes.
 
 use datafusion::common::{Result, plan_err};
 
@@ -37,11 +38,11 @@ const PARTS: [(&str, &str); 30] = [
     ("PM", "%p"),
 ];
 
-/// A pattern in chrono's words. One with a `%` is in them already.
+/// The pattern of a function in chrono's words. One with a `%` is in them already.
 ///
 /// # Errors
 /// A word that has none there, with those that have one.
-pub fn of_chrono(pattern: &str) -> Result<String> {
+pub fn of_chrono(function: &str, pattern: &str) -> Result<String> {
     if pattern.contains('%') {
         return Ok(pattern.to_owned());
     }
@@ -60,8 +61,9 @@ pub fn of_chrono(pattern: &str) -> Result<String> {
             rest = rest.get(word.len()..).unwrap_or_default();
         } else {
             return plan_err!(
-                "to_char does not know {rest:?} of the pattern {pattern:?} here; it knows YYYY YY MM Mon DD DDD Dy IYYY \
-                 IW ID HH24 HH12 MI SS MS US AM, FMMonth, FMDay, and texts in double quotes"
+                "{function} does not know {rest:?} of the pattern {pattern:?} here; it knows YYYY YY MM Mon DD DDD Dy \
+                 IYYY IW ID HH24 HH12 MI SS MS US AM, FMMonth, FMDay, texts in double quotes, and the patterns of \
+                 strftime (%Y-%m-%d)"
             );
         }
     }
@@ -96,10 +98,11 @@ mod tests {
             ("%Y-%m", "%Y-%m"),
             ("HH12:MI AM", "%I:%M %p"),
         ] {
-            assert_eq!(of_chrono(pattern).unwrap(), expected, "{pattern}");
+            let found = of_chrono("to_char", pattern).unwrap();
+            assert_eq!(found, expected, "{pattern}");
         }
         for pattern in ["Day", "YYYY-Q", "SSSS", "MONTH", "words"] {
-            of_chrono(pattern).unwrap_err();
+            of_chrono("to_char", pattern).unwrap_err();
         }
     }
 }

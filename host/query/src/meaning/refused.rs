@@ -80,6 +80,9 @@ impl Visitor for Refusal {
             } => ControlFlow::Break(
                 "`^` and `#` are powers in some engines and bits in others; write power(a, b)",
             ),
+            Expr::Collate { .. } => ControlFlow::Break(
+                "COLLATE is not supported here; leave it out: texts are compared and ordered by their bytes, as with \"C\"",
+            ),
             other if similar::is_refused(other) => ControlFlow::Break(
                 "SIMILAR TO takes a constant without ESCAPE here; write LIKE, or `~` with a regular expression",
             ),

@@ -21,6 +21,7 @@ use mindhost_base::error::{Code, Error};
 
 /// Counts in the place of such values.
 pub fn counted(node: LogicalPlan) -> Result<LogicalPlan> {
+    check_comparisons(&node)?;
     let has_truths = |expr: &Expr| expr.exists(|part| Ok(is_truth(part)));
     match node {
         LogicalPlan::Projection(projection) => {
@@ -46,6 +47,20 @@ pub fn counted(node: LogicalPlan) -> Result<LogicalPlan> {
         }
         other => Ok(other),
     }
+}
+
+/// Refuses `ANY` and `ALL` outside of conditions. Those that are a kind of IN have become one before.
+fn check_comparisons(node: &LogicalPlan) -> Result<()> {
+    let is_comparison = |part: &Expr| Ok(matches!(part, Expr::SetComparison(_)));
+    node.apply_expressions(|expr| match expr.exists(is_comparison)? {
+        true => Err(errors::external(Error::new(
+            Code::SqlNotSupported,
+            "ANY (SELECT …) and ALL (SELECT …) can stand in WHERE and HAVING alone here, except = ANY and <> ALL; \
+             elsewhere compare with the least or the greatest value: a > (SELECT max(x) …)",
+        ))),
+        false => Ok(TreeNodeRecursion::Continue),
+    })?;
+    Ok(())
 }
 
 fn is_truth(part: &Expr) -> bool {

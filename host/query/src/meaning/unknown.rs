@@ -136,7 +136,7 @@ fn equal_row(query: &InSubquery, schema: &DFSchema) -> Result<Expr> {
 }
 
 /// The name of a subquery's value that the statement has a column like.
-const COMPARED: &str = "__compared";
+pub const COMPARED: &str = "__compared";
 
 /// Whether a condition about the value before `IN` holds for a row of the subquery. Where the statement reads the same
 /// table by the same name, the subquery's value gets a name of its own: `t.q` would be equal to itself.

@@ -339,23 +339,23 @@ async fn values_of_different_types_meet_without_loss() {
     for (sql, expected) in [
         (
             "SELECT CAST(max(v) AS text) FROM (SELECT v FROM f WHERE id = 2 UNION ALL SELECT v FROM d)",
-            "1e20",
+            "1e+20",
         ),
         (
             "SELECT CAST(coalesce(f.v, 1.5) AS text) FROM f WHERE id = 2",
-            "1e20",
+            "1e+20",
         ),
         (
             "SELECT CAST(CASE WHEN id = 2 THEN v ELSE 1.5 END AS text) FROM f WHERE id = 2",
-            "1e20",
+            "1e+20",
         ),
         (
             "SELECT CAST(greatest(v, 1.5) AS text) FROM f WHERE id = 2",
-            "1e20",
+            "1e+20",
         ),
         (
             "SELECT CAST(nullif(v, 1.5) AS text) FROM f WHERE id = 2",
-            "1e20",
+            "1e+20",
         ),
         (
             "SELECT CAST(sum(CASE WHEN id = 1 THEN v ELSE 0.0 END) AS text) FROM f",

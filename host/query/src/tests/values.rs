@@ -1,6 +1,7 @@
 //! Totals, merged columns, dates and texts: values that DataFusion alone gives otherwise.
 
 use super::{meaning::table, one, refused};
+use mindhost_base::error::Code;
 
 #[tokio::test]
 async fn wildcard_over_using_has_the_merged_columns_first() {
@@ -87,6 +88,14 @@ async fn dates_and_times_are_what_sql_means() {
             "extract(epoch from timestamp '2024-01-01 00:00:01.5' - timestamp '2024-01-01 00:00:00')",
             "1.5",
         ),
+        (
+            "extract(second from timestamp '2024-01-01 00:00:01.5')",
+            "1.500000",
+        ),
+        ("date_part('SECONDS', time '10:00:59.000001')", "59.000001"),
+        ("extract(second from '2024-01-01 00:00:07.25')", "7.25"),
+        ("extract(second from interval '75 seconds')", "15"),
+        ("extract(minute from time '10:07:59')", "7"),
         ("timestamp '2024-01-31 10:00'", "2024-01-31T10:00:00"),
         ("timestamp '2024-01-31 10:00:00' < '9999-01-01'", "true"),
         ("time '10:00' < time '10:00:01'", "true"),
@@ -138,4 +147,96 @@ async fn exponents_are_decimals() {
         let found = one(&format!("SELECT {number}")).await.remove(0);
         assert!(found.starts_with(expected), "{number}: {found}");
     }
+}
+
+#[tokio::test]
+async fn set_operations_and_values_stand_behind_in() {
+    for (condition, expected) in [
+        (
+            "k IN (SELECT k FROM p EXCEPT SELECT k FROM q WHERE k > 15)",
+            "10",
+        ),
+        (
+            "k IN (SELECT k FROM p INTERSECT SELECT k FROM q WHERE k > 15)",
+            "20 30",
+        ),
+        (
+            "k NOT IN (SELECT k FROM p EXCEPT SELECT k FROM q WHERE k > 15)",
+            "20 30",
+        ),
+        (
+            "k IN (SELECT id FROM p UNION (SELECT k FROM p EXCEPT SELECT 10))",
+            "20 30",
+        ),
+        (
+            "k IN (SELECT k FROM p EXCEPT SELECT 20 ORDER BY 1 LIMIT 1)",
+            "10",
+        ),
+        (
+            "k = 30 OR k IN (SELECT k FROM p EXCEPT SELECT k FROM q WHERE k > 15)",
+            "10 30",
+        ),
+        ("k IN (VALUES (10), (30), (50))", "10 30"),
+        ("k NOT IN (VALUES (10), (30), (50))", "20"),
+    ] {
+        let sql = format!("SELECT k FROM p WHERE {condition} ORDER BY k");
+        assert_eq!(table(&sql).await, expected, "{condition}");
+    }
+}
+
+#[tokio::test]
+async fn constant_text_beside_a_truth_value_is_one() {
+    for (expr, expected) in [
+        ("flag = 't'", "1"),
+        ("flag = 'TRUE'", "1"),
+        ("'off' = flag", "2"),
+        ("flag <> 'yes'", "2"),
+        ("flag IN ('true', '0')", "1 2"),
+        ("flag IS DISTINCT FROM 'f'", "1 3"),
+        ("CASE flag WHEN 't' THEN 1 ELSE 0 END = 1", "1"),
+    ] {
+        let flags = ", w(id, flag) AS (VALUES (1, true), (2, false), (3, NULL))";
+        let sql = format!("{flags} SELECT id FROM w WHERE {expr} ORDER BY id");
+        assert_eq!(table(&sql).await, expected, "{expr}");
+    }
+    assert_eq!(one("SELECT (1 < 2) = 't'").await, ["true"]);
+    for sql in [
+        "SELECT (1 < 2) = 'maybe'",
+        "SELECT 1 WHERE (1 < 2) IN ('maybe', 't')",
+    ] {
+        let error = refused(sql).await;
+        assert_eq!(error.code(), Code::SqlInvalid, "{sql}");
+        let message = error.to_string();
+        assert!(message.contains("TRUE or FALSE"), "{sql}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn refused_value_of_a_subquery_says_what_to_write() {
+    for query in [
+        "SELECT k FROM q WHERE q.id = p.id",
+        "SELECT DISTINCT k FROM q WHERE q.id = p.id",
+        "SELECT k FROM q WHERE q.id = p.id LIMIT 1",
+    ] {
+        let tables = "WITH p(id) AS (VALUES (1)), q(id, k) AS (VALUES (1, 2), (2, 3))";
+        let error = refused(&format!("{tables} SELECT id, ({query}) FROM p")).await;
+        assert_eq!(error.code(), Code::SqlNotSupported, "{query}");
+        let message = error.to_string();
+        assert!(
+            message.contains("max(x)") && message.contains("LEFT JOIN"),
+            "{query}: {message}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn seconds_are_grouped_and_compared_with_their_fraction() {
+    let moments =
+        "(VALUES (timestamp '2024-01-01 00:00:01.5'), (timestamp '2024-01-01 00:01:01.5'),
+        (timestamp '2024-01-01 00:00:02')) AS v(t)";
+    let sql = format!(
+        "SELECT extract(second FROM t) AS s, count(*) AS n FROM {moments} WHERE extract(second FROM t) < 1.75
+         GROUP BY extract(second FROM t) HAVING extract(second FROM t) > 1"
+    );
+    assert_eq!(one(&sql).await, ["1.500000", "2"]);
 }

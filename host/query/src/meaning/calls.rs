@@ -1,0 +1,100 @@
+//! Functions that DataFusion has under another name or in another form.
+
+use std::ops::ControlFlow;
+
+use sqlparser::{
+    ast::{
+        BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+        Statement, VisitMut as _, VisitorMut, visit_expressions_mut,
+    },
+    dialect::GenericDialect,
+    parser::Parser,
+};
+
+use super::merged_columns::only_part;
+use crate::names::folded;
+
+/// Their names, which stand on the guard's list without being functions of the session.
+#[cfg(test)]
+pub const NAMES: [&str; 4] = ["ceiling", "last_day", "mod", "sign"];
+
+/// The last day of the month of `__day`.
+const LAST_DAY: &str = "CAST(date_trunc('month', CAST(__day AS TIMESTAMP(6))) + INTERVAL '1 month' - INTERVAL '1 day' \
+                        AS DATE)";
+const DAY: &str = "__day";
+
+/// Writes calls of them in the form that DataFusion has.
+pub fn written_out(statement: &mut Statement) {
+    let _ = statement.visit(&mut Calls);
+}
+
+struct Calls;
+
+impl VisitorMut for Calls {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Function(call) = expr
+            && let Some(written) = in_other_form(call)
+        {
+            *expr = written;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn in_other_form(call: &Function) -> Option<Expr> {
+    let name = folded(only_part(&call.name)?);
+    match (name.as_str(), values(call)?.as_slice()) {
+        ("ceiling", [_]) => Some(renamed(call, "ceil")),
+        ("sign", [_]) => Some(renamed(call, "signum")),
+        ("mod", [dividend, divisor]) => Some(Expr::Nested(Box::new(Expr::BinaryOp {
+            left: bracketed(dividend),
+            op: BinaryOperator::Modulo,
+            right: bracketed(divisor),
+        }))),
+        ("last_day", [day]) => last_day(day),
+        _ => None,
+    }
+}
+
+/// The arguments of a plain call.
+fn values(call: &Function) -> Option<Vec<&Expr>> {
+    let FunctionArguments::List(list) = &call.args else {
+        return None;
+    };
+    let is_plain = call.over.is_none()
+        && call.filter.is_none()
+        && list.duplicate_treatment.is_none()
+        && list.clauses.is_empty();
+    let values = list.args.iter().map(|arg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) if is_plain => Some(value),
+        _ => None,
+    });
+    values.collect()
+}
+
+fn renamed(call: &Function, name: &str) -> Expr {
+    Expr::Function(Function {
+        name: vec![Ident::new(name)].into(),
+        ..call.clone()
+    })
+}
+
+fn bracketed(value: &Expr) -> Box<Expr> {
+    Box::new(Expr::Nested(Box::new(value.clone())))
+}
+
+fn last_day(day: &Expr) -> Option<Expr> {
+    let mut parser = Parser::new(&GenericDialect {})
+        .try_with_sql(LAST_DAY)
+        .ok()?;
+    let mut written = parser.parse_expr().ok()?;
+    let _ = visit_expressions_mut(&mut written, |part| {
+        if matches!(part, Expr::Identifier(name) if name.value == DAY) {
+            *part = day.clone();
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    Some(written)
+}

@@ -1,0 +1,193 @@
+//! `ANY`, `ALL`, and rows before `IN`: subqueries that DataFusion alone compares otherwise, or not at all.
+
+use super::{meaning::table, refused};
+
+/// The statement reads it by the same name as its subqueries. One salary is NULL.
+const EMP: &str = "emp(name, dept, salary) AS (VALUES ('Ann', 'mg', 1000), ('Bob', 'it', 800), ('Cid', 'hr', 700), \
+                   ('Dan', 'it', 600), ('Eve', 'it', 600), ('Fay', 'it', 300), ('Gus', 'hr', 400), \
+                   ('Zed', NULL, NULL))";
+
+/// The names for which a condition holds.
+async fn holds(condition: &str) -> String {
+    table(&format!(
+        ", {EMP} SELECT name FROM emp WHERE {condition} ORDER BY name"
+    ))
+    .await
+}
+
+#[tokio::test]
+async fn any_and_all_compare_with_the_rows_of_the_subquery() {
+    for (condition, expected) in [
+        (
+            "salary >= ALL (SELECT salary FROM emp WHERE salary IS NOT NULL)",
+            "Ann",
+        ),
+        ("salary >= ALL (SELECT salary FROM emp)", ""),
+        (
+            "salary > ANY (SELECT salary FROM emp WHERE dept = 'it')",
+            "Ann Bob Cid Dan Eve Gus",
+        ),
+        (
+            "NOT salary > ANY (SELECT salary FROM emp WHERE dept = 'it')",
+            "Fay",
+        ),
+        (
+            "salary = ANY (SELECT salary FROM emp WHERE dept = 'hr')",
+            "Cid Gus",
+        ),
+        (
+            "salary = SOME (SELECT salary FROM emp WHERE dept = 'hr')",
+            "Cid Gus",
+        ),
+        (
+            "salary <> ANY (SELECT salary FROM emp WHERE dept = 'hr')",
+            "Ann Bob Cid Dan Eve Fay Gus",
+        ),
+        (
+            "salary <> ALL (SELECT salary FROM emp WHERE dept = 'it')",
+            "Ann Cid Gus",
+        ),
+        ("salary <> ALL (SELECT salary FROM emp)", ""),
+        (
+            "salary = ALL (SELECT salary FROM emp WHERE name = 'Dan')",
+            "Dan Eve",
+        ),
+        (
+            "salary < ALL (SELECT salary FROM emp WHERE dept = 'hr')",
+            "Fay",
+        ),
+        (
+            "salary <= ANY (SELECT salary FROM emp WHERE dept = 'hr')",
+            "Cid Dan Eve Fay Gus",
+        ),
+        (
+            "salary > ALL (SELECT salary FROM emp WHERE dept = 'none')",
+            "Ann Bob Cid Dan Eve Fay Gus Zed",
+        ),
+        (
+            "salary >= ALL (SELECT e.salary FROM emp e WHERE e.dept = emp.dept)",
+            "Ann Bob Cid Zed",
+        ),
+    ] {
+        assert_eq!(holds(condition).await, expected, "{condition}");
+    }
+    for (sql, expected) in [
+        (
+            "emp2 AS (SELECT * FROM emp) SELECT name FROM emp2 WHERE salary >= ALL \
+             (SELECT salary FROM emp2 WHERE salary IS NOT NULL)",
+            "Ann",
+        ),
+        (
+            "unused AS (SELECT 1) SELECT dept FROM emp GROUP BY dept HAVING max(salary) >= ALL \
+             (SELECT max(salary) FROM emp WHERE dept IS NOT NULL GROUP BY dept)",
+            "mg",
+        ),
+        (
+            "unused AS (SELECT 1) SELECT name, salary = ANY (SELECT salary FROM emp WHERE dept = 'hr') \
+             FROM emp WHERE name < 'D' ORDER BY name",
+            "Ann,false Bob,false Cid,true",
+        ),
+    ] {
+        assert_eq!(table(&format!(", {EMP}, {sql}")).await, expected, "{sql}");
+    }
+    let sql = format!("WITH {EMP} SELECT salary > ALL (SELECT salary FROM emp) FROM emp");
+    let error = refused(&sql).await.to_string();
+    assert!(error.contains("WHERE and HAVING"), "{error}");
+}
+
+#[tokio::test]
+async fn rows_are_looked_for_in_a_subquery() {
+    for (condition, expected) in [
+        (
+            "(dept, salary) IN (SELECT dept, max(salary) FROM emp GROUP BY dept)",
+            "Ann Bob Cid",
+        ),
+        (
+            "(dept, salary) = ANY (SELECT dept, max(salary) FROM emp GROUP BY dept)",
+            "Ann Bob Cid",
+        ),
+        (
+            "(dept, salary) NOT IN (SELECT dept, max(salary) FROM emp WHERE dept <> 'none' GROUP BY dept)",
+            "Dan Eve Fay Gus",
+        ),
+        (
+            "NOT ((dept, salary) IN (SELECT dept, max(salary) FROM emp WHERE dept <> 'none' GROUP BY dept))",
+            "Dan Eve Fay Gus",
+        ),
+        // It has a row of two NULLs, which may equal each other one.
+        (
+            "(dept, salary) NOT IN (SELECT dept, max(salary) FROM emp GROUP BY dept)",
+            "",
+        ),
+        (
+            "name = 'Zed' OR (dept, salary) IN (SELECT 'hr', 400)",
+            "Gus Zed",
+        ),
+        (
+            "('hr', 400) IN (SELECT dept, salary FROM emp) AND name < 'C'",
+            "Ann Bob",
+        ),
+    ] {
+        assert_eq!(holds(condition).await, expected, "{condition}");
+    }
+    for (sql, says) in [
+        (
+            "SELECT (dept, salary) IN (SELECT dept, salary FROM emp) FROM emp",
+            "write EXISTS",
+        ),
+        (
+            "SELECT dept FROM emp GROUP BY dept HAVING (dept, max(salary)) IN (SELECT dept, salary FROM emp)",
+            "write EXISTS",
+        ),
+        (
+            "SELECT name FROM emp WHERE (dept, salary) > ALL (SELECT dept, salary FROM emp)",
+            "write EXISTS",
+        ),
+        (
+            "SELECT name FROM emp WHERE (dept, salary) IN (SELECT dept FROM emp)",
+            "as many values",
+        ),
+    ] {
+        let error = refused(&format!("WITH {EMP} {sql}")).await.to_string();
+        assert!(error.contains(says), "{sql}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn correlated_lookup_that_cannot_be_run_says_what_to_write() {
+    for (sql, says) in [
+        (
+            r#"SELECT t.id, (SELECT max(u.price) FROM "main"."t" u WHERE u.id = t.id AND u.price < t.price) FROM "main"."t" t"#,
+            "by `=` alone",
+        ),
+        (
+            "SELECT e.name, l.name FROM emp e JOIN LATERAL (SELECT f.name FROM emp f WHERE f.dept = e.dept \
+             ORDER BY f.salary LIMIT 1) l ON true",
+            "row_number()",
+        ),
+    ] {
+        let error = refused(&format!("WITH {EMP} {sql}")).await.to_string();
+        assert!(error.contains(says), "{sql}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn wildcard_over_natural_joins_has_the_shared_columns_first() {
+    for (sql, expected) in [
+        ("SELECT * FROM p NATURAL JOIN q", "2,20"),
+        (
+            "SELECT * FROM p z NATURAL JOIN (SELECT k AS kk, id FROM q) b ORDER BY id",
+            "1,10,30 2,20,20 3,30,10",
+        ),
+        (
+            "SELECT * FROM p NATURAL JOIN (SELECT k AS kk, id FROM q) b NATURAL JOIN (SELECT v, id FROM s) c ORDER BY id",
+            "1,10,30,1.254 2,20,20,1.25 3,30,10,12",
+        ),
+        (
+            "SELECT * FROM (SELECT * FROM (SELECT k, id FROM p) z NATURAL JOIN (SELECT k AS kk, id FROM q) b) x ORDER BY 1",
+            "1,10,30 2,20,20 3,30,10",
+        ),
+    ] {
+        assert_eq!(table(sql).await, expected, "{sql}");
+    }
+}
