@@ -8,12 +8,12 @@ use std::{any::TypeId, cell::Cell, iter::Peekable, str::Chars};
 
 use sqlparser::{
     ast::{Expr, Ident, ObjectNamePart},
-    dialect::{Dialect, MySqlDialect, Precedence},
+    dialect::{ClickHouseDialect, Dialect, MySqlDialect, PostgreSqlDialect, Precedence},
     keywords::Keyword,
     parser::{Parser, ParserError},
 };
 
-use super::mysql;
+use super::{clickhouse, mysql, postgres};
 
 /// Prefixes that every statement may use.
 const PREFIXES: usize = 10_000;
@@ -77,9 +77,14 @@ impl Dialect for PrefixLimited {
             None => return Some(Err(ParserError::RecursionLimitExceeded)),
         }
         if self.inner.is::<MySqlDialect>()
-            && let Some(operation) = mysql::binary(parser)
+            && let Some(operation) = mysql::prefix(parser)
         {
             return Some(operation);
+        }
+        if self.inner.is::<PostgreSqlDialect>()
+            && let Some(literal) = postgres::interval(parser)
+        {
+            return Some(literal);
         }
         self.inner.parse_prefix(parser)
     }
@@ -90,6 +95,11 @@ impl Dialect for PrefixLimited {
         expr: &Expr,
         precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
+        if self.inner.is::<ClickHouseDialect>()
+            && let Some(function) = clickhouse::infix(parser, expr)
+        {
+            return Some(function);
+        }
         let own = self.inner.parse_infix(parser, expr, precedence);
         own.or_else(|| distinct_from(parser, expr, precedence))
     }
@@ -101,6 +111,11 @@ impl Dialect for PrefixLimited {
     /// The parser does not know that MySQL has WITH ROLLUP.
     fn supports_group_by_with_modifier(&self) -> bool {
         self.inner.is::<MySqlDialect>() || self.inner.supports_group_by_with_modifier()
+    }
+
+    /// `EXTRACT(YEAR_MONTH FROM a)`; the walk checks the unit.
+    fn allow_extract_custom(&self) -> bool {
+        self.inner.is::<MySqlDialect>() || self.inner.allow_extract_custom()
     }
 
     fn is_delimited_identifier_start(&self, ch: char) -> bool {
@@ -139,6 +154,12 @@ impl Dialect for PrefixLimited {
     }
 
     fn get_next_precedence_default(&self, parser: &Parser) -> Result<u8, ParserError> {
+        // The parser asks nothing else, and the inner dialect would ask itself.
+        if self.inner.is::<ClickHouseDialect>()
+            && let Some(precedence) = clickhouse::precedence(parser)
+        {
+            return Ok(precedence);
+        }
         self.inner.get_next_precedence_default(parser)
     }
 
@@ -197,7 +218,7 @@ impl Dialect for PrefixLimited {
     }
 
     like_inner!(
-        allow_extract_custom allow_extract_single_quotes convert_type_before_value ignores_wildcard_escapes
+        allow_extract_single_quotes convert_type_before_value ignores_wildcard_escapes
         require_interval_qualifier requires_single_line_comment_whitespace support_map_literal_syntax
         supports_array_join_syntax supports_array_typedef_with_brackets supports_array_typedef_without_element_type
         supports_bang_not_operator supports_binary_kw_as_cast supports_bitwise_shift_operators

@@ -14,11 +14,12 @@ use sqlparser::{
 
 pub use super::scope::{Scope, ScopeDatasource, ScopeTable};
 use super::{
+    clickhouse,
     column_names::ColumnNames,
     dialect::PrefixLimited,
     headings::Headings,
     lexical::{self, Source},
-    mysql,
+    meant, mysql,
     paging::Plan,
     rules::Rules,
     sqlite::without_materialized,
@@ -194,7 +195,8 @@ const MAX_DATASOURCES: usize = 16;
 ///
 /// Parses it in the dialect of the first datasource, then in those of the others, until its tables are of a datasource
 /// with that dialect. A statement whose tables are of several datasources is parsed in the dialect of DataFusion, which
-/// runs it. Takes linear time, a few milliseconds at most.
+/// runs it. A refused statement gets the error of the dialect that its tables are of. Takes linear time, a few
+/// milliseconds at most.
 ///
 /// # Errors
 /// A `sql_*` code; the message says what is wrong and what to write instead, with the position where known.
@@ -214,23 +216,41 @@ pub fn guard(sql: &str, scope: &Scope) -> Result<GuardedStatement> {
                 Ok(Outcome::Accepted(guarded)) => return Ok(*guarded),
                 Ok(Outcome::OtherDialect) => {}
                 Ok(Outcome::ReadsSeveral) => reads_several = true,
-                Err(error) => errors.push(error),
+                Err(error) => errors.push((dialect, error)),
             }
         }
+        let mut meant = Vec::new();
         if scope.datasources.len() > 1 {
-            match guard_several(&source, scope) {
+            let refused = match guard_several(&source, scope) {
                 Ok(Some(guarded)) => return Ok(guarded),
-                Err(error) if reads_several => return Err(error),
-                // The refusals of the dialects say more.
-                Ok(None) | Err(_) => {}
+                Ok(None) => None,
+                Err(error) => Some(error),
+            };
+            meant = meant::datasources(&source, scope);
+            let is_syntax = |error: &Error| error.code() == Code::SqlSyntax;
+            // Otherwise the refusals of the dialects say more.
+            if let Some(error) = refused
+                && (reads_several
+                    || meant.len() > 1
+                        && (!is_syntax(&error) || errors.iter().all(|(_, other)| is_syntax(other))))
+            {
+                return Err(error);
             }
         }
-        errors.sort_by_key(|error| match error.code() {
-            Code::SqlTableNotAllowed | Code::SqlTableAmbiguous => 0,
-            Code::SqlSyntax => 2,
-            _ => 1,
+        let meant = match meant.as_slice() {
+            [only] => scope.datasources.get(*only).map(|one| one.dialect),
+            _ => None,
+        };
+        errors.sort_by_key(|(dialect, error)| {
+            let kind = match error.code() {
+                Code::SqlTableNotAllowed | Code::SqlTableAmbiguous => 0,
+                Code::SqlSyntax => 2,
+                _ => 1,
+            };
+            (kind, Some(*dialect) != meant)
         });
-        Err(errors.into_iter().next().unwrap_or_else(|| {
+        let first = errors.into_iter().next().map(|(_, error)| error);
+        Err(first.unwrap_or_else(|| {
             Error::new(
                 Code::DatasourceNotInMind,
                 "this Mind has no datasource to query; add one to it",
@@ -461,6 +481,7 @@ enum ParseFailure {
 fn parse(tokens: Vec<TokenWithSpan>, rules: &Rules) -> Result<Query, ParseFailure> {
     let tokens = match rules.dialect {
         Dialect::Mysql => mysql::plain(tokens),
+        Dialect::Clickhouse => clickhouse::plain(tokens),
         _ => tokens,
     };
     let options = ParserOptions::new().with_unescape(rules.unescapes());

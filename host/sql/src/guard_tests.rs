@@ -22,6 +22,43 @@ fn refused(sql: &str, scope: &Scope) -> Error {
 }
 
 #[test]
+fn precision_of_an_interval_is_kept() {
+    for (sql, expected) in [
+        (
+            "SELECT interval(0) '1.6 sec' AS i",
+            "SELECT CAST('1.6 sec' AS INTERVAL(0)) AS i",
+        ),
+        (
+            "SELECT INTERVAL (3) '1.2345 sec' AS i",
+            "SELECT CAST('1.2345 sec' AS INTERVAL(3)) AS i",
+        ),
+        (
+            "SELECT interval '1.6 sec' AS i",
+            "SELECT INTERVAL '1.6 sec' AS i",
+        ),
+    ] {
+        assert_eq!(postgres(sql).text(), expected);
+    }
+}
+
+#[test]
+fn isnull_and_notnull_are_operators_of_sqlite() {
+    for (written, meant) in [
+        ("id isnull", "id IS NULL"),
+        ("id NOTNULL", "id IS NOT NULL"),
+        ("id = 1 isnull", "id = 1 IS NULL"),
+        (
+            "id + 1 notnull and id ISNULL",
+            "id + 1 IS NOT NULL AND id IS NULL",
+        ),
+        ("not id isnull", "NOT id IS NULL"),
+    ] {
+        let sql = |condition: &str| format!("SELECT id FROM orders WHERE {condition}");
+        assert_eq!(sqlite(&sql(written)).text(), sqlite(&sql(meant)).text());
+    }
+}
+
+#[test]
 fn table_gets_its_stored_name() {
     let check = |sql: &str, expected: &str| assert_eq!(postgres(sql).text(), expected);
     check(

@@ -4,6 +4,7 @@
 //! Every statement of a caller or a model passes [`guard`](guard::guard) before it reaches an engine.
 
 mod cells;
+mod clickhouse;
 mod column_names;
 pub mod csv;
 pub mod deterministic;
@@ -12,12 +13,14 @@ pub mod guard;
 mod headings;
 pub mod json;
 mod lexical;
+mod meant;
 pub mod metric;
 mod mysql;
 mod names;
 pub mod outline;
 mod paging;
 pub mod policy;
+mod postgres;
 mod rules;
 pub mod schema;
 mod scope;

@@ -1,15 +1,123 @@
 //! Words of MySQL and MariaDB that the parser reads in another way than they do.
 
 use sqlparser::{
-    ast::{CastKind, DataType, Expr, UnaryOperator},
+    ast::{CastKind, DataType, DateTimeField, Expr, Ident, Interval, UnaryOperator, Value},
     keywords::Keyword,
     parser::{Parser, ParserError},
-    tokenizer::{Token, TokenWithSpan},
+    tokenizer::{Span, Token, TokenWithSpan},
 };
+
+use super::walk::call;
+
+/// Units of time that have two parts. The parser does not know them.
+const COMPOUND_UNITS: [&str; 11] = [
+    "day_hour",
+    "day_microsecond",
+    "day_minute",
+    "day_second",
+    "hour_microsecond",
+    "hour_minute",
+    "hour_second",
+    "minute_microsecond",
+    "minute_second",
+    "second_microsecond",
+    "year_month",
+];
+
+/// What begins with a word that the parser reads in another way.
+pub(super) fn prefix(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    let keyword = match &parser.peek_token_ref().token {
+        Token::Word(word) => word.keyword,
+        _ => return None,
+    };
+    match keyword {
+        Keyword::BINARY => binary(parser),
+        Keyword::INTERVAL => Some(interval(parser)),
+        Keyword::TRIM => trim(parser),
+        _ => None,
+    }
+}
+
+/// Whether a name is that of a unit of time that has two parts.
+pub(super) fn is_compound_unit(name: &Ident) -> bool {
+    let is_same = |unit: &&str| name.value.eq_ignore_ascii_case(unit);
+    name.quote_style.is_none() && COMPOUND_UNITS.iter().any(is_same)
+}
+
+/// `INTERVAL '1:30' HOUR_MINUTE`, and the function `INTERVAL(23, 1, 15)`. Of both the parser knows simple units only.
+fn interval(parser: &mut Parser) -> Result<Expr, ParserError> {
+    let name = parser.parse_identifier()?;
+    let value = match parser.peek_token_ref().token {
+        // A list in brackets ends the function; a value in brackets may go on behind them.
+        Token::LParen => match parser.parse_prefix()? {
+            Expr::Tuple(arguments) => return Ok(Expr::Function(call(name.into(), arguments))),
+            mut value => loop {
+                match parser.get_next_precedence()? {
+                    0 => break value,
+                    precedence => value = parser.parse_infix(value, precedence)?,
+                }
+            },
+        },
+        _ => parser.parse_expr()?,
+    };
+    Ok(Expr::Interval(Interval {
+        value: Box::new(value),
+        leading_field: Some(unit(parser)?),
+        leading_precision: None,
+        last_field: None,
+        fractional_seconds_precision: None,
+    }))
+}
+
+fn unit(parser: &mut Parser) -> Result<DateTimeField, ParserError> {
+    if parser.next_token_is_temporal_unit() {
+        return parser.parse_date_time_field();
+    }
+    let is_compound = match &parser.peek_token_ref().token {
+        Token::Word(word) => is_compound_unit(&word.to_ident(Span::empty())),
+        _ => false,
+    };
+    match is_compound {
+        true => parser.parse_identifier().map(DateTimeField::Custom),
+        false => {
+            let expected = "a unit such as DAY behind the value of INTERVAL";
+            parser.expected_ref(expected, parser.peek_token_ref())
+        }
+    }
+}
+
+/// `TRIM(TRAILING FROM a)`, which trims spaces. The parser wants a text in front of FROM.
+fn trim(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    let is = |nth: usize, keywords: &[Keyword]| match &parser.peek_nth_token_ref(nth).token {
+        Token::Word(word) => keywords.contains(&word.keyword),
+        _ => false,
+    };
+    let sides = [Keyword::BOTH, Keyword::LEADING, Keyword::TRAILING];
+    let is_short = parser.peek_nth_token_ref(1).token == Token::LParen
+        && is(2, &sides)
+        && is(3, &[Keyword::FROM]);
+    is_short.then(|| trim_spaces(parser))
+}
+
+fn trim_spaces(parser: &mut Parser) -> Result<Expr, ParserError> {
+    parser.expect_keyword_is(Keyword::TRIM)?;
+    parser.expect_token(&Token::LParen)?;
+    let side = parser.parse_trim_where()?;
+    parser.expect_keyword_is(Keyword::FROM)?;
+    let expr = parser.parse_expr()?;
+    parser.expect_token(&Token::RParen)?;
+    let space = Value::SingleQuotedString(" ".to_owned());
+    Ok(Expr::Trim {
+        expr: Box::new(expr),
+        trim_where: Some(side),
+        trim_what: Some(Box::new(Expr::Value(space.into()))),
+        trim_characters: None,
+    })
+}
 
 /// The operator `BINARY`, as the cast that it is. It binds more tightly than every operator between two values; the
 /// parser would take all that follows for its operand: `BINARY a = 'x'` for `CAST(a = 'x' AS BINARY)`.
-pub(super) fn binary(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+fn binary(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
     let at = parser.peek_token_ref().span.start;
     if !parser.parse_keyword(Keyword::BINARY) {
         return None;
@@ -59,8 +167,8 @@ fn is_one_operand(expr: &Expr) -> bool {
     }
 }
 
-/// Strings in single quotes in which each quote is doubled, and hexadecimal numbers as numbers. What is in this form
-/// already stays.
+/// Strings in single quotes in which each quote is doubled, hexadecimal numbers as numbers, and `&&` as the AND that it
+/// is. What is in this form already stays.
 pub(super) fn plain(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let plain = |whole: TokenWithSpan| {
         let is_number = is_hexadecimal_number(&whole);
@@ -69,6 +177,8 @@ pub(super) fn plain(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             Token::HexStringLiteral(digits) if is_number => {
                 Token::Number(format!("0x{digits}"), false)
             }
+            // The parser gives it another precedence.
+            Token::Overlap => Token::make_keyword("AND"),
             Token::SingleQuotedString(text) => Token::SingleQuotedString(plain_text(&text, '\'')),
             Token::DoubleQuotedString(text) => Token::SingleQuotedString(plain_text(&text, '"')),
             Token::NationalStringLiteral(text) => {
@@ -211,6 +321,80 @@ mod tests {
             assert_eq!(error.code(), Code::SqlSyntax, "{operand}");
             assert!(error.message().contains("CAST(… AS BINARY)"), "{error}");
         }
+    }
+
+    #[test]
+    fn two_ampersands_are_and() {
+        assert_eq!(filter("id>1 && id<4"), "id > 1 AND id < 4");
+        assert_eq!(
+            filter("id = 1 OR NOT id = 2 && id BETWEEN 1 AND 2 && name = '&&'"),
+            filter("id = 1 OR NOT id = 2 AND id BETWEEN 1 AND 2 AND name = '&&'")
+        );
+    }
+
+    #[test]
+    fn compound_unit_is_a_unit() {
+        for value in [
+            "EXTRACT(YEAR_MONTH FROM now()) = 202401",
+            "now() > now() - INTERVAL '1:30' hour_minute",
+            "now() > now() - INTERVAL (1 + 2) * 3 DAY",
+            "now() > now() - INTERVAL id + 1 DAY_HOUR",
+            "date_add(now(), INTERVAL '1 2' DAY_HOUR) > now()",
+        ] {
+            assert_eq!(filter(value), value);
+        }
+        for unit in [
+            "EXTRACT(fortnight FROM now())",
+            "EXTRACT(`year_month` FROM now())",
+        ] {
+            let error = refused(&format!("SELECT {unit}"));
+            assert_eq!(error.code(), Code::SqlNotSupported, "{unit}");
+        }
+        for interval in ["INTERVAL 1 fortnight", "INTERVAL 1", "INTERVAL (1)"] {
+            let error = refused(&format!("SELECT now() + {interval}"));
+            assert_eq!(error.code(), Code::SqlSyntax, "{interval}");
+            assert!(error.message().contains("a unit such as DAY"), "{error}");
+        }
+        let error = refused("SELECT now() + INTERVAL sleep(1) HOUR_MINUTE");
+        assert_eq!(error.code(), Code::SqlFunctionNotAllowed);
+    }
+
+    #[test]
+    fn interval_of_a_list_is_a_function() {
+        assert_eq!(
+            filter("interval(id, 1, 15) + 1 > 2"),
+            "interval(id, 1, 15) + 1 > 2"
+        );
+        let error = refused("SELECT interval(23, sleep(1))");
+        assert_eq!(error.code(), Code::SqlFunctionNotAllowed);
+    }
+
+    #[test]
+    fn trim_of_one_side_without_a_text_trims_spaces() {
+        assert_eq!(
+            filter("trim(trailing from name) = 'a'"),
+            "TRIM(TRAILING ' ' FROM name) = 'a'"
+        );
+        assert_eq!(
+            filter("trim(both from name) = 'a'"),
+            "TRIM(BOTH ' ' FROM name) = 'a'"
+        );
+        assert_eq!(filter("TRIM(name) = 'a'"), "TRIM(name) = 'a'");
+        let error = refused("SELECT trim(leading from sleep(1))");
+        assert_eq!(error.code(), Code::SqlFunctionNotAllowed);
+    }
+
+    #[test]
+    fn word_row_makes_a_row() {
+        assert_eq!(filter("row(id, 1) = ROW(1, 1)"), "row(id, 1) = ROW(1, 1)");
+        assert_eq!(
+            refused("SELECT `row`(1)").code(),
+            Code::SqlFunctionNotAllowed
+        );
+        assert_eq!(
+            refused("SELECT row(sleep(1), 1) = (0, 1)").code(),
+            Code::SqlFunctionNotAllowed
+        );
     }
 
     #[test]

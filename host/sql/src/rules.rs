@@ -202,6 +202,21 @@ impl Rules {
         self.functions.contains(name) || self.is_aggregate(name)
     }
 
+    /// The name of the aggregate in a text such as `quantile(0.5)`, if a function of ClickHouse that takes it as a text
+    /// may be called with it.
+    pub fn aggregate_in<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let name = match text.split_once('(') {
+            None => text,
+            Some((name, parameters)) => {
+                let parameters = parameters.strip_suffix(')')?;
+                let is_plain =
+                    |byte: u8| byte.is_ascii_digit() || matches!(byte, b',' | b'.' | b' ');
+                parameters.bytes().all(is_plain).then_some(name)?
+            }
+        };
+        self.is_aggregate(name).then_some(name)
+    }
+
     /// Whether this is an aggregate of the list, perhaps with endings: `uniqExactIf`.
     fn is_aggregate(&self, name: &str) -> bool {
         let mut base = name;

@@ -97,6 +97,40 @@ fn statement_over_several_datasources_has_the_functions_of_the_host() {
 }
 
 #[test]
+fn refusal_is_that_of_the_engine_that_would_run_the_statement() {
+    let mut scope = two();
+    scope.datasources.push(datasource("south", Dialect::Mysql));
+    scope.datasources.reverse();
+    for (sql, says) in [
+        (
+            "SELECT date_trunc('month', since) FROM west.customers",
+            "SQLite functions",
+        ),
+        ("SELECT foo(id) FROM stores", "SQLite functions"),
+        ("SELECT foo(id) FROM east.customers", "PostgreSQL functions"),
+        (
+            "WITH orders AS (SELECT foo(id) FROM west.customers) SELECT * FROM orders",
+            "SQLite functions",
+        ),
+        (
+            "SELECT median(s.id), no_such(s.id) FROM stores s JOIN east.customers c ON c.id = s.id",
+            "`no_such` is not on the list of harmless DataFusion functions",
+        ),
+        (
+            "SELECT s.id FROM west.customers s, east.customers c WHERE s.id = = c.id",
+            "cannot be read as DataFusion",
+        ),
+        (
+            "SELECT id FROM west.customers WHERE id = = 1",
+            "cannot be read as SQLite",
+        ),
+    ] {
+        let error = refused(sql, &scope);
+        assert!(error.message().contains(says), "{sql}: {error}");
+    }
+}
+
+#[test]
 fn one_statement_reads_at_most_sixteen_datasources() {
     let names: Vec<_> = (0..17).map(|index| format!("d{index}")).collect();
     let datasources = names.iter().map(|name| datasource(name, Dialect::Sqlite));
@@ -157,4 +191,32 @@ fn hash_begins_no_comment_where_another_dialect_may_have_it_as_an_operator() {
         )
         .is_ok()
     );
+}
+
+#[test]
+fn refused_function_of_the_host_says_what_to_write() {
+    for (call, says) in [
+        ("age(c.since, s.since)", "a - b"),
+        ("md5(c.name)", "hashes"),
+        ("strftime(c.since, '%Y')", "to_char"),
+        ("foo(c.name)", "without it"),
+    ] {
+        let sql = format!("SELECT {call} FROM stores s JOIN east.customers c ON c.id = s.id");
+        let error = refused(&sql, &two());
+        assert_eq!(error.code(), Code::SqlFunctionNotAllowed, "{call}");
+        let message = error.message();
+        assert!(
+            message.contains("DataFusion functions, by which the server") && message.contains(says),
+            "{call}: {message}"
+        );
+    }
+    for call in [
+        "mod(c.id, 2)",
+        "sign(c.id)",
+        "last_day(c.since)",
+        "ceiling(c.id)",
+    ] {
+        let sql = format!("SELECT {call} FROM stores s JOIN east.customers c ON c.id = s.id");
+        assert!(guard(&sql, &two()).is_ok(), "{call}");
+    }
 }

@@ -10,7 +10,7 @@ use sqlparser::{
     tokenizer::{Token, TokenWithSpan},
 };
 
-/// [`SQLiteDialect`] with `GLOB`, `IS` between any two values, and shifts.
+/// [`SQLiteDialect`] with `GLOB`, `IS` between any two values, `ISNULL`, and shifts.
 #[derive(Debug)]
 pub(super) struct Sqlite;
 
@@ -66,6 +66,9 @@ impl Dialect for Sqlite {
     }
 
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
+        if null_test(parser).is_some() {
+            return Some(Ok(self.prec_value(Precedence::Is)));
+        }
         let first = word(parser, 0)?;
         let negated = first.eq_ignore_ascii_case("NOT");
         let operator = if negated { word(parser, 1)? } else { first };
@@ -81,6 +84,10 @@ impl Dialect for Sqlite {
         expr: &Expr,
         precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
+        if let Some(form) = null_test(parser) {
+            parser.advance_token();
+            return Some(Ok(form(Box::new(expr.clone()))));
+        }
         let (length, operator) = operator(parser)?;
         for _ in 0..length {
             parser.advance_token();
@@ -94,6 +101,15 @@ impl Dialect for Sqlite {
                     right: Box::new(right),
                 }),
         )
+    }
+}
+
+/// What the word at this position makes of the value before it: `x ISNULL`, `x NOTNULL`.
+fn null_test(parser: &Parser) -> Option<fn(Box<Expr>) -> Expr> {
+    match word(parser, 0)? {
+        word if word.eq_ignore_ascii_case("ISNULL") => Some(Expr::IsNull),
+        word if word.eq_ignore_ascii_case("NOTNULL") => Some(Expr::IsNotNull),
+        _ => None,
     }
 }
 

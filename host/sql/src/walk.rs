@@ -22,6 +22,7 @@ use sqlparser::{
     tokenizer::Location,
 };
 
+pub(super) use self::expr::call;
 use super::{lexical::Source, names::ResolvedTable, rules::Rules, scope::Scope};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::Dialect;

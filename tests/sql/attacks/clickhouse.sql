@@ -130,6 +130,12 @@ SELECT * FROM customers LEFT SEMI JOIN salaries ON salaries.id = customers.id
 ;;
 SELECT * FROM customers GLOBAL LEFT JOIN salaries ON salaries.id = customers.id
 ;;
+SELECT * FROM customers JOIN salaries USING id
+;;
+SELECT 'Mallory' GLOBAL IN (SELECT employee FROM salaries)
+;;
+SELECT 1 GLOBAL NOT IN (SELECT id FROM audit.events)
+;;
 SELECT * FROM (SELECT * FROM (SELECT * FROM salaries))
 ;;
 SELECT * FROM products ARRAY JOIN tags AS t, salaries AS s
@@ -247,7 +253,21 @@ SELECT filesystemAvailable()
 ;;
 SELECT timezone()
 ;;
-SELECT arrayReduce('sum', [1])
+SELECT arrayReduce('sleep', [1])
+;;
+SELECT arrayReduce(concat('su', 'm'), [1])
+;;
+SELECT arrayReduce('sum', [sleep(1)])
+;;
+SELECT arrayResize([1], 1000000000)
+;;
+SELECT (1, sleep(1)).1
+;;
+SELECT CAST(sleep(1), 'String')
+;;
+SELECT globalNotIn('Mallory', salaries)
+;;
+SELECT globalIn('Mallory', (salaries))
 ;;
 SELECT initializeAggregation('sum', 1)
 ;;

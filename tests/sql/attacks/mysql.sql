@@ -195,12 +195,6 @@ SELECT SESSION_USER()
 ;;
 SELECT SYSTEM_USER()
 ;;
-SELECT DATABASE()
-;;
-SELECT SCHEMA()
-;;
-SELECT VERSION()
-;;
 SELECT CONNECTION_ID()
 ;;
 SELECT LAST_INSERT_ID()
@@ -251,7 +245,23 @@ SELECT UUID_SHORT()
 ;;
 SELECT DEFAULT(id) FROM customers
 ;;
-SELECT SYSDATE()
+SELECT shop.version()
+;;
+SELECT SFORMAT('{:2000000000}', 1)
+;;
+SELECT `row`(1, 2)
+;;
+SELECT id FROM customers WHERE id = 1 && SLEEP(1)
+;;
+SELECT TRIM(TRAILING FROM LOAD_FILE('/etc/passwd'))
+;;
+SELECT EXTRACT(YEAR_MONTH FROM tamper())
+;;
+SELECT NOW() + INTERVAL SLEEP(1) HOUR_MINUTE
+;;
+SELECT INTERVAL(23, SLEEP(1))
+;;
+SELECT ROW(1, SLEEP(1)) = (1, 0)
 ;;
 SELECT shop.count(id) FROM customers
 ;;
@@ -300,6 +310,14 @@ SELECT * FROM (SELECT * FROM salaries) AS t
 WITH t AS (SELECT * FROM salaries) SELECT * FROM t
 ;;
 WITH salaries2 AS (SELECT 1) SELECT * FROM salaries
+;;
+SELECT INTERVAL(1, (SELECT MAX(amount) FROM salaries))
+;;
+SELECT TRIM(BOTH FROM (SELECT MAX(employee) FROM salaries))
+;;
+SELECT NOW() + INTERVAL (SELECT MAX(amount) FROM salaries) DAY_HOUR
+;;
+SELECT 1 && (SELECT MAX(amount) FROM salaries)
 ;;
 SELECT * FROM Salaries
 ;;

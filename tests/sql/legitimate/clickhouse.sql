@@ -277,3 +277,20 @@ SELECT toUInt8OrNull('x'), toInt32OrZero('x'), toDecimal64('1.5', 2), toUUID('61
 ;;
 SELECT accurateCastOrNull(300, 'UInt8'), toFixedString('a', 2), toBool('true'), reinterpretAsUInt8('a')
 ;;
+SELECT CAST(1, 'String'), cast('5', 'Nullable(UInt8)'), CAST('1.50', 'Decimal(10, 2)')
+;;
+-- # Syntax of ClickHouse
+SELECT (1, 'a').1, (1, ('a', 2)).2.1, -tuple(3, 4).1, [(1, 2)][1].2
+;;
+SELECT t.1 AS a, t.2 FROM (SELECT (id, name) AS t FROM customers) ORDER BY a
+;;
+SELECT arrayMap(t -> t.1, [(1, 2), (3, 4)])
+;;
+SELECT id FROM customers WHERE id GLOBAL IN (SELECT customer_id FROM orders) ORDER BY id
+;;
+SELECT id FROM customers WHERE id GLOBAL NOT IN (SELECT customer_id FROM orders WHERE total > 50) ORDER BY id
+;;
+SELECT id, n FROM customers JOIN (SELECT id, 1 AS n FROM customers) AS b USING id ORDER BY id
+;;
+SELECT arrayReduce('sum', [1, 2]), arrayReduce('quantile(0.5)', [1, 2]), arrayReduce('sumIf', [1, 2], [1, 0])
+;;

@@ -345,3 +345,48 @@ SELECT country, COUNT(*) FROM customers GROUP BY country WITH ROLLUP
 ;;
 SELECT country, name, COUNT(*) FROM customers GROUP BY country, name WITH ROLLUP HAVING COUNT(*) > 0
 ;;
+-- # Places
+SELECT ST_AsText(ST_GeomFromText('POINT(1 2)')), ST_X(POINT(1, 2)), ST_Y(POINT(1, 2)), ST_SRID(POINT(1, 2))
+;;
+SELECT ST_Distance(POINT(1, 2), POINT(1, 4)), ST_Distance_Sphere(POINT(1, 2), POINT(1, 2)), ST_Contains(POINT(1, 2), POINT(1, 2))
+;;
+SELECT ST_Area(ST_GeomFromText('POLYGON((0 0,4 0,4 4,0 0))')), ST_AsText(ST_Centroid(ST_GeomFromText('POLYGON((0 0,2 0,2 2,0 2,0 0))')))
+;;
+SELECT ST_NumPoints(LINESTRING(POINT(0, 0), POINT(3, 4))), ST_Length(LINESTRING(POINT(0, 0), POINT(3, 4))), MBRWithin(POINT(1, 2), POINT(1, 2))
+;;
+-- # Functions of MariaDB
+SELECT JSON_QUERY(attributes, '$.tags'), JSON_EXISTS(attributes, '$.tags'), JSON_EQUALS(attributes, '{}') FROM products
+;;
+SELECT JSON_COMPACT('{"a": 1}') = '{"a":1}', JSON_LOOSE('{"a":1}') = '{"a": 1}', LENGTH(JSON_DETAILED('{"a":1}')) > 7
+;;
+SELECT NVL(city, 'none'), NVL2(city, 1, 2) FROM customers ORDER BY id
+;;
+SELECT TO_CHAR(placed_at, 'YYYY-MM-DD'), ADD_MONTHS(DATE(placed_at), 1) FROM orders ORDER BY id
+;;
+SELECT CHR(65), MAKE_SET(5, 'a', 'b', 'c'), EXPORT_SET(5, 'Y', 'N', ',', 4), NATURAL_SORT_KEY('a1')
+;;
+SELECT CHARSET(name), COLLATION(name), COERCIBILITY(name) FROM customers WHERE id = 1
+;;
+SELECT country, MEDIAN(id) OVER (PARTITION BY country) AS m FROM customers ORDER BY id
+;;
+SELECT id, PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY id) OVER (PARTITION BY country) AS p FROM customers ORDER BY id
+;;
+SELECT id, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY id) OVER () AS p FROM customers ORDER BY id
+;;
+SELECT VERSION() <> '', COALESCE(DATABASE(), SCHEMA(), 'none') <> '', SYSDATE() > '2020-01-01'
+;;
+-- # Syntax of MySQL
+SELECT id FROM customers WHERE id>1 && id<4 && NOT vip ORDER BY id
+;;
+SELECT TRIM(TRAILING FROM 'a  '), TRIM(LEADING FROM '  a'), TRIM(BOTH FROM ' a '), TRIM(TRAILING 'x' FROM 'axx')
+;;
+SELECT EXTRACT(YEAR_MONTH FROM placed_at), EXTRACT(day_hour FROM placed_at) FROM orders ORDER BY id
+;;
+SELECT placed_at + INTERVAL '1:30' HOUR_MINUTE, DATE_ADD(placed_at, INTERVAL '1 2' DAY_HOUR) FROM orders ORDER BY id
+;;
+SELECT placed_at - INTERVAL (1 + 2) * 2 DAY, placed_at - INTERVAL id % 7 + 1 HOUR FROM orders ORDER BY id
+;;
+SELECT INTERVAL(23, 1, 15), interval(id, 2, 4) + 1 FROM customers ORDER BY id
+;;
+SELECT id FROM customers WHERE ROW(id, country) = ROW(1, 'GB') OR row(id, country) IN (ROW(2, 'IE'), (3, 'FR')) ORDER BY id
+;;

@@ -91,8 +91,7 @@ impl Columns<'_> {
             Ok(replaced(parsed, &self.qualified(column)))
         };
         let made = match mask {
-            // NULL of the type of the column.
-            Mask::Null => of_column("CASE WHEN 1 = 0 THEN masked_column END"),
+            Mask::Null => of_column(typed_null(self.rules.dialect)),
             Mask::Last4 => of_column(last4(self.rules.dialect)),
             Mask::Text(text) if text.chars().count() > MAX_TEXT || text.contains('\0') => {
                 let reason =
@@ -102,7 +101,7 @@ impl Columns<'_> {
             Mask::Text(text) => Ok(values::text(text, self.rules.dialect)),
             Mask::Sql(text) => match self.expression(text, callers) {
                 Ok(Some(expr)) => Ok(expr),
-                Ok(None) => of_column("CASE WHEN 1 = 0 THEN masked_column END"),
+                Ok(None) => of_column(typed_null(self.rules.dialect)),
                 Err(refused) => Err(refused),
             },
         };
@@ -183,6 +182,15 @@ impl Columns<'_> {
     }
 }
 
+/// NULL of the type of `masked_column`.
+fn typed_null(dialect: Dialect) -> &'static str {
+    match dialect {
+        // A result has the declared types of columns, also of those of subqueries, and none of other expressions.
+        Dialect::Sqlite => "(SELECT masked_column WHERE 1 = 0)",
+        _ => "CASE WHEN 1 = 0 THEN masked_column END",
+    }
+}
+
 /// `****` and the last four characters of `masked_column`.
 fn last4(dialect: Dialect) -> &'static str {
     match dialect {
@@ -246,6 +254,15 @@ fn replace(expr: &mut Expr, column: &Expr) {
         }
         Expr::IsNotNull(inner) | Expr::Cast { expr: inner, .. } => replace(inner, column),
         Expr::Substring { expr: inner, .. } => replace(inner, column),
+        Expr::Subquery(query) => {
+            if let SetExpr::Select(select) = query.body.as_mut() {
+                for item in &mut select.projection {
+                    if let SelectItem::UnnamedExpr(inner) = item {
+                        replace(inner, column);
+                    }
+                }
+            }
+        }
         Expr::Function(Function {
             args: FunctionArguments::List(list),
             ..

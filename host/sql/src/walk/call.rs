@@ -4,7 +4,7 @@ use sqlparser::{
     ast::{
         Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator, FunctionArgumentClause,
         FunctionArgumentList, FunctionArguments, Ident, JsonReturningClause, ObjectName, Spanned,
-        WindowType,
+        Value, WindowType,
     },
     tokenizer::Location,
 };
@@ -38,7 +38,10 @@ impl Walk<'_> {
         if *uses_odbc_syntax || is_unknown {
             return Err(self.unsupported(format_args!("this form of `{name}`"), at));
         }
-        let keyword = self.function_name(name)?;
+        let keyword = match self.is_safe_call(name, args) {
+            true => false,
+            false => self.function_name(name)?,
+        };
         self.arguments(name, args, keyword)?;
         if let Some(filter) = filter {
             self.expr(filter)?;
@@ -48,6 +51,38 @@ impl Walk<'_> {
             None => Ok(()),
             Some(WindowType::NamedWindow(name)) => self.ident(name),
             Some(WindowType::WindowSpec(spec)) => self.window(spec),
+        }
+    }
+
+    /// Whether a function of ClickHouse that is on no list does no harm with these arguments.
+    fn is_safe_call(&mut self, name: &ObjectName, args: &FunctionArguments) -> bool {
+        let (name, list) = match (name.0.as_slice(), args) {
+            ([part], FunctionArguments::List(list)) if self.is(Dialect::Clickhouse) => (part, list),
+            _ => return false,
+        };
+        let plain = name.as_ident().filter(|name| name.quote_style.is_none());
+        let Some([first, second, ..]) = list.args.get(..2) else {
+            return false;
+        };
+        match plain.map(|name| name.value.as_str()) {
+            // With a name as its second argument it would read the table of that name.
+            Some("globalIn" | "globalNotIn") => {
+                list.args.len() == 2 && matches!(plain_argument(second), Some(Expr::Subquery(_)))
+            }
+            // It runs what its first argument names.
+            Some("arrayReduce") => {
+                let text = match plain_argument(first) {
+                    Some(Expr::Value(value)) => match &value.value {
+                        Value::SingleQuotedString(text) => text,
+                        _ => return false,
+                    },
+                    _ => return false,
+                };
+                let aggregate = self.rules.aggregate_in(text);
+                self.volatile |= aggregate.is_some_and(|name| self.rules.volatile.contains(name));
+                aggregate.is_some()
+            }
+            _ => false,
         }
     }
 
@@ -96,10 +131,17 @@ impl Walk<'_> {
     }
 
     pub(super) fn not_allowed(&self, name: &ObjectName, at: Location) -> Error {
+        let (whose, instead) = match self.rules.dialect {
+            Dialect::Datafusion => (
+                ", by which the server runs statements over files, APIs and several datasources itself",
+                in_place_of(name),
+            ),
+            _ => ("", WITHOUT),
+        };
         self.error(
             Code::SqlFunctionNotAllowed,
             format!(
-                "the function `{name}` is not on the list of harmless {} functions; write the query without it",
+                "the function `{name}` is not on the list of harmless {} functions{whose}; {instead}",
                 self.rules.title()
             ),
             at,
@@ -180,5 +222,37 @@ impl Walk<'_> {
             FunctionArgExpr::QualifiedWildcard(name) => self.qualifier(name),
             FunctionArgExpr::WildcardWithOptions(options) => self.wildcard(options),
         }
+    }
+}
+
+fn plain_argument(argument: &FunctionArg) -> Option<&Expr> {
+    match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    }
+}
+
+const WITHOUT: &str = "write the query without it";
+
+/// What to write in place of a function of other engines, where the host runs the statement.
+fn in_place_of(name: &ObjectName) -> &'static str {
+    let name = name.0.last().and_then(|part| part.as_ident());
+    let name = name.map_or_else(String::new, |name| name.value.to_ascii_lowercase());
+    match name.as_str() {
+        "age" => "write a - b",
+        "any_value" => "write min(x)",
+        "cube" | "rollup" => "write its sets out: GROUPING SETS ((a, b), (a), ())",
+        "date_add" | "dateadd" | "date_sub" => "write day + 1, or time + interval '1 hour'",
+        "date_diff" | "datediff" => "write a - b, which is the number of days between two dates",
+        "date_format" | "strftime" => "write to_char(time, 'YYYY-MM-DD')",
+        "day" | "month" | "quarter" | "year" => "write extract(year FROM time)",
+        "group_concat" | "listagg" => "write string_agg(x, ', ')",
+        "len" => "write length(x)",
+        "md5" | "sha1" | "sha224" | "sha256" | "sha384" | "sha512" => {
+            "it computes no hashes: compare the values themselves"
+        }
+        "mode" => "count the values with GROUP BY, and take the first by ORDER BY count(*) DESC",
+        "string_to_array" => "write split_part(x, ',', 1)",
+        _ => WITHOUT,
     }
 }

@@ -6,7 +6,10 @@ use sqlparser::{
 };
 
 use super::Walk;
-use crate::names::{self, ResolvedTable};
+use crate::{
+    mysql,
+    names::{self, ResolvedTable},
+};
 use mindhost_base::error::{Code, Result};
 use mindhost_plugin_api::Dialect;
 
@@ -226,6 +229,11 @@ impl Walk<'_> {
 
     pub(super) fn field(&self, field: &DateTimeField) -> Result<()> {
         match field {
+            DateTimeField::Custom(unit)
+                if self.is(Dialect::Mysql) && !mysql::is_compound_unit(unit) =>
+            {
+                Err(self.unsupported(format_args!("the unit `{unit}`"), unit.span.start))
+            }
             DateTimeField::Custom(ident) | DateTimeField::Week(Some(ident)) => self.ident(ident),
             _ => Ok(()),
         }

@@ -456,7 +456,8 @@ impl Walk<'_> {
     }
 }
 
-fn call(name: ObjectName, args: Vec<Expr>) -> Function {
+/// A plain call of a function.
+pub(crate) fn call(name: ObjectName, args: Vec<Expr>) -> Function {
     let args = args
         .into_iter()
         .map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)))

@@ -480,11 +480,14 @@ impl Walk<'_> {
             && offset.is_none()
             && self.is(Dialect::Postgresql);
         if !known && !is_clickhouse {
-            return Err(self.error(
-                Code::SqlNotSupported,
-                "this sample is not supported; write TABLESAMPLE BERNOULLI or SYSTEM",
-                Location::empty(),
-            ));
+            let message = match self.rules.dialect {
+                Dialect::Postgresql => {
+                    "this sample is not supported; write TABLESAMPLE BERNOULLI (50) or SYSTEM (50)"
+                }
+                Dialect::Clickhouse => "this sample is not supported; write SAMPLE 0.5",
+                _ => "TABLESAMPLE is not supported here; leave it out, or test a column in WHERE",
+            };
+            return Err(self.error(Code::SqlNotSupported, message, Location::empty()));
         }
         match seed {
             Some(TableSampleSeed { modifier: _, value }) => self.value(value)?,

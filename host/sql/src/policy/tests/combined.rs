@@ -60,7 +60,7 @@ fn column_that_one_hides_and_another_masks_is_hidden() {
 
 #[test]
 fn equal_masks_hold_and_different_ones_give_null() {
-    let null = "CASE WHEN 1 = 0 THEN policy.card END AS card";
+    let null = "(SELECT policy.card WHERE 1 = 0) AS card";
     let last4 = rule(None, &[], &[("card", Mask::Last4)]);
     let text = sent_with(Dialect::Sqlite, [&last4, &last4]);
     assert!(text.contains("****") && !text.contains(null), "{text}");
@@ -77,7 +77,7 @@ fn equal_masks_hold_and_different_ones_give_null() {
 
 #[test]
 fn mask_does_not_show_what_another_rule_withholds() {
-    let null = "CASE WHEN 1 = 0 THEN policy.card END AS card";
+    let null = "(SELECT policy.card WHERE 1 = 0) AS card";
     let reading = masked(&[("card", "card || SALARY")]);
     for other in [
         rule(None, &["salary"], &[]),

@@ -1,0 +1,280 @@
+//! Forms of ClickHouse that the parser does not know. They become the functions that ClickHouse makes of them.
+
+use sqlparser::{
+    ast::{Expr, Ident, Value},
+    keywords::Keyword,
+    parser::{Parser, ParserError},
+    tokenizer::{Token, TokenWithSpan},
+};
+
+use super::walk::call;
+
+/// How tightly access to a tuple binds, and how tightly IN.
+const TIGHT: u8 = 100;
+const LOOSE: u8 = 20;
+
+/// Words that may follow a column with the name `using`.
+const NO_NAMES: [Keyword; 9] = [
+    Keyword::AND,
+    Keyword::AS,
+    Keyword::BETWEEN,
+    Keyword::FROM,
+    Keyword::IN,
+    Keyword::IS,
+    Keyword::LIKE,
+    Keyword::NOT,
+    Keyword::OR,
+];
+
+/// How tightly what follows binds, if it is one of these forms.
+pub(super) fn precedence(parser: &Parser) -> Option<u8> {
+    if tuple_index(parser).is_some() {
+        return Some(TIGHT);
+    }
+    global_in(parser).map(|_| LOOSE)
+}
+
+/// The function for `left` and what follows it.
+pub(super) fn infix(parser: &mut Parser, left: &Expr) -> Option<Result<Expr, ParserError>> {
+    if tuple_index(parser).is_some() {
+        return Some(tuple_element(parser, left));
+    }
+    let is_negated = global_in(parser)?;
+    Some(in_subquery(parser, left, is_negated))
+}
+
+/// `t.1`: directly behind a value stands a number that begins with a point.
+fn tuple_index<'p>(parser: &'p Parser) -> Option<&'p str> {
+    let Token::Number(number, false) = &parser.peek_token_ref().token else {
+        return None;
+    };
+    let digits = number.strip_prefix('.')?;
+    let is_index = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let is_behind = !matches!(parser.peek_token_no_skip().token, Token::Whitespace(_));
+    (is_index && is_behind).then_some(digits)
+}
+
+/// `t.1` as `tupleElement(t, 1)`.
+fn tuple_element(parser: &mut Parser, left: &Expr) -> Result<Expr, ParserError> {
+    let may_be_tuple = matches!(
+        left,
+        Expr::Identifier(_)
+            | Expr::CompoundIdentifier(_)
+            | Expr::CompoundFieldAccess { .. }
+            | Expr::Function(_)
+            | Expr::Nested(_)
+            | Expr::Tuple(_)
+    );
+    if !may_be_tuple {
+        return parser.expected_ref("a tuple before the index", parser.peek_token_ref());
+    }
+    let mut element = left.clone();
+    loop {
+        if let Some(digits) = tuple_index(parser) {
+            let index = Value::Number(digits.to_owned(), false);
+            let arguments = vec![element, Expr::Value(index.into())];
+            element = Expr::Function(call(Ident::new("tupleElement").into(), arguments));
+            parser.advance_token();
+        } else if parser.peek_token_ref().token == Token::LBracket {
+            element = parser.parse_compound_expr(element, Vec::new())?;
+        } else {
+            return Ok(element);
+        }
+    }
+}
+
+/// Whether `GLOBAL IN (SELECT …)` follows, and whether there is a NOT in it.
+fn global_in(parser: &Parser) -> Option<bool> {
+    let token = |nth| &parser.peek_nth_token_ref(nth).token;
+    let is = |nth, keyword| is_keyword(token(nth), keyword);
+    if !is(0, Keyword::GLOBAL) {
+        return None;
+    }
+    let is_negated = is(1, Keyword::NOT);
+    let at = 1 + usize::from(is_negated);
+    let is_subquery = is(at, Keyword::IN)
+        && *token(at + 1) == Token::LParen
+        && (is(at + 2, Keyword::SELECT) || is(at + 2, Keyword::WITH));
+    is_subquery.then_some(is_negated)
+}
+
+/// `x GLOBAL IN (SELECT …)` as `globalIn(x, (SELECT …))`.
+fn in_subquery(parser: &mut Parser, left: &Expr, is_negated: bool) -> Result<Expr, ParserError> {
+    parser.expect_keyword_is(Keyword::GLOBAL)?;
+    let name = match is_negated {
+        true => {
+            parser.expect_keyword_is(Keyword::NOT)?;
+            "globalNotIn"
+        }
+        false => "globalIn",
+    };
+    parser.expect_keyword_is(Keyword::IN)?;
+    parser.expect_token(&Token::LParen)?;
+    let subquery = Expr::Subquery(parser.parse_query()?);
+    parser.expect_token(&Token::RParen)?;
+    let arguments = vec![left.clone(), subquery];
+    Ok(Expr::Function(call(Ident::new(name).into(), arguments)))
+}
+
+/// Puts the name in `JOIN … USING id` into brackets.
+pub(super) fn plain(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is_using = |token: &TokenWithSpan| is_keyword(&token.token, Keyword::USING);
+    if !tokens.iter().any(is_using) {
+        return tokens;
+    }
+    let mut plain = Vec::with_capacity(tokens.len() + 2);
+    let (mut has_join, mut name_at) = (false, None);
+    for (at, token) in tokens.iter().enumerate() {
+        has_join |= is_keyword(&token.token, Keyword::JOIN);
+        if has_join && is_using(token) {
+            name_at = only_name(&tokens, at);
+        }
+        let bracket = |bracket| TokenWithSpan {
+            token: bracket,
+            span: token.span,
+        };
+        if name_at == Some(at) {
+            plain.extend([
+                bracket(Token::LParen),
+                token.clone(),
+                bracket(Token::RParen),
+            ]);
+        } else {
+            plain.push(token.clone());
+        }
+    }
+    plain
+}
+
+/// The place of the name behind a token, if it is one name without a qualifier.
+fn only_name(tokens: &[TokenWithSpan], before: usize) -> Option<usize> {
+    let mut behind = tokens
+        .iter()
+        .enumerate()
+        .skip(before + 1)
+        .filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)));
+    let (place, name) = behind.next()?;
+    let is_name = matches!(&name.token, Token::Word(word) if !NO_NAMES.contains(&word.keyword));
+    let goes_on = behind.next().is_some_and(|(_, next)| {
+        matches!(next.token, Token::Comma | Token::Period | Token::LParen)
+    });
+    (is_name && !goes_on).then_some(place)
+}
+
+fn is_keyword(token: &Token, keyword: Keyword) -> bool {
+    matches!(token, Token::Word(word) if word.keyword == keyword)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{guard, tests::shop};
+    use mindhost_base::error::{Code, Error};
+    use mindhost_plugin_api::Dialect;
+
+    /// The text for the engine, which must pass again as it is.
+    fn text(sql: &str) -> String {
+        let scope = shop(Dialect::Clickhouse);
+        let text = guard(sql, &scope)
+            .unwrap_or_else(|error| panic!("{sql}: {error}"))
+            .text()
+            .to_owned();
+        assert_eq!(guard(&text, &scope).unwrap().text(), text);
+        text
+    }
+
+    fn refused(sql: &str) -> Error {
+        guard(sql, &shop(Dialect::Clickhouse)).unwrap_err()
+    }
+
+    #[test]
+    fn index_behind_a_value_is_access_to_a_tuple() {
+        for (written, sent) in [
+            ("(1, 'a').1", "tupleElement((1, 'a'), 1)"),
+            ("tuple(1, 2).2 + .5", "tupleElement(tuple(1, 2), 2) + .5"),
+            ("-(1, 2).1", "-tupleElement((1, 2), 1)"),
+            (
+                "((1, 2), 3).1.2",
+                "tupleElement(tupleElement(((1, 2), 3), 1), 2)",
+            ),
+            ("([1, 2], 3).1[2]", "tupleElement(([1, 2], 3), 1)[2]"),
+            (
+                "arrayMap(t -> t.1, [(1, 2)])",
+                "arrayMap(t -> tupleElement(t, 1), [(1, 2)])",
+            ),
+        ] {
+            assert_eq!(text(&format!("SELECT {written}")), format!("SELECT {sent}"));
+        }
+        for sql in ["SELECT 'a'.1", "SELECT 1.5.5", "SELECT (1, 2) .1"] {
+            assert_eq!(refused(sql).code(), Code::SqlSyntax, "{sql}");
+        }
+        let error = refused("SELECT (1, sleep(1)).1");
+        assert_eq!(error.code(), Code::SqlFunctionNotAllowed);
+    }
+
+    #[test]
+    fn global_in_is_the_function_of_a_subquery() {
+        let start = text("SELECT id FROM customers WHERE id = 1");
+        let start = start.strip_suffix("id = 1").unwrap();
+        let orders = text("SELECT customer_id FROM orders");
+        for (written, function) in [("GLOBAL IN", "globalIn"), ("global not in", "globalNotIn")] {
+            let sql = format!(
+                "SELECT id FROM customers WHERE id {written} (SELECT customer_id FROM orders) AND id > 1"
+            );
+            let sent = format!("{start}{function}(id, ({orders})) AND id > 1");
+            assert_eq!(text(&sql), sent);
+        }
+        let sql = "SELECT 1 GLOBAL IN (SELECT amount FROM salaries)";
+        assert_eq!(refused(sql).code(), Code::SqlTableNotAllowed);
+        for sql in [
+            "SELECT globalIn('x', salaries)",
+            "SELECT `globalIn`('x', (SELECT 1))",
+            "SELECT globalNotIn('x', customers)",
+            "SELECT in('x', (SELECT 1))",
+        ] {
+            assert_eq!(refused(sql).code(), Code::SqlFunctionNotAllowed, "{sql}");
+        }
+    }
+
+    #[test]
+    fn one_name_behind_using_needs_no_brackets() {
+        let of = |using: &str| {
+            text(&format!(
+                "SELECT c.id FROM customers c JOIN orders o USING{using} ORDER BY id"
+            ))
+        };
+        assert_eq!(of(" id"), of("(id)"));
+        assert_eq!(of(" `id`"), of("(`id`)"));
+        let several = "SELECT c.id FROM customers c JOIN orders o USING id, name";
+        assert_eq!(refused(several).code(), Code::SqlSyntax);
+    }
+
+    #[test]
+    fn array_reduce_takes_the_name_of_an_aggregate() {
+        for name in ["sum", "quantile(0.5)", "sumIf", "topK(3)"] {
+            let sql = format!("SELECT arrayReduce('{name}', [1, 2])");
+            assert_eq!(text(&sql), sql);
+        }
+        for arguments in [
+            "'sleep', [1]",
+            "'sum(sleep(1))', [1]",
+            "'sum)', [1]",
+            "concat('su', 'm'), [1]",
+            "'sum'",
+            "'sum', [sleep(1)]",
+        ] {
+            let error = refused(&format!("SELECT arrayReduce({arguments})"));
+            assert_eq!(error.code(), Code::SqlFunctionNotAllowed, "{arguments}");
+        }
+    }
+
+    #[test]
+    fn cast_may_be_written_as_a_function() {
+        assert_eq!(text("SELECT CAST(1, 'String')"), "SELECT CAST(1, 'String')");
+        assert_eq!(
+            text("SELECT cast('5', 'UInt8')"),
+            "SELECT cast('5', 'UInt8')"
+        );
+        let error = refused("SELECT CAST(sleep(1), 'String')");
+        assert_eq!(error.code(), Code::SqlFunctionNotAllowed);
+    }
+}
