@@ -21,7 +21,7 @@ use mindhost_catalog::Catalog;
 use mindhost_core::{
     auth::{Caller, Role},
     knowledge::{
-        Entry, Imports, Kind, Knowledge, KnowledgeBase, Mode, Status, require_kind,
+        Entry, Imports, Kind, Knowledge, KnowledgeBase, Mode, Status, require_kind, word_key,
         yaml::DocumentEntry,
     },
     minds::{Mind, Minds},
@@ -176,7 +176,7 @@ impl CheckedKnowledge {
     }
 }
 
-/// Refuses a document that has a name twice: which of them it means is not clear.
+/// Refuses a document that has a name twice, or a word of two metrics: which of them it means is not clear.
 fn refuse_doubles(entries: &[DocumentEntry]) -> Result<()> {
     let mut seen: HashMap<(Kind, String), u64> = HashMap::new();
     for entry in entries {
@@ -184,6 +184,21 @@ fn refuse_doubles(entries: &[DocumentEntry]) -> Result<()> {
         if let Some(first) = seen.insert(key, entry.line) {
             let message = format!("duplicate name (first on line {first}); names must be unique");
             return Err(entry.to_blame(&Error::new(Code::InvalidYaml, message)));
+        }
+    }
+    let mut words: HashMap<String, u64> = HashMap::new();
+    for entry in entries {
+        let Knowledge::Metric(metric) = &entry.knowledge else {
+            continue;
+        };
+        for (param, word) in metric.words() {
+            let first = words.insert(word_key(word), entry.line);
+            if let Some(first) = first.filter(|first| *first != entry.line) {
+                let message = format!(
+                    "`{param}`: a word of the metric on line {first}; a word may belong to one metric"
+                );
+                return Err(entry.to_blame(&Error::new(Code::InvalidYaml, message)));
+            }
         }
     }
     Ok(())

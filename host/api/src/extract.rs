@@ -3,7 +3,7 @@
 mod mistake;
 pub mod timestamp;
 
-use self::mistake::explain;
+use self::mistake::{explain, field_at_fault};
 use crate::error::{ApiError, ApiResult};
 use crate::state::AppState;
 use axum::{
@@ -341,7 +341,7 @@ fn parse_slowly<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
         }
         Err(error) => error,
     };
-    let (path, inner) = (error.path().to_string(), error.inner());
+    let (mut path, inner) = (error.path().to_string(), error.inner());
     if !inner.is_data() {
         return Err(refused_enum::<T>(body).unwrap_or_else(|| broken(inner)));
     }
@@ -350,6 +350,9 @@ fn parse_slowly<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
         && let Some(value) = with_integers(body)
     {
         return Ok(value);
+    }
+    if path == "." {
+        path = field_at_fault::<T>(body, &message).unwrap_or(path);
     }
     Err(refused(Code::InvalidBody, &path, &message))
 }

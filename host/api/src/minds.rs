@@ -227,7 +227,10 @@ pub(super) async fn create(
 
 /// Changes a Mind
 ///
-/// Fields that are not sent stay as they are.
+/// Fields that are not sent stay as they are. Other fields that `GET` shows are refused: leave out `created_at`,
+/// `updated_at`, `modified_at`, `status` and `datasource_tables`. In `datasources` a name alone means all tables; to
+/// keep a choice of tables, leave the field out, or send the entries of `datasource_tables` in it. Leave out
+/// `model_name` to keep the default of the provider.
 #[utoipa::path(put, path = "/minds/{name}", operation_id = "update_mind",
     responses((status = 200, body = MindBody, description = "The Mind as it is now.")))]
 pub(super) async fn update(

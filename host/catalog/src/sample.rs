@@ -173,6 +173,9 @@ impl Reading {
                 .iter()
                 .map(|column| match holds_bytes(&column.native_type) {
                     true => Tally::of_nulls(),
+                    false if holds_addresses(&column.native_type) => {
+                        Tally::new(each).without_range()
+                    }
                     false => Tally::new(each),
                 })
                 .collect(),
@@ -294,6 +297,19 @@ fn holds_bytes(native_type: &str) -> bool {
     ["blob", "bytea", "binary", "image"]
         .iter()
         .any(|bytes| name.contains(bytes))
+}
+
+/// Whether values are addresses of a network. They come as texts: to a text `2001:db8::1` is less than `::`.
+fn holds_addresses(native_type: &str) -> bool {
+    let name = native_type.to_ascii_lowercase();
+    // `LowCardinality(Nullable(IPv6))`
+    name.split(|letter: char| !letter.is_ascii_alphanumeric())
+        .any(|word| {
+            matches!(
+                word,
+                "cidr" | "inet" | "inet4" | "inet6" | "ipaddress" | "ipv4" | "ipv6"
+            )
+        })
 }
 
 fn qualified(dialect: Dialect, table: &TableRef) -> String {

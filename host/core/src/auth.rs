@@ -14,7 +14,13 @@ mod privileges;
 pub mod sign_in_codes;
 mod store;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -202,6 +208,8 @@ pub struct Auth {
     store: Store,
     keys: SecretKeys,
     configured: Option<(Hash, Caller)>,
+    /// When the last use of the configured key was written, in microseconds; 0 for not since the start.
+    configured_used_at: AtomicI64,
     cache: Cache,
     accepted: AcceptedHashes,
     sign_in_codes: SignInCodes,
@@ -246,6 +254,7 @@ impl Auth {
             store,
             keys,
             configured,
+            configured_used_at: AtomicI64::new(0),
             cache: Cache::new(CACHE_TTL),
             accepted: AcceptedHashes::default(),
             sign_in_codes: SignInCodes::default(),
@@ -280,6 +289,7 @@ impl Auth {
         if let Some((configured, caller)) = &self.configured
             && bool::from(configured.ct_eq(&hash))
         {
+            self.mark_configured_used(caller);
             return Ok(caller.clone());
         }
         let found = match self.cache.get(&hash) {
@@ -363,6 +373,24 @@ impl Auth {
     pub async fn close(&self) {
         self.tracker.close();
         self.tracker.wait().await;
+    }
+
+    /// The cache, which marks the last use of the other keys, does not have the configured key.
+    fn mark_configured_used(&self, configured: &Caller) {
+        let (now, last) = (now(), self.configured_used_at.load(Ordering::Relaxed));
+        if now - last < USED_EVERY {
+            return;
+        }
+        let marked = self.configured_used_at.compare_exchange(
+            last,
+            now,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+        // Of requests at the same time one writes.
+        if marked.is_ok() {
+            self.write_last_used(configured.key_id.clone());
+        }
     }
 
     fn write_last_used(&self, key_id: Arc<str>) {

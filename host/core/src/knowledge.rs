@@ -4,6 +4,7 @@
 //! guard and the engine, when they are saved and whenever the catalog changes.
 
 mod kinds;
+mod metric_words;
 mod rules;
 mod store;
 #[cfg(test)]
@@ -15,15 +16,16 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use self::metric_words::MetricWords;
 use crate::{
     auth::{Caller, Role},
     minds::Mind,
 };
 use mindhost_base::error::{Code, Error, Result};
-use mindhost_store::{ReadCache, Store};
+use mindhost_store::{ReadCache, Store, Tx};
 
 pub use kinds::{
-    Cardinality, Instruction, Kind, Knowledge, Metric, Relationship, Term, VerifiedQuery,
+    Cardinality, Instruction, Kind, Knowledge, Metric, Relationship, Term, VerifiedQuery, word_key,
 };
 pub use rules::{check, text as check_text};
 
@@ -197,6 +199,7 @@ impl KnowledgeBase {
         self.store.check_free_space()?;
         let mut tx = store::begin(&self.store, mind).await?;
         let id = store::insert(&mut tx, mind, knowledge).await?;
+        check_words(&mut tx, mind, std::slice::from_ref(knowledge)).await?;
         store::check_bounds(&mut tx, &mind.id, self.most).await?;
         tx.commit().await?;
         self.get(mind, &id).await
@@ -221,6 +224,7 @@ impl KnowledgeBase {
         if !store::replace(&mut tx, &mind.id, id, knowledge).await? {
             return Err(not_found(mind, id));
         }
+        check_words(&mut tx, mind, std::slice::from_ref(knowledge)).await?;
         store::check_bounds(&mut tx, &mind.id, self.most).await?;
         tx.commit().await?;
         self.get(mind, id).await
@@ -241,7 +245,7 @@ impl KnowledgeBase {
     /// Stores many entries that were checked: all of them or none.
     ///
     /// # Errors
-    /// `forbidden`, `quota_exceeded`, `storage_full`
+    /// `forbidden`, `quota_exceeded`, `storage_full`; `invalid_yaml` for a word of another metric.
     pub async fn import(
         &self,
         caller: &Caller,
@@ -253,6 +257,11 @@ impl KnowledgeBase {
         self.store.check_free_space()?;
         let mut tx = store::begin(&self.store, mind).await?;
         let imports = store::import(&mut tx, mind, entries, mode).await?;
+        let words = check_words(&mut tx, mind, entries).await;
+        words.map_err(|error| match error.code() {
+            Code::NameTaken => Error::new(Code::InvalidYaml, error.message()).param("metrics"),
+            _ => error,
+        })?;
         store::check_bounds(&mut tx, &mind.id, self.most).await?;
         tx.commit().await?;
         Ok(imports)
@@ -306,6 +315,16 @@ pub fn require_kind(old: &Entry, new: &Knowledge) -> Result<()> {
     let message =
         format!("`kind` cannot change: send '{kind}', or delete the entry and add another");
     Err(Error::invalid("kind", message))
+}
+
+/// Refuses new entries that share a word with another metric of the Mind, as its entries are at the end of a change.
+async fn check_words(tx: &mut Tx, mind: &Mind, new: &[Knowledge]) -> Result<()> {
+    if !new.iter().any(|one| one.kind() == Kind::Metric) {
+        return Ok(());
+    }
+    let stored = store::all(&mut **tx, &mind.id).await?;
+    let words = MetricWords::new(&stored);
+    new.iter().try_for_each(|one| words.check(one))
 }
 
 fn not_found(mind: &Mind, id: &str) -> Error {

@@ -99,6 +99,7 @@ impl<P: Policy> Policy for WhileLocal<P> {
         let rules = self.rules.egress(workspace);
         EgressRules {
             allow_loopback: rules.allow_loopback && self.locality.is_local(),
+            loopback_ended: self.locality.was_ended(),
             ..rules
         }
     }
@@ -117,6 +118,8 @@ impl<P: Policy> Policy for WhileLocal<P> {
 pub struct EgressRules {
     /// 127.0.0.0/8 and ::1.
     pub allow_loopback: bool,
+    /// Whether loopback was allowed until a request showed that not all callers are on this machine.
+    pub loopback_ended: bool,
     /// 10/8, 172.16/12, 192.168/16, 100.64/10, fc00::/7: databases live there.
     pub allow_private: bool,
     /// If not empty, only matching addresses are allowed, whatever the two switches say. Does not override addresses
@@ -155,6 +158,7 @@ impl Default for EgressRules {
     fn default() -> Self {
         Self {
             allow_loopback: false,
+            loopback_ended: false,
             allow_private: true,
             allow: Vec::new(),
             deny: Vec::new(),
@@ -198,6 +202,11 @@ impl EgressRules {
             return (!listed).then(|| format!("{ip}:{port} is not on the list egress.allow"));
         }
         match Reach::of(ip) {
+            Reach::Loopback if !self.allow_loopback && self.loopback_ended => Some(format!(
+                "{ip} is a loopback address, which was allowed until a request came through a proxy, from another \
+                 machine or with another `Host` (egress.allow_loopback is \"auto\"); an operator can restart the server, \
+                 or set egress.allow_loopback to true and restart it"
+            )),
             Reach::Loopback if !self.allow_loopback => Some(format!(
                 "{ip} is a loopback address; an operator can set egress.allow_loopback"
             )),
@@ -404,6 +413,34 @@ mod tests {
     }
 
     #[test]
+    fn refusal_says_that_a_request_ended_loopback() {
+        let policy = WhileLocal {
+            rules: FixedPolicy {
+                egress: open(),
+                data_dir: PathBuf::new(),
+                file_roots: Vec::new(),
+                reserved: Vec::new(),
+            },
+            locality: Arc::new(Locality::new(true, false)),
+        };
+        let why = || {
+            policy
+                .egress("w")
+                .refusal("127.0.0.1:1".parse().unwrap(), &[])
+        };
+        // A second workspace.
+        assert!(!why().unwrap().contains("until"));
+        policy.locality.set_sole_workspace(true);
+        assert_eq!(why(), None);
+        policy.locality.saw_remote();
+        let refusal = why().unwrap();
+        assert!(
+            refusal.contains("until a request") && refusal.contains("restart"),
+            "{refusal}"
+        );
+    }
+
+    #[test]
     fn translated_address_counts_as_its_destination() {
         let closed = EgressRules {
             allow_loopback: false,
@@ -444,6 +481,7 @@ mod tests {
     fn lists_allow_and_deny_single_ports() {
         let rules = EgressRules {
             allow_loopback: false,
+            loopback_ended: false,
             allow_private: true,
             allow: vec![
                 "127.0.0.1:5432".parse().unwrap(),

@@ -23,8 +23,8 @@ struct Candidate {
 }
 
 /// Two or three questions beside this statement, or about the largest tables without one. Fewer where the tables have
-/// nothing to ask for.
-pub async fn questions(toolbox: &Toolbox<'_>, sql: Option<&str>) -> Vec<String> {
+/// nothing to ask for. `asked` was asked just now, so it is not suggested.
+pub async fn questions(toolbox: &Toolbox<'_>, sql: Option<&str>, asked: &str) -> Vec<String> {
     let subject = Subject {
         sql: sql.unwrap_or_default(),
         access: &toolbox.access,
@@ -36,32 +36,45 @@ pub async fn questions(toolbox: &Toolbox<'_>, sql: Option<&str>) -> Vec<String> 
     }
     names.truncate(MAX_TABLES);
     let said = subject.sql.to_lowercase();
-    let mut asked = Vec::new();
+    let asked = in_words(asked);
+    let mut suggested = Vec::new();
     let described = subject.described(&names).await;
     // One question a table, then the next, so that they differ.
     let mut of_tables: Vec<_> = described
         .iter()
         .map(|table| candidates(table, toolbox, &said).into_iter())
         .collect();
-    while asked.len() < MAX_QUESTIONS {
+    while suggested.len() < MAX_QUESTIONS {
         let round: Vec<Candidate> = of_tables.iter_mut().filter_map(Iterator::next).collect();
         if round.is_empty() {
             break;
         }
         for candidate in round {
+            if suggested.len() == MAX_QUESTIONS
+                || suggested.contains(&candidate.question)
+                || in_words(&candidate.question) == asked
+            {
+                continue;
+            }
             let accepted = toolbox
                 .results
                 .accept(&toolbox.access, &candidate.sql, SqlOrigin::Model)
                 .await;
-            if accepted.is_ok()
-                && asked.len() < MAX_QUESTIONS
-                && !asked.contains(&candidate.question)
-            {
-                asked.push(candidate.question);
+            if accepted.is_ok() {
+                suggested.push(candidate.question);
             }
         }
     }
-    asked
+    suggested
+}
+
+/// The words of a question without case, marks and blanks, so that two spellings of one question are equal.
+fn in_words(question: &str) -> Vec<String> {
+    question
+        .split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect()
 }
 
 /// The tables with the most rows.
@@ -103,10 +116,8 @@ fn candidates(table: &TableDetail, toolbox: &Toolbox<'_>, said: &str) -> Vec<Can
     {
         let month = month(&spelled(dialect, &time.name), dialect);
         found.push(Candidate {
-            question: format!(
-                "How many {rows} are there per month, by {}?",
-                words(&time.name)
-            ),
+            // Without the name of the column, which a model may read as one more group.
+            question: format!("How many {rows} are there per month?"),
             sql: format!("SELECT {month}, count(*) FROM {from} GROUP BY {month}"),
         });
     }
@@ -145,12 +156,21 @@ fn candidates(table: &TableDetail, toolbox: &Toolbox<'_>, said: &str) -> Vec<Can
     found
 }
 
-/// Which row of a referenced table has the most rows here.
+/// Which row of a referenced table has the most rows here. `None` if several keys refer to that table, because the
+/// question does not say which of them is meant.
 fn most(table: &TableDetail, rows: &str, from: &str, dialect: Dialect) -> Option<Candidate> {
     let key = table
         .foreign_keys
         .iter()
         .find(|key| key.columns.len() == 1 && key.references != table.name)?;
+    let keys = table.foreign_keys.iter();
+    if keys
+        .filter(|other| other.references == key.references)
+        .count()
+        > 1
+    {
+        return None;
+    }
     let (_, other) = key.references.rsplit_once('.')?;
     let column = spelled(dialect, &key.columns[0]);
     let (top, limit) = match dialect {
@@ -289,5 +309,13 @@ mod tests {
         ] {
             assert_eq!(super::plural(noun), plural);
         }
+    }
+
+    #[test]
+    fn question_is_the_same_in_another_spelling() {
+        let asked = super::in_words("how many ORDERS are there per month ");
+        let suggested = super::in_words("How many orders are there per month?");
+        assert_eq!(asked, suggested);
+        assert_ne!(asked, super::in_words("How many orders are there?"));
     }
 }

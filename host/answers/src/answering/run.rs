@@ -319,6 +319,7 @@ impl Task {
             model: &**model,
             target: &provider.target,
             model_name: &mind.model_name,
+            question: self.prepared.question(),
             toolbox,
             log,
             bounds,

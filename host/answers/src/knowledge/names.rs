@@ -145,8 +145,11 @@ fn nearest<'a>(name: &str, names: &BTreeSet<&'a str>) -> Vec<&'a str> {
 }
 
 /// What to add to an engine's message about an unknown name: names of the catalog that are like words in it, which are
-/// no names of the catalog themselves.
+/// no names of the catalog themselves. Nothing for a message about something else, such as a division by zero.
 pub(super) fn hint(access: &Access, message: &str) -> String {
+    if !is_of_unknown_name(message) {
+        return String::new();
+    }
     let tables = access.scope.datasources.iter().flat_map(|one| &one.tables);
     let mut names = BTreeSet::new();
     for table in tables {
@@ -168,6 +171,26 @@ pub(super) fn hint(access: &Access, message: &str) -> String {
     }
 }
 
+/// Whether an engine says that it does not know a name.
+fn is_of_unknown_name(message: &str) -> bool {
+    const PHRASES: [&str; 12] = [
+        "not exist",
+        "n't exist",
+        "not found",
+        "no such",
+        "unknown",
+        "missing column",
+        "cannot be resolved",
+        "could not be resolved",
+        "invalid column name",
+        "invalid object name",
+        "no field named",
+        "no column",
+    ];
+    let message = message.to_lowercase();
+    PHRASES.iter().any(|phrase| message.contains(phrase))
+}
+
 /// Words with which engines say that a name is unknown.
 fn is_of_messages(word: &str) -> bool {
     const WORDS: [&str; 16] = [
@@ -175,4 +198,29 @@ fn is_of_messages(word: &str) -> bool {
         "such", "field", "list", "clause", "name", "error", "missing",
     ];
     WORDS.iter().any(|one| one.eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn only_unknown_names_have_nearest_ones() {
+        for message in [
+            "no such column: custmer",
+            "column \"custmer\" does not exist",
+            "Unknown column 'custmer' in 'field list'",
+            "Table 'shop.custmer' doesn't exist",
+            "Missing columns: 'custmer' while processing query",
+            "Column 'custmer' cannot be resolved",
+            "Invalid object name 'custmer'.",
+            "Schema error: No field named custmer.",
+        ] {
+            assert!(super::is_of_unknown_name(message), "{message}");
+        }
+        for message in [
+            "division by zero",
+            "invalid input syntax for type date: \"x\"",
+        ] {
+            assert!(!super::is_of_unknown_name(message), "{message}");
+        }
+    }
 }

@@ -1,11 +1,17 @@
 //! What a failure of Serde is called: the parameter at fault, and a message for people.
 
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
 /// Characters of a caller's word that are repeated to it.
 const LONGEST_WORD: usize = 80;
 /// Characters of the path of a mistake.
 pub(super) const LONGEST_PATH: usize = 200;
 /// Characters of a message that a type of ours gave.
 const LONGEST_MESSAGE: usize = 500;
+/// Bytes and fields of an object that is read again to find its mistake.
+const LONGEST_REREAD: usize = 64 << 10;
+const REREAD_FIELDS: usize = 32;
 
 fn cut(word: &str) -> String {
     word.chars().take(LONGEST_WORD).collect()
@@ -101,6 +107,43 @@ pub(super) fn explain(path: &str, message: &str) -> (Option<String>, String) {
     }
 }
 
+/// The field of an object whose value Serde refused with this message, for a type of which Serde does not tell the
+/// path: an enum with a tag. It is the field without which the message is another, or none.
+pub(super) fn field_at_fault<T: DeserializeOwned>(body: &[u8], message: &str) -> Option<String> {
+    let says_itself = ["missing field ", "unknown field ", "duplicate field "];
+    if body.len() > LONGEST_REREAD || says_itself.iter().any(|start| message.starts_with(start)) {
+        return None;
+    }
+    let fields: Map<String, Value> = serde_json::from_slice(body).ok()?;
+    if fields.len() > REREAD_FIELDS {
+        return None;
+    }
+    let failure = |fields: Map<String, Value>| {
+        let read = serde_json::from_value::<T>(Value::Object(fields));
+        read.err().map(|error| error.to_string())
+    };
+    let whole = failure(fields.clone())?;
+    if !message.starts_with(&whole) {
+        return None;
+    }
+    // Without its tag nothing of an enum can be read, so that is another message in any case.
+    let without_any = failure(Map::new()).unwrap_or_default();
+    let is_tag = |name: &str| without_any == format!("missing field `{name}`");
+    let is_at_fault = |name: &str| {
+        let mut others = fields.clone();
+        others.remove(name);
+        failure(others).as_ref() != Some(&whole)
+    };
+    let found = fields
+        .keys()
+        .find(|name| !is_tag(name) && is_at_fault(name));
+    let tag = || fields.keys().find(|name| is_tag(name));
+    match found {
+        None if whole.starts_with("unknown variant ") => tag().cloned(),
+        found => found.cloned(),
+    }
+}
+
 /// Readable messages for the errors of number and boolean parsers.
 fn plain(message: &str) -> &str {
     match message {
@@ -110,5 +153,72 @@ fn plain(message: &str) -> &str {
         "number too large to fit in target type" => "the number is too large",
         "provided string was not `true` or `false`" => "expected true or false",
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(dead_code, reason = "the types are only read")]
+
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(tag = "kind", rename_all = "snake_case")]
+    enum Body {
+        Join(Join),
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Join {
+        name: String,
+        many: Option<Many>,
+        columns: Vec<String>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Many {
+        One,
+        Several,
+    }
+
+    fn at_fault(body: &str) -> Option<String> {
+        let error = serde_json::from_str::<Body>(body).unwrap_err();
+        field_at_fault::<Body>(body.as_bytes(), &error.to_string())
+    }
+
+    #[test]
+    fn field_of_an_enum_with_a_tag_is_found() {
+        for (body, field) in [
+            (
+                r#"{"kind": "join", "name": "n", "many": "foo", "columns": []}"#,
+                Some("many"),
+            ),
+            (
+                r#"{"many": "foo", "kind": "join", "name": "n", "columns": []}"#,
+                Some("many"),
+            ),
+            (
+                r#"{"kind": "join", "name": 5, "columns": []}"#,
+                Some("name"),
+            ),
+            (
+                r#"{"kind": "join", "name": "n", "columns": 5}"#,
+                Some("columns"),
+            ),
+            (r#"{"kind": "foo", "name": "n"}"#, Some("kind")),
+            // The message names the field, or there is none.
+            (r#"{"kind": "join", "name": "n"}"#, None),
+            (
+                r#"{"kind": "join", "name": "n", "columns": [], "foo": 1}"#,
+                None,
+            ),
+            ("[]", None),
+        ] {
+            assert_eq!(at_fault(body).as_deref(), field, "{body}");
+        }
     }
 }

@@ -73,6 +73,14 @@ impl Tally {
         }
     }
 
+    /// Tells no range: the engine orders these values in another way than their texts.
+    pub fn without_range(self) -> Self {
+        Self {
+            has_range: false,
+            ..self
+        }
+    }
+
     /// Adds a row; `None` is NULL.
     pub fn add(&mut self, cell: Option<Cell<'_>>) {
         self.rows += 1;
@@ -282,6 +290,37 @@ mod tests {
         assert_eq!(
             (statistics.estimated, statistics.sampled_rows),
             (false, Some(5))
+        );
+    }
+
+    #[test]
+    fn addresses_have_no_range() {
+        use super::super::holds_addresses;
+        for native in [
+            "inet6",
+            "INET",
+            "cidr",
+            "LowCardinality(Nullable(IPv6))",
+            "ipaddress",
+        ] {
+            assert!(holds_addresses(native), "{native}");
+        }
+        for native in ["text", "integer", "point", "Nullable(String)"] {
+            assert!(!holds_addresses(native), "{native}");
+        }
+        let mut tally = Tally::new(1_000).without_range();
+        for cell in texts(&["::", "2001:db8::1", "::"]) {
+            tally.add(cell);
+        }
+        let statistics = tally.finish(true, None);
+        assert_eq!(
+            (statistics.min_value, statistics.max_value),
+            (String::new(), String::new())
+        );
+        assert_eq!(statistics.distinct_values_count, 2);
+        assert_eq!(
+            statistics.most_common_values,
+            Some(vec!["::".into(), "2001:db8::1".into()])
         );
     }
 

@@ -55,6 +55,7 @@ pub(super) async fn load(
         egress: EgressRules {
             // With "auto", the locality decides.
             allow_loopback: config.egress.allow_loopback != Switch::Off,
+            loopback_ended: false,
             allow_private: config.egress.allow_private,
             allow: config.egress.allow.clone(),
             deny: config.egress.deny.clone(),

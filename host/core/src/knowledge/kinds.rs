@@ -107,6 +107,12 @@ impl Metric {
         }
         sql
     }
+
+    /// Its name and synonyms, each with the field that has it.
+    pub fn words(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let synonyms = self.synonyms.iter().map(|one| ("synonyms", one.as_str()));
+        std::iter::once(("name", self.name.as_str())).chain(synonyms)
+    }
 }
 
 /// How many rows of one table belong to how many of another.
@@ -252,8 +258,7 @@ impl Knowledge {
 
     /// The name as it must be unique among those of its kind: without regard to case and to the width of spaces.
     pub fn name_key(&self) -> String {
-        let words: Vec<&str> = self.name().split_whitespace().collect();
-        words.join(" ").to_lowercase()
+        word_key(self.name())
     }
 
     /// How a message names it: `the metric 'revenue'`.
@@ -261,4 +266,10 @@ impl Knowledge {
         let name: String = self.name().chars().take(80).collect();
         format!("the {} '{name}'", self.kind().in_words())
     }
+}
+
+/// A name or synonym without regard to case and to the width of spaces.
+pub fn word_key(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").to_lowercase()
 }

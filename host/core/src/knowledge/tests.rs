@@ -179,9 +179,13 @@ verified_queries:
 }
 
 #[test]
-fn empty_document_has_no_entries() {
-    for empty in ["", "# nothing yet\n", "terms: []\n", "---\n"] {
-        assert_eq!(yaml::read(empty.as_bytes()).unwrap(), [], "{empty:?}");
+fn document_without_entries_is_written_out_and_an_empty_one_is_refused() {
+    for without in ["{}\n", "terms: []\n", "---\nmetrics: []\n"] {
+        assert_eq!(yaml::read(without.as_bytes()).unwrap(), [], "{without:?}");
+    }
+    assert_eq!(yaml::write([]).unwrap(), "{}\n");
+    for empty in ["", "\n", "# nothing yet\n", "---\n"] {
+        assert!(refused(empty).contains("is empty"), "{empty:?}");
     }
 }
 

@@ -78,13 +78,18 @@ pub fn read(bytes: &[u8]) -> Result<Vec<DocumentEntry>> {
         let lines = bytes[..error.valid_up_to()].split(|byte| *byte == b'\n');
         invalid(Some(lines.count() as u64), "the text is not UTF-8")
     })?;
-    // An empty document is no map.
+    // An empty document is no map. It is refused, because it is what a failed download or upload sends, and an import
+    // with `mode=replace` would then delete everything.
     let document: Option<Document> =
         serde_saphyr::from_str_with_options(text, options()).map_err(|error| {
             let line = error.location().map(|location| location.line());
             invalid(line, &in_words(&error.without_snippet().to_string()))
         })?;
-    let entries = document.map(entries).unwrap_or_default();
+    let entries = document.map(entries).ok_or_else(|| {
+        let message =
+            "the document is empty, and nothing was changed; send its lists, or `{}` for a document without entries";
+        invalid(None, message)
+    })?;
     match entries.len() > MAX_ENTRIES {
         true => Err(invalid(None, "it has more than 10000 entries")),
         false => Ok(entries),
@@ -153,7 +158,9 @@ fn without_last_breaks(mut knowledge: Knowledge) -> Knowledge {
 /// Never for entries that were checked.
 pub fn write<'a>(all: impl IntoIterator<Item = &'a Knowledge>) -> Result<String> {
     let mut written = DocumentBody::default();
+    let mut is_empty = true;
     for one in all {
+        is_empty = false;
         match one {
             Knowledge::Instruction(one) => written.instructions.push(one),
             Knowledge::Term(one) => written.terms.push(one),
@@ -161,6 +168,9 @@ pub fn write<'a>(all: impl IntoIterator<Item = &'a Knowledge>) -> Result<String>
             Knowledge::Relationship(one) => written.relationships.push(one),
             Knowledge::VerifiedQuery(one) => written.verified_queries.push(one),
         }
+    }
+    if is_empty {
+        return Ok("{}\n".to_owned());
     }
     let options: SerializerOptions = serde_saphyr::ser_options! { prefer_block_scalars: true };
     serde_saphyr::to_string_with_options(&written, options).map_err(Error::internal)

@@ -9,6 +9,8 @@ pub struct Locality {
     sole_workspace: AtomicBool,
     /// Set by the first remote request, and never reset.
     remote: AtomicBool,
+    /// Whether it was a request that set `remote`, not the settings.
+    ended: AtomicBool,
 }
 
 impl Locality {
@@ -17,6 +19,7 @@ impl Locality {
         Self {
             sole_workspace: AtomicBool::new(sole_workspace),
             remote: AtomicBool::new(!local),
+            ended: AtomicBool::new(false),
         }
     }
 
@@ -32,7 +35,16 @@ impl Locality {
 
     /// Records a remote request. True for the first one.
     pub fn saw_remote(&self) -> bool {
-        !self.remote.swap(true, Ordering::Relaxed)
+        let is_first = !self.remote.swap(true, Ordering::Relaxed);
+        if is_first {
+            self.ended.store(true, Ordering::Relaxed);
+        }
+        is_first
+    }
+
+    /// Whether all callers seemed to be on this machine until the first remote request.
+    pub fn was_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
     }
 
     /// Sets whether there is at most one workspace.
@@ -56,6 +68,8 @@ mod tests {
         assert!(locality.saw_remote() && !locality.saw_remote());
         locality.set_sole_workspace(true);
         assert!(!locality.is_local());
-        assert!(!Locality::new(false, true).is_local());
+        assert!(locality.was_ended());
+        let remote = Locality::new(false, true);
+        assert!(!remote.is_local() && !remote.saw_remote() && !remote.was_ended());
     }
 }
