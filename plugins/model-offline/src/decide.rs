@@ -29,6 +29,12 @@ fn next(turn: &Turn) -> Result<Action, String> {
     if let Some(action) = taught::next(turn) {
         return Ok(action);
     }
+    if let Some(metric) = &turn.metric {
+        return Err(format!(
+            "\"{metric}\" is a metric of this Mind. I can only give it as its editors define it, when it is asked for by \
+             its bare name: \"{metric}\"."
+        ));
+    }
     let about = meta::about_tables(&turn.question);
     let found = match searched(turn, about.is_none())? {
         Ok(found) => found,

@@ -27,8 +27,8 @@ pub fn date_column(table: &Table) -> Option<usize> {
         let stems = name_stems(&table.columns[at].name);
         let has = |w: &str| stems.iter().any(|s| s == w);
         if [
-            "birth", "birthday", "updated", "modified", "deleted", "expiry", "expire", "valid",
-            "due",
+            "birth", "birthday", "born", "updated", "modified", "deleted", "expiry", "expire",
+            "valid", "due",
         ]
         .iter()
         .any(|w| has(w))

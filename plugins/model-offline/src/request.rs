@@ -24,9 +24,21 @@ pub fn turn(request: &Request) -> Turn {
     let question = questions.pop().unwrap_or_default();
     // The first is the host's; a caller may send others.
     let ours = texts(Role::System).next();
+    let beside = |question: &str| {
+        ours.as_ref()
+            .and_then(|system| taught::beside(system, question))
+    };
+    // What was answered by a metric is nothing to go on from.
+    for earlier in questions.iter_mut().filter(|q| beside(q).is_some()) {
+        earlier.clear();
+    }
+    let metric = beside(&question);
     Turn {
+        metric,
         today: texts(Role::System).find_map(|t| today(&t)),
-        taught: ours.and_then(|system| taught::find(&system, &question)),
+        taught: ours
+            .as_ref()
+            .and_then(|system| taught::find(system, &question)),
         question,
         earlier: questions,
         steps: steps(&request.messages[last..]),

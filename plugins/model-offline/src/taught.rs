@@ -36,10 +36,7 @@ pub struct Taught {
 
 /// Finds the statement for a question in the host's own system message.
 pub fn find(system: &str, question: &str) -> Option<Taught> {
-    let ours = BEHIND.iter().fold(system, |text, behind| {
-        text.split_once(behind).map_or(text, |(before, _)| before)
-    });
-    let (_, knowledge) = ours.rsplit_once(KNOWLEDGE)?;
+    let knowledge = knowledge(system)?;
     verified(knowledge).or_else(|| metric(knowledge, question))
 }
 
@@ -52,6 +49,27 @@ fn verified(knowledge: &str) -> Option<Taught> {
         origin: "the query that was verified for this question".to_owned(),
         notes: Vec::new(),
     })
+}
+
+/// The name of a metric that the question says beside other words: what the editors define has no other meaning.
+pub fn beside(system: &str, question: &str) -> Option<String> {
+    let asked = said(question);
+    let is_said = |name: &str| {
+        let name = said(name);
+        !name.is_empty() && asked.windows(name.len()).any(|part| part == name)
+    };
+    entries(knowledge(system)?).find_map(|entry| {
+        let (name, names) = names(&entry)?;
+        names.iter().any(|n| is_said(n)).then_some(name)
+    })
+}
+
+/// What the editors taught, in the host's own system message.
+fn knowledge(system: &str) -> Option<&str> {
+    let ours = BEHIND.iter().fold(system, |text, behind| {
+        text.split_once(behind).map_or(text, |(before, _)| before)
+    });
+    ours.rsplit_once(KNOWLEDGE).map(|(_, knowledge)| knowledge)
 }
 
 /// The one metric whose name or synonym is all that the question says.
@@ -88,17 +106,23 @@ fn entries(knowledge: &str) -> impl Iterator<Item = String> {
 
 /// Name and statement of a metric that is called so.
 fn named(entry: &str, asked: &[String]) -> Option<(String, String)> {
-    let (head, sql) = entry.split_once("\n  SELECT ")?;
+    let (_, sql) = entry.split_once("\n  SELECT ")?;
+    let (name, names) = names(entry)?;
+    let is_asked = |one: &&str| !asked.is_empty() && said(one) == asked;
+    let sql = format!("SELECT {}", sql.trim_end());
+    names.iter().any(is_asked).then_some((name, sql))
+}
+
+/// The name of a metric, and that with its synonyms.
+fn names(entry: &str) -> Option<(String, Vec<&str>)> {
+    let (head, _) = entry.split_once("\n  SELECT ")?;
     let (name, rest) = head.strip_prefix("Metric \"")?.split_once('"')?;
     let also = rest
         .strip_prefix(" (also: ")
         .and_then(|r| r.split_once(')'));
     let synonyms = also.map_or("", |(synonyms, _)| synonyms).split(", ");
-    let is_asked = |one: &str| !asked.is_empty() && said(one) == asked;
-    let mut names = [name].into_iter().chain(synonyms);
-    names
-        .any(is_asked)
-        .then(|| (name.to_owned(), format!("SELECT {}", sql.trim_end())))
+    let names = [name].into_iter().chain(synonyms).collect();
+    Some((name.to_owned(), names))
 }
 
 /// The stems of a text without the words that only ask.
@@ -180,6 +204,29 @@ mod tests {
         }
         let of_caller = format!("You are sales.\n{}{METRICS}", BEHIND[0]);
         assert_eq!(statement(&of_caller, "revenue"), None);
+    }
+
+    #[test]
+    fn metric_beside_other_words_is_named() {
+        for (question, name) in [
+            ("revenue in May", Some("revenue")),
+            ("total net turnover per customer", Some("revenue")),
+            ("What is our margin?", Some("margin")),
+            ("turnover", None),
+            ("How many orders?", None),
+        ] {
+            assert_eq!(beside(METRICS, question).as_deref(), name, "{question}");
+        }
+        assert_eq!(beside("You are sales.", "revenue in May"), None);
+        let turn = Turn {
+            question: "revenue in May".to_owned(),
+            metric: beside(METRICS, "revenue in May"),
+            ..Turn::default()
+        };
+        let Action::Decline(text) = crate::decide::decide(&turn) else {
+            panic!("{turn:?}");
+        };
+        assert!(text.contains("bare name: \"revenue\""), "{text}");
     }
 
     #[test]

@@ -1,32 +1,37 @@
 //! A question that goes on from the one before it: "and in 2023?", "What about France?", "and by month?"
 
+use super::frame::Frame;
 use super::items::{Item, Kind};
 use super::lexis::Op;
 use super::link::Target;
 use super::parse::Stuck;
 use crate::catalog::ColumnRef;
+use crate::query::Query;
 
-/// The items of a question, put together with those of the questions before it where it goes on from them.
-pub fn with_earlier(
-    question: &str,
-    earlier: &[String],
-    read: impl Fn(&str) -> Vec<Item>,
-) -> Result<Vec<Item>, Stuck> {
-    let (mut marked, text) = without_mark(question);
-    let mut items = read(text);
-    for previous in earlier.iter().rev() {
-        let part = is_part(&items);
-        if !(marked || part) {
-            break;
-        }
-        if !part && items.iter().any(Item::is_name) {
-            return Err(Stuck::Goes);
-        }
-        let (again, text) = without_mark(previous);
-        items = combined(read(text), items);
-        marked = again;
+/// A question that has a reading.
+pub struct Asked {
+    /// Its words.
+    pub items: Vec<Item>,
+    /// What it asks for.
+    pub frame: Frame,
+    /// The same over the catalog.
+    pub query: Query,
+}
+
+/// The items of a question, and whether it goes on from another one.
+pub fn read_next(question: &str, read: impl Fn(&str) -> Vec<Item>) -> (Vec<Item>, bool) {
+    let (is_marked, text) = without_mark(question);
+    let items = read(text);
+    let goes_on = is_marked || is_part(&items);
+    (items, goes_on)
+}
+
+/// The items of a question that goes on, put together with those of the last one that was answered.
+pub fn with_last(items: Vec<Item>, last: &Asked) -> Result<Vec<Item>, Stuck> {
+    if !is_part(&items) && items.iter().any(Item::is_name) {
+        return Err(Stuck::Goes);
     }
-    Ok(items)
+    Ok(combined(last.items.clone(), items))
 }
 
 /// Whether a question starts with words that only say that it goes on, and the text without them.
@@ -101,6 +106,13 @@ fn combined(old: Vec<Item>, new: Vec<Item>) -> Vec<Item> {
         } else {
             kept.push(item);
         }
+    }
+    // "What about 2022?" is "in 2022", unless it takes the place of another bound.
+    let is_year = |i: &Item| matches!(&i.kind, Kind::Number(n) if n.len() == 4);
+    if new.first().is_some_and(is_year)
+        && !matches!(kept.last().and_then(Item::op), Some(Op::Compare(..)))
+    {
+        kept.push(Item::plain(Kind::Op(Op::In), "in"));
     }
     kept.into_iter().chain(new).collect()
 }

@@ -135,8 +135,8 @@ pub struct Frame {
     pub filters: Vec<Filter>,
     /// Items that name what rows are grouped by: columns, or tables.
     pub groups: Vec<At>,
-    /// Units of time that rows are grouped by.
-    pub units: Vec<(At, Unit)>,
+    /// Units of time that rows are grouped by, with the date if the question names it.
+    pub units: Vec<(Option<At>, Unit)>,
     /// The first rows of a table, in the order of its key.
     pub first_rows: Option<u64>,
     /// A condition on a count of each group.

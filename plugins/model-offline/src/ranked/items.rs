@@ -49,6 +49,8 @@ pub struct Item {
     pub optional: bool,
     /// Whether it starts with a capital or a digit inside a sentence.
     pub proper: bool,
+    /// Whether it is a date of what happened to the rows: "were paid".
+    pub happened: bool,
 }
 
 impl Item {
@@ -60,6 +62,7 @@ impl Item {
             hits: Vec::new(),
             optional: false,
             proper: false,
+            happened: false,
         }
     }
 

@@ -151,6 +151,21 @@ impl Graph {
         })
     }
 
+    /// Whether a way leads from each row of a table to one row of another.
+    pub fn leads(&self, from: usize, to: usize) -> bool {
+        let mut reached = vec![from];
+        let mut at = 0;
+        while let Some(table) = reached.get(at).copied() {
+            for edge in self.edges.iter().filter(|e| e.from == table && !e.many) {
+                if !reached.contains(&edge.to) {
+                    reached.push(edge.to);
+                }
+            }
+            at += 1;
+        }
+        reached.contains(&to)
+    }
+
     /// Whether each row of a table has one of the other, over one key.
     pub fn belongs(&self, from: usize, to: usize) -> bool {
         let mut keys = self

@@ -323,6 +323,22 @@ const RELATIONS: &str = "brought ordered taken posted located enrolled place pla
     linked connected shows showed showing go goes going went gone raised selling spend spends leave leaves leaving \
     land landing lands caused mentioned tagged majoring advised advises advise contain contains include included";
 
+/// Whether two words are forms of one verb, or a verb and what it is about: "write" and `written`, "born" and `birth`.
+pub fn is_same_verb(a: &str, b: &str) -> bool {
+    const ENDS: [&str; 6] = ["ing", "ed", "en", "er", "or", "e"];
+    fn root(word: &str) -> &str {
+        let word = match word {
+            "born" => "birth",
+            "wrote" => "write",
+            other => other,
+        };
+        let mut cut = ENDS.iter().filter_map(|end| word.strip_suffix(end));
+        cut.find(|root| root.len() > 2).unwrap_or(word)
+    }
+    let (a, b) = (root(a), root(b));
+    a.len().min(b.len()) > 2 && (a.starts_with(b) || b.starts_with(a))
+}
+
 /// Names of columns that hold a quality, best first.
 pub fn columns_of(quality: Quality) -> &'static [&'static str] {
     match quality {

@@ -26,13 +26,11 @@ pub struct Index {
     keys: Vec<ColumnRef>,
     /// Columns of tables, not views, that hold numbers and are no keys.
     amounts: Vec<ColumnRef>,
-    /// Whether some column holds dates.
-    pub has_dates: bool,
     /// Measures that some table can give.
     pub measures: Vec<Measure>,
     views: Vec<usize>,
-    /// Dates that a participle names: `shipped_on`.
-    participles: Vec<ColumnRef>,
+    /// Columns that hold dates.
+    pub dates: Vec<ColumnRef>,
     stemmer: Stemmer,
 }
 
@@ -44,12 +42,11 @@ impl Index {
             values: HashMap::new(),
             keys: Vec::new(),
             amounts: Vec::new(),
-            has_dates: false,
             measures: [Measure::Revenue, Measure::Units, Measure::Rating]
                 .into_iter()
                 .filter(|m| !measures::candidates(catalog, *m).is_empty())
                 .collect(),
-            participles: Vec::new(),
+            dates: Vec::new(),
             views: (0..catalog.tables.len())
                 .filter(|t| catalog.table(*t).is_view())
                 .collect(),
@@ -85,7 +82,9 @@ impl Index {
     fn add_column(&mut self, at: ColumnRef, table: &Table, words: &[String]) {
         let source = &table.columns[at.column];
         let target = Target::Column(at);
-        self.has_dates |= source.kind == Kind::Date;
+        if source.kind == Kind::Date {
+            self.dates.push(at);
+        }
         if source.is_numeric() && !table.is_view() && !table.is_key(at.column) {
             self.amounts.push(at);
         }
@@ -100,7 +99,6 @@ impl Index {
             if source.kind == Kind::Date && matches!(last.as_str(), "at" | "on") {
                 // `shipped_on` is what happened, and its date.
                 self.put(rest, &target, 0.88);
-                self.participles.push(at);
             }
         }
         if !matches!(source.kind, Kind::Text | Kind::Other) {
@@ -312,12 +310,12 @@ impl Index {
                 rows.into_iter().for_each(|h| h.score = h.score.max(score));
             }
         }
-        // "orders" are rows, though `ordered_at` has the same stem.
+        // "orders" are rows, though `ordered_at` has the same stem, and so are "visits" beside `visit_date`.
         let verb = tokens
             .last()
             .is_some_and(|t| t.norm.ends_with("ed") || t.norm.ends_with("en"));
         if !verb && hits.iter().any(|h| matches!(h.target, Target::Table(_))) {
-            hits.retain(|h| !matches!(h.target, Target::Column(c) if h.score < 0.95 && self.participles.contains(&c)));
+            hits.retain(|h| !matches!(h.target, Target::Column(c) if h.score < 0.95 && self.dates.contains(&c)));
         }
         hits.retain(|h| h.score >= WEAKEST);
         hits

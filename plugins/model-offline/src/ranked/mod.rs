@@ -11,13 +11,16 @@ mod lexis;
 mod link;
 mod outputs;
 mod parse;
+mod pronouns;
 mod read;
 mod resolve;
 mod sentences;
+mod standing;
 mod times;
 
 use jiff::civil::Date;
 
+use follow::Asked;
 use parse::Stuck;
 use resolve::Trouble;
 
@@ -33,6 +36,9 @@ pub enum Failure {
     Trouble(Trouble),
 }
 
+/// Earlier questions that are read at most.
+const EARLIER: usize = 10;
+
 /// The best reading of a question, which may go on from those before it.
 pub fn understand(
     catalog: &Catalog,
@@ -40,11 +46,87 @@ pub fn understand(
     earlier: &[String],
     today: Option<Date>,
 ) -> Result<Query, Failure> {
-    let index = link::Index::of(catalog);
-    let read = |text: &str| read::read(text, &index, today);
-    let items = follow::with_earlier(question, earlier, read).map_err(Failure::Stuck)?;
-    let frame = parse::parse(catalog, &items).map_err(Failure::Stuck)?;
-    resolve::resolve(catalog, &items, &frame).map_err(Failure::Trouble)
+    let reader = Reader {
+        catalog,
+        index: link::Index::of(catalog),
+        today,
+    };
+    let is_first = earlier.is_empty();
+    let mut last: Option<Asked> = None;
+    for previous in &earlier[earlier.len().saturating_sub(EARLIER)..] {
+        match reader.asked(previous, last.as_ref(), false) {
+            (Ok(asked), _) => last = Some(asked),
+            // What was declined has no words to go on from; the question before it still holds.
+            (Err(_), true) => {}
+            (Err(_), false) => last = None,
+        }
+    }
+    let (asked, _) = reader.asked(question, last.as_ref(), is_first);
+    asked.map(|asked| asked.query)
+}
+
+struct Reader<'a> {
+    catalog: &'a Catalog,
+    index: link::Index,
+    today: Option<Date>,
+}
+
+impl Reader<'_> {
+    /// The reading of a question behind the last one that was answered, and whether it goes on from that.
+    fn asked(
+        &self,
+        question: &str,
+        last: Option<&Asked>,
+        is_first: bool,
+    ) -> (Result<Asked, Failure>, bool) {
+        let read = |text: &str| read::read(text, &self.index, self.today);
+        let (items, goes_on) = follow::read_next(question, read);
+        if let Some(at) = pronouns::place(&items) {
+            return (self.carried(items, at, last), true);
+        }
+        let items = match last {
+            _ if !goes_on || is_first => Ok(items),
+            Some(last) => follow::with_last(items, last),
+            None => Err(Stuck::Goes),
+        };
+        let asked = items
+            .map_err(Failure::Stuck)
+            .and_then(|items| self.resolved(items));
+        (asked, goes_on)
+    }
+
+    fn resolved(&self, items: Vec<items::Item>) -> Result<Asked, Failure> {
+        let items = standing::settle(self.catalog, &self.index, items)?;
+        let frame = parse::parse(self.catalog, &items).map_err(Failure::Stuck)?;
+        let query = resolve::resolve(self.catalog, &items, &frame).map_err(Failure::Trouble)?;
+        Ok(Asked {
+            items,
+            frame,
+            query,
+        })
+    }
+
+    /// A question about "their" rows, which are those of the last one with all its conditions.
+    fn carried(
+        &self,
+        items: Vec<items::Item>,
+        at: usize,
+        last: Option<&Asked>,
+    ) -> Result<Asked, Failure> {
+        let word = items[at].text.clone();
+        let refers = || Failure::Stuck(Stuck::Refers(word.clone()));
+        let last = last.ok_or_else(refers)?;
+        let items = pronouns::replaced(items, at, last).ok_or_else(refers)?;
+        let mut asked = self.resolved(items).map_err(|_| refers())?;
+        if !pronouns::keeps(&asked.query, &last.query) {
+            return Err(refers());
+        }
+        let rows = &self.catalog.table(last.query.source.base).name;
+        asked.query.notes.push(format!(
+            "\"{word}\" stands for the `{rows}` of the question before"
+        ));
+        Ok(asked)
+    }
 }
 
 /// The one table that a question names, if it names nothing else of the catalog. `asking` are words that only ask.
@@ -97,7 +179,12 @@ impl Failure {
             Self::Stuck(Stuck::Goes) => {
                 "I cannot tell what of the question before still holds. Please ask the whole question.".to_owned()
             }
-            Self::Trouble(Trouble::Ambiguous(words, choices)) => {
+            Self::Stuck(Stuck::Refers(word)) => {
+                format!(
+                    "I cannot tell what \"{word}\" stands for here. Each question must name what it is about."
+                )
+            }
+            Self::Stuck(Stuck::Several(words, choices)) | Self::Trouble(Trouble::Ambiguous(words, choices)) => {
                 let list: Vec<String> = choices.iter().map(|c| format!("`{c}`")).collect();
                 format!("\"{words}\" can mean several things here: {}. Please say which one you mean.", list.join(", "))
             }

@@ -16,6 +16,7 @@ pub fn named(catalog: &Catalog, select: &[Expr], measure: Option<&(Expr, Measure
                 measure.map_or_else(String::new, |m| m.1.names().0.to_owned())
             }
             Expr::Count(None) => "count".to_owned(),
+            Expr::Count(Some(c)) if is_key(catalog, *c) => "count".to_owned(),
             Expr::Count(Some(_)) => format!("different_{own}"),
             Expr::Agg(aggregate, _) => format!("{}_{own}", word(*aggregate)),
             _ => {
@@ -32,6 +33,11 @@ pub fn named(catalog: &Catalog, select: &[Expr], measure: Option<&(Expr, Measure
         expr: expr.clone(),
     };
     select.iter().map(output).collect()
+}
+
+/// Whether a column is the whole key of its table: its values are the rows.
+fn is_key(catalog: &Catalog, column: ColumnRef) -> bool {
+    catalog.table(column.table).primary_key == [column.column]
 }
 
 /// "average", "total", …
@@ -60,6 +66,9 @@ pub fn title(catalog: &Catalog, query: &Query, measure: Option<&(Expr, Measure)>
         match (&output.expr, label) {
             (Expr::Bucket(unit, _), _) => unit.name().to_owned(),
             (Expr::Agg(a, Amount::Column(_)), Some(label)) => format!("{} {label}", word(*a)),
+            (Expr::Count(Some(c)), _) if is_key(catalog, *c) => {
+                format!("number of {}", rows(c.table))
+            }
             (Expr::Count(_), Some(label)) => format!("number of different {label}"),
             (_, Some(label)) => label,
             (_, None) => format!("number of {}", rows(base)),

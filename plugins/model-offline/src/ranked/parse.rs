@@ -29,8 +29,12 @@ pub enum Stuck {
     Unclear(String),
     /// A time that could not be read.
     Date(String, DateTrouble),
-    /// A question that goes on from another one, and says too much for that.
+    /// A question that goes on from another one, and says too much for that, or from one that was declined.
     Goes,
+    /// A word for rows that the question does not name.
+    Refers(String),
+    /// Words with several meanings.
+    Several(String, Vec<String>),
 }
 
 /// Reads the items of a question.
@@ -94,13 +98,16 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
         frame: Frame::default(),
         sells: !measures::candidates(catalog, Measure::Units).is_empty(),
     };
+    parser.total_of_rows()?;
     parser.first_rows();
     parser.units();
     parser.ends()?;
     parser.holding();
     parser.dated();
+    parser.happened();
     parser.flags();
     parser.missing();
+    parser.stocked();
     parser.short_groups();
     parser.order()?;
     parser.groups()?;

@@ -84,6 +84,16 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
             ));
         }
     }
+    let own = query.source.conditions.iter().flatten();
+    for condition in own.filter(|c| c.negated && !matches!(c.check, Check::Missing | Check::Truth))
+    {
+        if catalog.column(condition.column).nullable {
+            let label = catalog.label(condition.column);
+            notes.push(format!(
+                "rows without a value in `{label}` are not among them"
+            ));
+        }
+    }
     notes.dedup();
     query.notes = notes;
     query.is_open = frame.rank.as_ref().is_some_and(|r| r.is_open);
@@ -162,6 +172,18 @@ impl Resolver<'_> {
                     Expr::Count(None)
                 } else {
                     let column = self.column(*at)?;
+                    let alone = self.frame.select.len() == 1 && self.frame.filters.is_empty();
+                    let exact = item.column() >= 0.95 && item.table() == 0.0;
+                    let alone = alone && exact && self.frame.groups.is_empty();
+                    let is_text = self.catalog.column(column).kind == Type::Text
+                        && !self.catalog.table(column.table).is_key(column.column);
+                    if !*distinct && alone && is_text {
+                        // "How many customers are there?", where only a column is called so.
+                        let label = self.catalog.label(column);
+                        self.notes
+                            .push(format!("each different value of `{label}` is counted once"));
+                        return Ok(Expr::Count(Some(column)));
+                    }
                     if !*distinct || self.catalog.is_figure(column) {
                         // "number of rooms", "number of cities": rows, different values, or a sum of them.
                         return Err(self.weak(*at, column));
@@ -253,6 +275,7 @@ impl Resolver<'_> {
         let subject = subject
             .or(filters.first().map(|f| f.condition.column.table))
             .ok_or(Trouble::Shape("no table"))?;
+        self.no_borrowed(&filters, subject)?;
         let figures = select.iter().any(|e| !matches!(e, Expr::Column(_)));
         let plain = select.iter().any(|e| matches!(e, Expr::Column(_)));
         let ranked = self.frame.rank.iter().map(|r| &r.by);

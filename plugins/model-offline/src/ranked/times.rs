@@ -60,7 +60,7 @@ fn newly(tokens: &[Token], at: usize) -> Option<(usize, Kind)> {
 /// "per month", "by year", "monthly", "which month": only where the catalog has dates.
 fn unit(tokens: &[Token], at: usize, index: &Index) -> Option<(usize, Kind)> {
     let token = &tokens[at];
-    let unit = dates::unit_of(&token.stem).filter(|_| index.has_dates)?;
+    let unit = dates::unit_of(&token.stem).filter(|_| !index.dates.is_empty())?;
     let alone = token.norm.ends_with("ly") || token.norm.starts_with("annual");
     let before = at.checked_sub(1).map(|b| tokens[b].norm.as_str());
     let grouped = matches!(before, Some("per" | "by" | "each" | "every" | "which"));

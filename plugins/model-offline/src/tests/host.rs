@@ -51,6 +51,7 @@ impl Host {
         let mut turn = Turn {
             today: "2024-11-20".parse().ok(),
             taught: None,
+            metric: None,
             earlier: earlier.iter().map(|q| (*q).to_owned()).collect(),
             question: question.to_owned(),
             steps: Vec::new(),

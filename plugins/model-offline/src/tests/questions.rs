@@ -145,12 +145,27 @@ fn shop() {
     check("shop", &Host::shop(), &questions);
 }
 
+/// Schemas that are nothing like the shop.
+const SCHEMAS: &[(&str, &str)] = &files!(
+    "airline" "allies" "campus" "clientele" "clinic" "club" "coaches" "crates" "dues" "festival" "garage" "guides" "gym"
+    "harbour" "hostels" "jockeys" "library" "markets" "school" "till" "vets" "wrestlers"
+);
+
+#[test]
+fn suggested_questions_are_answered() {
+    for (name, text) in SCHEMAS {
+        let host = Host::over(&cases(text).0);
+        let help = host.ask("help").text;
+        for question in help.lines().filter_map(|line| line.strip_prefix("- ")) {
+            let answer = host.ask(question);
+            assert!(!answer.is_declined, "{name}: {question}: {answer:#?}");
+        }
+    }
+}
+
 #[test]
 fn schemas_that_are_nothing_like_the_shop() {
-    for (name, text) in files!(
-        "airline" "allies" "campus" "clientele" "clinic" "club" "coaches" "crates" "festival" "garage" "guides" "gym" "harbour"
-        "hostels" "jockeys" "library" "markets" "school" "till" "vets" "wrestlers"
-    ) {
+    for (name, text) in SCHEMAS {
         let (setup, cases) = cases(text);
         check(name, &Host::over(&setup), &cases);
     }

@@ -41,6 +41,17 @@ impl Parser<'_> {
         }
     }
 
+    /// "fines that were paid": there is a date of it.
+    pub(super) fn happened(&mut self) {
+        for at in 0..self.items.len() {
+            if self.items[at].happened && !self.used[at] {
+                let negated = !self.negated_before(at);
+                let filter = Filter::new(at, Some(at), Test::Missing);
+                self.keep(at..at + 1, Filter { negated, ..filter });
+            }
+        }
+    }
+
     /// "products that are not discontinued", "newsletter customers": a column that is true or false.
     pub(super) fn flags(&mut self) {
         for at in 0..self.items.len() {
@@ -96,6 +107,35 @@ impl Parser<'_> {
         }
     }
 
+    /// "out of stock", "are in stock": nothing of what a column counts, or something of it.
+    pub(super) fn stocked(&mut self) {
+        for at in 0..self.items.len() {
+            let out =
+                self.items[at].text.eq_ignore_ascii_case("out") && self.op(at + 1) == Some(Op::Of);
+            let place = at + 1 + usize::from(out);
+            let is = at
+                .checked_sub(1)
+                .is_some_and(|b| matches!(self.op(b), Some(Op::Is | Op::Not)));
+            let ends = self
+                .items
+                .get(place + 1)
+                .is_none_or(|i| matches!(i.op(), Some(Op::Break | Op::And)));
+            let held = self.op(at) == Some(Op::In) && is && ends;
+            let Some(column) = self.figures(place).filter(|_| out || held) else {
+                continue;
+            };
+            let comparison = if out {
+                Comparison::Equal
+            } else {
+                Comparison::Above
+            };
+            let negated = self.negated_before(at);
+            let test = Test::Number(comparison, "0".to_owned());
+            let filter = Filter::new(at, Some(column), test);
+            self.keep(at..place, Filter { negated, ..filter });
+        }
+    }
+
     /// Whether a word is a date of rows that the question names before it: "shipments that were never delivered".
     fn is_date_of_rows_before(&self, at: At) -> bool {
         let tables: Vec<usize> = self.items[..at]
@@ -117,7 +157,7 @@ impl Parser<'_> {
         })
     }
 
-    /// "per month", "monthly", "which month"
+    /// "per month", "monthly", "which month", "per month, by visit date"
     pub(super) fn units(&mut self) {
         for at in 0..self.items.len() {
             let Kind::Unit(unit) = self.items[at].kind else {
@@ -130,7 +170,14 @@ impl Parser<'_> {
             if let Some(before) = before {
                 self.used[before] = true;
             }
-            self.frame.units.push((at, unit));
+            let by = self.skip_ops(at + 1, &[Op::Comma]);
+            let date = self
+                .name(self.skip(by + 1))
+                .filter(|n| self.op(by) == Some(Op::By) && self.is_of_kind(*n, Type::Date));
+            if let Some(date) = date {
+                self.take(at..date + 1);
+            }
+            self.frame.units.push((date, unit));
         }
     }
 

@@ -1,6 +1,7 @@
 //! What decides about a name that is shown, and what may be left over.
 
 use super::*;
+use crate::ranked::standing::is_alone;
 
 /// Values of columns that say yes or no.
 const FLAGS: &[&str] = &["t", "f", "y", "n", "true", "false", "yes", "no", "0", "1"];
@@ -51,6 +52,31 @@ impl Parser<'_> {
         !item.has_column(0.85, figure) && !behind && item.best_table().is_some_and(amount)
     }
 
+    /// "total fines" is their number or the sum of what they amount to.
+    pub(super) fn total_of_rows(&self) -> Result<(), Stuck> {
+        let both = |at: &usize| {
+            let next = self.skip(at + 1);
+            let total = self.op(*at) == Some(Op::Agg(Aggregate::Sum))
+                && self.items[*at].text.eq_ignore_ascii_case("total");
+            let rows = self
+                .name(next)
+                .filter(|n| self.is_table(*n) && self.has_amount(*n));
+            rows.filter(|_| total)
+        };
+        let Some(rows) = (0..self.items.len()).find_map(|at| both(&at)) else {
+            return Ok(());
+        };
+        let item = &self.items[rows];
+        let table = item.best_table().map(|t| self.catalog.table(t));
+        let amount = table.and_then(|t| Some(&t.columns[concept_column(t, "amount")?].name));
+        let sum = amount.map(|column| format!("sum of {column}"));
+        let choices = [format!("number of {}", item.text)].into_iter().chain(sum);
+        Err(Stuck::Several(
+            format!("total {}", item.text),
+            choices.collect(),
+        ))
+    }
+
     /// A measure, or a function over the amounts of a table: "the average order value".
     pub(super) fn is_whole(&self, figure: &Figure) -> bool {
         match figure {
@@ -77,6 +103,9 @@ impl Parser<'_> {
     /// Nothing of weight may be left over.
     pub(super) fn rest(&mut self) -> Result<(), Stuck> {
         for (at, item) in self.items.iter().enumerate() {
+            if (item.kind == Kind::Soft || !self.used[at]) && is_alone(self.items, at) {
+                return Err(self.stuck(at));
+            }
             if self.used[at] || item.optional {
                 continue;
             }

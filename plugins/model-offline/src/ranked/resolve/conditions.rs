@@ -27,6 +27,28 @@ impl Resolver<'_> {
                 .iter()
                 .all(|v| v.parse::<f64>().is_ok());
         let numeric = source.is_numeric();
+        if let (Test::Number(c, n), Some(end)) = (&filter.test, filter.column)
+            && end > filter.at
+            && (self.items[filter.at].is(Op::In) || self.items[filter.at].text == "out")
+        {
+            let words: Vec<&str> = self.items[filter.at..=end]
+                .iter()
+                .map(|i| &*i.text)
+                .collect();
+            let sign = if *c == Comparison::Equal { "=" } else { ">" };
+            let (words, label) = (words.join(" "), self.catalog.label(column));
+            self.notes
+                .push(format!("\"{words}\" is read as `{label}` {sign} {n}"));
+        }
+        let items = self.items;
+        let named = filter.column.and_then(|at| items.get(at));
+        if let Some(item) = named.filter(|i| i.happened) {
+            let label = self.catalog.label(column);
+            self.notes.push(format!(
+                "\"{}\" is read as those with a date in `{label}`",
+                item.text
+            ));
+        }
         let check = match &filter.test {
             Test::Number(Comparison::Equal, n)
                 if !numeric && (texts || source.common_values.contains(n)) =>
@@ -112,6 +134,7 @@ impl Resolver<'_> {
                 self.items[*at].hits.is_empty() || self.items[*at].has_value(|v| v == c)
             };
             hits.retain(|(c, _)| values.iter().all(|at| holds(at, *c)));
+            self.of_the_verb(filter.at, &mut hits)?;
             // What names a row is its name, though another column of the table has the same text. A part of a name is
             // not, and neither is what rows are in.
             let is_place = filter
@@ -150,6 +173,40 @@ impl Resolver<'_> {
             }
             _ => Err(self.weak(filter.at, column)),
         }
+    }
+}
+
+impl Resolver<'_> {
+    /// "How many cartoons did Ben Jones write?" is about `written_by`, though other columns hold the value, or that one
+    /// is not known to.
+    fn of_the_verb(&self, at: At, hits: &mut Vec<(ColumnRef, f32)>) -> Answer<()> {
+        let by = at.checked_sub(2).filter(|b| self.items[b + 1].is(Op::By));
+        let near = by.into_iter().chain([at + 1]);
+        let words = near.filter_map(|place| self.items.get(place));
+        let verbs: Vec<String> = words
+            .map(|i| i.text.to_lowercase())
+            .filter(|w| lexis::is_relation(w))
+            .collect();
+        let fits = |c: ColumnRef| {
+            let name = split(&self.catalog.column(c).name);
+            let last = name.last().map_or("", |w| w);
+            let agent = ["by", "er", "or"].iter().any(|e| last.ends_with(e));
+            let said = |w: &String| verbs.iter().any(|v| lexis::is_same_verb(v, w));
+            agent && name.iter().any(said)
+        };
+        let tables: Vec<usize> = hits.iter().map(|(c, _)| c.table).collect();
+        let mut columns = tables.iter().flat_map(|t| {
+            let all = 0..self.catalog.table(*t).columns.len();
+            all.map(move |column| ColumnRef::new(*t, column))
+        });
+        let named = columns.find(|c| fits(*c));
+        if let Some(named) = named {
+            hits.retain(|(c, _)| c.table != named.table || fits(*c));
+            if hits.is_empty() {
+                return Err(self.weak(at, named));
+            }
+        }
+        Ok(())
     }
 }
 

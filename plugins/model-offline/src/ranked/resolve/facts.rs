@@ -110,19 +110,24 @@ impl Resolver<'_> {
             .filter(|d| d.0 == nearest)
             .map(|d| d.1)
             .collect();
-        let source = self.catalog.table(base);
-        let owned = |c: &&ColumnRef| {
-            let mut keys = source.foreign_keys.iter().filter(|k| k.target == c.table);
-            keys.any(|k| k.columns.iter().all(|c| source.primary_key.contains(c)))
-        };
         match near.as_slice() {
             [one] => Some(*one),
-            several => several.iter().find(owned).copied(),
+            several => several
+                .iter()
+                .find(|c| self.is_part_of(base, c.table))
+                .copied(),
         }
     }
 
+    /// Whether rows are parts of those of another table: the lines of an order.
+    fn is_part_of(&self, table: usize, whole: usize) -> bool {
+        let source = self.catalog.table(table);
+        let mut keys = source.foreign_keys.iter().filter(|k| k.target == whole);
+        keys.any(|k| k.columns.iter().all(|c| source.primary_key.contains(c)))
+    }
+
     /// The date that a time in the question is about, where the catalog has a date for it: that of the measure, else of
-    /// the table that stands before it.
+    /// the table that stands before it. Without a measure, a date of other rows is another time than theirs.
     pub(super) fn time(&self, at: At) -> Option<ColumnRef> {
         let base = self.measure.as_ref().map(|(_, c)| c.base);
         let lacking = self.frame.without.is_some_and(|(w, _)| w < at);
@@ -130,8 +135,13 @@ impl Resolver<'_> {
             .nearest_before(at)
             .or(self.subject)
             .or(self.mentioned.first().copied());
+        let own = base.is_none();
         let base = base.or(near).filter(|_| !lacking)?;
-        self.date_of(base)
+        let fits = |c: &ColumnRef| {
+            let of_rows = c.table == base || self.is_part_of(base, c.table);
+            !own || of_rows && self.verb_fits(at, *c)
+        };
+        self.date_of(base).filter(fits)
     }
 
     /// "shipped in 2024": the date column that the word names, nearest to what the question is about.
@@ -162,12 +172,23 @@ impl Resolver<'_> {
 
     /// Groups by months and the like.
     pub(super) fn buckets(&mut self, base: usize) -> Answer<Vec<Expr>> {
-        let units: Vec<(At, Unit)> = self.frame.units.clone();
+        let units: Vec<(Option<At>, Unit)> = self.frame.units.clone();
         let mut found = Vec::new();
-        for (_, unit) in units {
-            let date = self
-                .date_of(base)
-                .ok_or(Trouble::Shape("a single date to group by"))?;
+        for (named, unit) in units {
+            if let (None, Unit::Year, Some(year)) = (named, unit, self.year_of(base)) {
+                self.notes
+                    .push(format!("the year is `{}`", self.catalog.label(year)));
+                found.push(Expr::Column(year));
+                continue;
+            }
+            // Without a measure, a date of other rows is another time than theirs.
+            let measured = self.measure.is_some();
+            let own = |c: &ColumnRef| measured || c.table == base || self.is_part_of(base, c.table);
+            let date = match named {
+                Some(at) => self.dated_column(at),
+                None => self.date_of(base).filter(own),
+            };
+            let date = date.ok_or(Trouble::Shape("a single date to group by"))?;
             self.notes.push(format!(
                 "the {} is that of `{}`",
                 unit.name(),
@@ -176,6 +197,20 @@ impl Resolver<'_> {
             found.push(Expr::Bucket(unit, date));
         }
         Ok(found)
+    }
+
+    /// The one column of numbers that holds the years of a table without a date.
+    fn year_of(&self, table: usize) -> Option<ColumnRef> {
+        let source = self.catalog.table(table);
+        if date_column(source).is_some() {
+            return None;
+        }
+        let years = |c: &usize| {
+            let column = &source.columns[*c];
+            column.is_numeric() && column.name.eq_ignore_ascii_case("year")
+        };
+        let found = (0..source.columns.len()).find(years)?;
+        Some(ColumnRef::new(table, found))
     }
 
     /// The column of money of a table that is worked with: "orders over 100", "the average order value".

@@ -114,7 +114,7 @@ impl Resolver<'_> {
                         shown.push(*key);
                     }
                 }
-            } else if named {
+            } else if named && !self.is_value_of_rows(&plain) {
                 keys = self.key(own);
             } else if !counts && own == base {
                 return Err(Trouble::Shape("a figure beside a column"));
@@ -136,13 +136,13 @@ impl Resolver<'_> {
         }
         if order
             .iter()
-            .any(|(e, _)| matches!(e, Expr::Column(c) if !keys.contains(c)))
+            .any(|(e, _)| matches!(e, Expr::Column(c) if !keys.contains(c) && !buckets.contains(e)))
         {
             return Err(Trouble::Shape(
                 "an order of groups by a column of their rows",
             ));
         }
-        let having = match &self.frame.having {
+        let mut having = match &self.frame.having {
             Some((figure, comparison, number)) => {
                 Some((self.figure(figure, 0)?, *comparison, number.clone()))
             }
@@ -174,6 +174,17 @@ impl Resolver<'_> {
             ..Query::default()
         };
         self.place(&mut query, base, &needed, filters)?;
+        let relates = |i: &Item| lexis::is_relation(&i.text.to_lowercase());
+        let is_borrowed = shown.iter().any(|c| self.is_borrowed(*c, base));
+        if is_borrowed && !self.items.iter().any(relates) {
+            return Err(Trouble::Shape("a group of rows that it does not name"));
+        }
+        if self.measure.is_none() {
+            let ordered = order.iter_mut().map(|o| &mut o.0);
+            let chosen = having.iter_mut().map(|h| &mut h.0);
+            let mut exprs: Vec<&mut Expr> = all.iter_mut().chain(ordered).chain(chosen).collect();
+            self.count_once(&query, &keys, &mut exprs)?;
+        }
         let aggregates = all.iter().any(|e| matches!(e, Expr::Agg(..)));
         let repeats = query.source.joins.iter().filter(|e| e.many).count();
         if (aggregates && repeats > 0) || repeats > 1 {
@@ -203,6 +214,7 @@ impl Resolver<'_> {
             return Err(Trouble::Shape("a count of what each row has one of"));
         }
         self.note_rows_without(base, &query, having.as_ref());
+        let ranked = keys.clone();
         query.groups = buckets
             .into_iter()
             .chain(keys.into_iter().map(Expr::Column))
@@ -212,9 +224,82 @@ impl Resolver<'_> {
         query.outputs = outputs::named(self.catalog, shown, self.measure_names().as_ref());
         query.having = having;
         query.order = order;
+        self.rank_known_groups(&mut query, &ranked);
         let key = query.groups.clone();
         settle_order(&mut query, &key);
         Ok(query)
+    }
+
+    /// "which plane model has the most flights": what is asked for is a model, and not a plane.
+    fn is_value_of_rows(&self, plain: &[ColumnRef]) -> bool {
+        let [column] = plain else {
+            return false;
+        };
+        let names = self.label(column.table).contains(column);
+        let behind_table = |f: &Figure| match f {
+            Figure::Plain(at) => {
+                let before = at.checked_sub(1).and_then(|b| self.item_table(b));
+                before == Some(column.table)
+            }
+            _ => false,
+        };
+        !names
+            && !self.key(column.table).contains(column)
+            && self.frame.select.iter().any(behind_table)
+    }
+
+    /// Counts each row once, where a join repeats the rows that are counted.
+    fn count_once(&self, query: &Query, keys: &[ColumnRef], exprs: &mut [&mut Expr]) -> Answer<()> {
+        let base = query.source.base;
+        let joins = &query.source.joins;
+        // A row of a bridge is one pair, where its key is the pair.
+        let is_pair = match joins.as_slice() {
+            [to, on] => {
+                let bridge = &self.catalog.table(to.to).primary_key;
+                let ends = to.pairs.iter().map(|p| p.1);
+                let pair: Vec<usize> = ends.chain(on.pairs.iter().map(|p| p.0)).collect();
+                on.from == to.to
+                    && !bridge.is_empty()
+                    && bridge.iter().all(|k| pair.contains(k))
+                    && self.key(on.to).iter().all(|k| keys.contains(k))
+            }
+            _ => false,
+        };
+        if is_pair || !joins.iter().any(|edge| edge.many) {
+            return Ok(());
+        }
+        for expr in exprs.iter_mut().filter(|e| ***e == Expr::Count(None)) {
+            match self.key(base).as_slice() {
+                [key] => **expr = Expr::Count(Some(*key)),
+                _ => return Err(Trouble::Shape("a count of rows that a join repeats")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows that have no value to group by do not make a group that can come first.
+    fn rank_known_groups(&mut self, query: &mut Query, keys: &[ColumnRef]) {
+        let Some(rank) = &self.frame.rank else {
+            return;
+        };
+        if let (Figure::Agg(Aggregate::Sum, _), Some((expr, _))) = (&rank.by, query.order.first())
+            && let Some(column) = expr.column()
+        {
+            let column = self.catalog.label(column);
+            self.notes
+                .push(format!("each group is ranked by the sum of `{column}`"));
+        }
+        for column in keys {
+            let whole = self.key(column.table);
+            let is_told_apart = !whole.is_empty() && whole.iter().all(|k| keys.contains(k));
+            if self.catalog.column(*column).nullable && !is_told_apart {
+                let present = Condition::new(*column, Check::Missing).not();
+                query.source.conditions.push(vec![present]);
+                let column = self.catalog.label(*column);
+                self.notes
+                    .push(format!("rows without `{column}` are not ranked"));
+            }
+        }
     }
 
     /// Whether a name says only whose column is next, which is one of the groups or `shown`: "by vet specialty". With the

@@ -86,6 +86,43 @@ impl Resolver<'_> {
         Ok(())
     }
 
+    /// Whether a column is of rows that the question neither names nor refers to: "female doctors", where only patients
+    /// have a gender.
+    pub(super) fn is_borrowed(&self, column: ColumnRef, subject: usize) -> bool {
+        let measured = self.measure.as_ref().map(|(_, c)| c.base);
+        let mut named = self
+            .mentioned
+            .iter()
+            .copied()
+            .chain([subject])
+            .chain(measured);
+        !named.any(|t| self.graph.leads(t, column.table))
+    }
+
+    /// Refuses a condition on such rows, unless it names one of them or a verb relates them: "who speak Dutch".
+    pub(super) fn no_borrowed(&self, filters: &[Resolved], subject: usize) -> Answer<()> {
+        let related = |at: At| {
+            let verb = |i: &&Item| lexis::is_relation(&i.text.to_lowercase());
+            let near = |i: &&Item| verb(i) || !i.is_name() || i.optional;
+            let before = self.items[..at].iter().rev().take_while(near);
+            let behind = self.items[at + 1..].iter().take_while(near);
+            before.chain(behind).any(|i| verb(&i))
+        };
+        let borrowed = |f: &&Resolved| {
+            let column = f.condition.column;
+            // "students absent in 2023": the verb is the date.
+            let dated =
+                matches!(f.condition.check, Check::Days(_)) && self.items[f.at].kind == Kind::Names;
+            self.is_borrowed(column, subject)
+                && !(dated || related(f.at))
+                && !self.label(column.table).contains(&column)
+        };
+        match filters.iter().find(borrowed) {
+            Some(filter) => Err(self.weak(filter.at, filter.condition.column)),
+            None => Ok(()),
+        }
+    }
+
     /// Whether a condition excludes values by "other than".
     pub(super) fn says_other(&self, condition: &Condition) -> bool {
         condition.negated

@@ -1,6 +1,7 @@
 //! Columns that hold a quality: "older", "latest", "cheaper".
 
 use super::*;
+use crate::ranked::forms::written_out;
 
 impl Resolver<'_> {
     /// A column that holds a quality: of the subject first, then of the tables nearby.
@@ -43,12 +44,23 @@ impl Resolver<'_> {
         if found.iter().any(|(c, _)| near(c.table, self)) {
             found.retain(|(c, _)| near(c.table, self));
         } else {
-            // "the tallest player", where a table of people has the height of each player.
-            found.retain(|(c, _)| of_parent(c.table, self));
+            // "the tallest player", where a table of people has the height of each player. A time of other rows needs a
+            // verb that names it: "jockeys born in 1990".
+            let named = quality != Quality::Time || self.verb_before(at).is_some();
+            found.retain(|(c, _)| named && of_parent(c.table, self));
             self.sure.extend(found.iter().map(|(c, _)| c.table));
         }
         if quality == Quality::Time {
             found.retain(|(c, _)| self.verb_fits(at, *c));
+            let asks = |f: &Filter| f.at == at;
+            if self.verb_before(at).is_none() && self.frame.filters.iter().any(asks) {
+                // "patients in 2023" are not those who were born then.
+                let birth = |c: ColumnRef| {
+                    let name = written_out(&split(&self.catalog.column(c).name));
+                    name.iter().any(|w| lexis::is_same_verb("born", w))
+                };
+                found.retain(|(c, _)| !birth(*c));
+            }
             // A year is compared with years, and the latest row has the latest date.
             let in_year = |f: &Filter| f.at == at && matches!(f.test, Test::Year(..));
             let in_year = self.frame.filters.iter().any(in_year);
@@ -70,31 +82,31 @@ impl Resolver<'_> {
     /// Whether the verb before a time is about this column: "opened after 2010" is, for `open_year`, but not for
     /// `join_date`.
     pub(super) fn verb_fits(&self, at: At, column: ColumnRef) -> bool {
-        const EVENTS: &[&str] = &[
-            "held", "made", "placed", "taken", "happened", "occurred", "recorded",
-        ];
+        const EVENTS: &str = "held made placed taken happened occurred recorded";
+        const CAME: &str = "created registered joined added placed entered";
+        let Some(word) = self.verb_before(at) else {
+            return true;
+        };
+        let name = written_out(&split(&self.catalog.column(column).name));
+        let generic = |w: &String| lexis::holds("year date time day timestamp at on", w);
+        let came = |w: &str| lexis::holds(CAME, w);
+        let shares = |w: &String| lexis::is_same_verb(&word, w) || came(&word) && came(w);
+        name.iter().any(shares) || name.iter().all(generic) || lexis::holds(EVENTS, &word)
+    }
+
+    /// The verb right before a time. A value does not happen.
+    fn verb_before(&self, at: At) -> Option<String> {
         let before = self.items[..at].iter().rev().find(|i| {
             !matches!(
                 i.op(),
                 Some(Op::In | Op::Is | Op::Compare(..) | Op::Between)
             )
         });
-        let Some(word) = before.map(|i| i.text.to_lowercase()).filter(|w| {
-            w.ends_with("ed") || w.ends_with("en") || w.ends_with("ing") || w.ends_with("un")
-        }) else {
-            return true;
-        };
-        let name = split(&self.catalog.column(column).name);
-        let generic = |w: &String| {
-            matches!(
-                w.as_str(),
-                "year" | "date" | "time" | "day" | "timestamp" | "at" | "on"
-            )
-        };
-        let shares = name.iter().any(|w| {
-            w.len() > 2
-                && (word.starts_with(w.as_str()) || w.starts_with(word.trim_end_matches("ed")))
-        });
-        shares || name.iter().all(generic) || EVENTS.contains(&word.as_str())
+        let item = before.filter(|i| !i.is_value())?;
+        let word = item.text.to_lowercase();
+        let ends = ["ed", "en", "ing", "un"];
+        let small = item.kind == Kind::Soft || item.optional;
+        let verb = word == "born" || small && lexis::is_relation(&word);
+        (verb || ends.iter().any(|e| word.ends_with(e))).then_some(word)
     }
 }

@@ -87,6 +87,11 @@ impl Resolver<'_> {
         };
         let needed = self.needed(&select, &order);
         self.place(&mut query, base, &needed, filters)?;
+        if self.frame.rank.as_ref().is_some_and(|r| r.limit > 1)
+            && query.source.joins.iter().any(|e| e.many)
+        {
+            return Err(Trouble::Shape("an order of several rows each"));
+        }
         // "the average grade point of the students", who share grades: each grade counts as often as it was given, but the
         // rows of grades are each there once.
         let weighs = |e: &Expr| matches!(e, Expr::Agg(Aggregate::Sum | Aggregate::Average, _));
