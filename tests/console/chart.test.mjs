@@ -123,9 +123,12 @@ test("chart follows the reader's colours and the width of the window", async () 
   // What a bar stands for is beside the pointer, also if the chart is drawn once more below it.
   const tip = drawing.locator(".chart-tip b").first();
   const end = Date.now() + 60_000;
-  do await bar.hover();
-  while (!(await tip.isVisible()) && Date.now() < end);
-  assert.ok(await tip.isVisible());
+  let seen;
+  do {
+    await bar.hover();
+    seen = await tip.isVisible();
+  } while (!seen && Date.now() < end);
+  assert.ok(seen);
   watch.check();
   await context.close();
 });
@@ -163,9 +166,12 @@ test("hostile names and values are text in a chart, and load nothing", async () 
     const [mark, tip] = [drawing.locator("g.mark-rect.role-mark path").first(), drawing.locator(".chart-tip")];
     // A chart that is drawn again, because its place has another width now, takes the tooltip away.
     const end = Date.now() + 60_000;
-    do await mark.hover();
-    while (!(await tip.isVisible()) && Date.now() < end);
-    assert(await tip.isVisible());
+    let seen;
+    do {
+      await mark.hover();
+      seen = await tip.isVisible();
+    } while (!seen && Date.now() < end);
+    assert(seen);
   }
   watch.check();
   await context.close();

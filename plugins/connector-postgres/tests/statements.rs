@@ -444,7 +444,11 @@ fn an_error_that_comes_again_is_one_of_the_statement() {
     for (sql, code, kind) in [
         ("SELECT chr(0)", "54000", ErrorKind::InvalidStatement),
         ("SELECT lpad('', 2000000000)", "54000", ErrorKind::TooLarge),
-        ("SELECT * FROM public.bare", "55000", ErrorKind::InvalidStatement),
+        (
+            "SELECT * FROM public.bare",
+            "55000",
+            ErrorKind::InvalidStatement,
+        ),
     ] {
         let error = error(&mut postgres, sql);
         assert_eq!((error.engine_code(), error.kind()), (code, kind), "{sql}");

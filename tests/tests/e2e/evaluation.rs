@@ -428,7 +428,8 @@ async fn mistakes_are_found_before_the_first_question() {
     assert!(model.asked().is_empty());
 }
 
-#[tokio::test]
+// The model has to answer while the test waits for the command.
+#[tokio::test(flavor = "multi_thread")]
 async fn an_interrupted_run_writes_what_it_has() {
     let turns = [
         run_sql("SELECT count(*) FROM customers"),

@@ -91,6 +91,14 @@ async fn list_of_a_key_stands_behind_in_and_null_masks_keep_the_type() {
     let key = key(&host, json!({"ids": [1, 3]})).await;
     let seen = rows(&host, &key, "SELECT id, total FROM orders ORDER BY id").await;
     assert_eq!(seen, json!([[1, null], [3, null]]));
+    let body = json!({"datasource": "shop", "table": "orders", "attributes": {"ids": [1]}});
+    let path = "/minds/sales/policies/preview";
+    let shown = host.post(path, body).await.expect_status(200).json();
+    let total = &shown["column_types"][2];
+    assert_eq!(
+        (&total["name"], &total["type"]),
+        (&json!("total"), &json!("decimal"))
+    );
 }
 
 #[tokio::test]

@@ -81,7 +81,11 @@ async fn page_of_a_stranger_in_a_local_browser_shows_by_its_host() {
         .header("host", "rebound.example.com")
         .await
         .expect_status(401);
-    expect_refused(&connect(&host, "inside", &service).await, &service);
+    let refused = connect(&host, "inside", &service).await;
+    expect_refused(&refused, &service);
+    let message = refused.json()["error"]["message"].to_string();
+    assert!(message.contains("until a request"), "{message}");
+    assert!(message.contains("restart"), "{message}");
 }
 
 #[tokio::test]

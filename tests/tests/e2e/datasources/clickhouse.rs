@@ -98,6 +98,8 @@ const VALUES: &[(&str, &str, &str, &str)] = &[
     ),
     ("IntervalDay", "INTERVAL 3 DAY", "int64", "3"),
     ("Array", "[toUInt64(1), 2]", "json", "[1,2]"),
+    // The text `['ÿ']` of the server, whose letter is one byte.
+    ("Array", "[unhex('ff')]", "json", r#""Wyf/J10=""#),
     (
         "Map",
         "map('a', [toDate('2024-02-29')])",

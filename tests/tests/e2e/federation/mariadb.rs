@@ -79,7 +79,10 @@ pub async fn explained(mind: &Mind, sql: &str) -> Value {
 /// Statements over `{s}`, with a piece of what MariaDB has to be sent of each.
 const STATEMENTS: &[(&str, &str)] = &[
     ("SELECT id FROM {s}.t WHERE word = 'a'", "= 'a' AND"),
-    ("SELECT id FROM {s}.t WHERE latin = 'ä'", "= 'ä' AND"),
+    // Not every character set has these characters.
+    ("SELECT id FROM {s}.t WHERE latin = 'ä'", "CONVERT('ä' USING utf8mb4)"),
+    ("SELECT id FROM {s}.t WHERE latin = '日本' OR latin = 'a'", "CONVERT('日本' USING utf8mb4)"),
+    ("SELECT id FROM {s}.t WHERE latin IN ('日本', '😀', 'ä', 'a', 'A')", " IN ('日本', '😀', 'ä', 'a', 'A')"),
     ("SELECT id FROM {s}.t WHERE word <> 'a'", "<> "),
     ("SELECT id FROM {s}.t WHERE word IN ('A', 'ä', 'x')", " OR "),
     ("SELECT id FROM {s}.t WHERE NOT (word = 'a' OR latin < 'a ')", ">= CAST"),

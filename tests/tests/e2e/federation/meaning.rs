@@ -105,6 +105,41 @@ async fn computed_columns_are_null_where_an_outer_join_has_no_match() {
     }
 }
 
+/// The subquery reads the table of the statement, by the same name.
+#[tokio::test]
+async fn any_and_all_compare_with_the_rows_of_the_subquery() {
+    let (_host, mind) = all().await;
+    for s in ["pg", "my"] {
+        for (condition, expected) in [
+            (
+                format!("k >= ALL (SELECT k FROM {s}.a WHERE k IS NOT NULL)"),
+                json!([[3]]),
+            ),
+            (format!("k >= ALL (SELECT k FROM {s}.a)"), json!([])),
+            (
+                format!("k > ANY (SELECT k FROM {s}.a WHERE id < 3)"),
+                json!([[2], [3]]),
+            ),
+            (
+                format!("k = ANY (SELECT k FROM {s}.a WHERE id < 3)"),
+                json!([[1], [2]]),
+            ),
+            (
+                format!("k <> ALL (SELECT k FROM {s}.a WHERE id < 3)"),
+                json!([[3]]),
+            ),
+            (
+                format!("(id, k) IN (SELECT id, k FROM {s}.b)"),
+                json!([[2]]),
+            ),
+        ] {
+            let sql =
+                format!("SELECT id FROM {s}.a WHERE {condition} AND id IN (SELECT id FROM own.a)");
+            check(&mind, &sql, expected).await;
+        }
+    }
+}
+
 #[tokio::test]
 async fn constants_are_no_numbers_of_columns() {
     let (_host, mind) = all().await;

@@ -1,6 +1,6 @@
 //! Values of two datasources are equal as `host/docs/sql.md` says in "What values mean".
 
-use mindhost_tests::{Host, MariaDb, Mind, Postgres};
+use mindhost_tests::{Host, MariaDb, Mind, Postgres, PostgresDatabase};
 use serde_json::{Value, json};
 
 /// A datasource, the type of a column there, and its values. A row has the number of its value as its id.
@@ -218,8 +218,8 @@ const JOINS: &[Join] = &[
     // Truth values.
     (
         ("pg", "boolean", &["true", "false"]),
-        ("maria", "tinyint(1)", &["0", "1"]),
-        &[(1, 2), (2, 1)],
+        ("maria", "tinyint(1)", &["0", "1", "7", "-1"]),
+        &[(1, 2), (1, 3), (1, 4), (2, 1)],
     ),
 ];
 
@@ -323,4 +323,49 @@ async fn value_that_no_type_holds_is_an_error() {
             "{data_type} {value}: {reply}"
         );
     }
+}
+
+/// A database in LATIN1.
+async fn latin1(sql: &str) -> PostgresDatabase {
+    let database = Postgres::shared().database("").await;
+    let admin = Postgres::shared().admin("postgres").await;
+    let name = &database.name;
+    for statement in [
+        format!("DROP DATABASE {name} WITH (FORCE)"),
+        format!(
+            "CREATE DATABASE {name} OWNER {name} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+        ),
+    ] {
+        admin.batch_execute(&statement).await.unwrap();
+    }
+    database.run(sql).await;
+    database
+}
+
+#[tokio::test]
+async fn text_that_a_character_set_lacks_is_equal_to_nothing_there() {
+    let host = Host::start().await;
+    let postgres = "CREATE TABLE t (id integer, name text); INSERT INTO t VALUES (1, 'é');
+        INSERT INTO t SELECT i, 'x' || i FROM generate_series(2, 2500) i; ANALYZE t;";
+    host.postgres("pg", &latin1(postgres).await)
+        .await
+        .load()
+        .await;
+    let maria = "CREATE TABLE t (id integer, name varchar(20) CHARACTER SET latin1); INSERT INTO t VALUES (1, 'é');
+        INSERT INTO t SELECT seq, concat('x', seq) FROM seq_2_to_2500; ANALYZE TABLE t;";
+    let maria = MariaDb::shared().database(maria).await;
+    host.datasource("maria", "mysql", maria.connection_data())
+        .await
+        .load()
+        .await;
+    let names = "CREATE TABLE names (name TEXT); INSERT INTO names VALUES ('é'), ('日本'), ('😀');";
+    host.sqlite("own", names).await.load().await;
+    let mind = host.mind("all").datasource("pg").datasource("maria");
+    let mind = mind.datasource("own").direct_queries().create().await;
+    for source in ["pg", "maria"] {
+        let sql = format!("SELECT t.id FROM own.names n JOIN {source}.t t ON t.name = n.name");
+        assert_eq!(json!(mind.rows(&sql).await), json!([[1]]), "{sql}");
+    }
+    let constant = "SELECT count(*) FROM maria.t t CROSS JOIN own.names n WHERE t.name = '日本'";
+    assert_eq!(json!(mind.rows(constant).await), json!([[0]]));
 }

@@ -168,6 +168,20 @@ async fn the_last_use_shows() {
 }
 
 #[tokio::test]
+async fn the_last_use_of_the_configured_key_shows() {
+    let host = Host::start().await;
+    let last_used = async || {
+        let keys = host.get("/keys").await.expect_status(200).json();
+        let mut keys = keys.as_array().unwrap().iter();
+        let key = keys.find(|key| key["name"] == "MINDHOST_ADMIN_KEY");
+        key.unwrap()["last_used_at"].clone()
+    };
+    let used = eventually(last_used, Value::is_string).await;
+    let used: Timestamp = used.as_str().unwrap().parse().unwrap();
+    assert!(used <= Timestamp::now(), "{used}");
+}
+
+#[tokio::test]
 async fn a_key_for_minds_sdk_gets_datasources_as_objects() {
     let host = Host::start().await;
     host.sqlite("shop", "CREATE TABLE item (id INTEGER)").await;

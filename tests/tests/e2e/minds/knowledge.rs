@@ -155,6 +155,19 @@ async fn wrong_knowledge_is_refused_with_the_field_and_the_nearest_names() {
         "quantity",
     )
     .await;
+    let mut relationship = json!({"kind": "relationship", "name": "items", "from_table": "order_items",
+        "from_columns": ["order_id"], "to_table": "orders", "to_columns": ["id"], "cardinality": "foo"});
+    refused(
+        relationship.clone(),
+        400,
+        "invalid_body",
+        "cardinality",
+        "many_to_one",
+    )
+    .await;
+    relationship["cardinality"] = json!("many_to_one");
+    relationship["from_columns"] = json!("order_id");
+    refused(relationship, 400, "invalid_body", "from_columns", "a list").await;
     // Not an expression: it would end the statement and begin another one.
     refused(
         metric("expression", "1) FROM orders UNION SELECT (2"),
@@ -333,6 +346,46 @@ async fn knowledge_goes_with_its_mind() {
         host.mind("sales").datasource("shop").create().await;
         assert_eq!(entries(&host).await, Vec::<Value>::new());
     }
+}
+
+#[tokio::test]
+async fn word_belongs_to_one_metric() {
+    let host = Host::start().await;
+    taught(&host).await;
+    let revenue = teach(&host, revenue()).await.expect_status(201).json();
+    let metric = |name: &str, synonyms: &[&str]| {
+        let mut metric = json!({"kind": "metric", "expression": "count(*)", "from": "orders"});
+        metric["name"] = json!(name);
+        metric["synonyms"] = json!(synonyms);
+        metric
+    };
+    let taken = |reply: Reply, param: &str| {
+        let error = reply.expect_error(409, "name_taken");
+        assert_eq!(error["param"], param, "{error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("'revenue'"), "{error}");
+    };
+    taken(
+        teach(&host, metric("sales", &["Turnover"])).await,
+        "synonyms",
+    );
+    taken(teach(&host, metric("TURNOVER", &[])).await, "name");
+    let sales = teach(&host, metric("sales", &["net  sales"])).await;
+    let sales = sales.expect_status(201).json();
+    let path = |entry: &Value| format!("/minds/sales/knowledge/{}", entry["id"].as_str().unwrap());
+    taken(
+        host.put(&path(&sales), metric("sales", &["revenue"])).await,
+        "synonyms",
+    );
+    // Its own words are its own.
+    let again = metric("sales", &["net sales", "Sales"]);
+    host.put(&path(&sales), again).await.expect_status(200);
+    let document = "metrics:\n  - {name: orders made, synonyms: [turnover], expression: count(*), from: orders}\n";
+    let error = import(&host, "merge", document).await;
+    assert_eq!(error.expect_error(400, "invalid_yaml")["param"], "metrics");
+    assert_eq!(entries(&host).await.len(), 2);
+    host.delete(&path(&revenue)).await.expect_status(204);
+    import(&host, "merge", document).await.expect_status(200);
 }
 
 #[tokio::test]

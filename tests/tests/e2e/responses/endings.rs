@@ -280,6 +280,33 @@ async fn answer_tells_tables_rows_assumptions_and_what_to_ask_next() {
 }
 
 #[tokio::test]
+async fn suggested_months_are_answered_and_what_was_asked_is_not_suggested() {
+    let host = Host::start().await;
+    let visits = "CREATE TABLE visits (id INTEGER PRIMARY KEY, visited_at TIMESTAMP, status TEXT);
+        INSERT INTO visits VALUES (1, '2024-01-02 10:00:00', 'open'), (2, '2024-01-03 10:00:00', 'open'),
+            (3, '2024-02-02 10:00:00', 'done'), (4, '2024-02-03 10:00:00', 'done')";
+    host.sqlite("shop", visits).await.load().await;
+    let decline = || Turn::call("cannot_answer", json!({"reason": "I do not know."}));
+    let _model = super::told(&host, [decline(), decline()]).await;
+    let ask = async |question: &str| {
+        let body = json!({"model": "told", "input": question});
+        let response = host.post("/responses", body).await.expect_status(200);
+        response.json()["output"][0]["follow_up_questions"].to_string()
+    };
+    let month = "How many visits are there per month?";
+    let suggested = ask("How is the weather?").await;
+    assert!(suggested.contains(month), "{suggested}");
+    let suggested = ask("how many visits are there per month").await;
+    assert!(!suggested.contains("per month"), "{suggested}");
+    assert!(suggested.contains("How many visits"), "{suggested}");
+
+    let offline = host.mind("offline").datasource("shop").create().await;
+    let answer = offline.ask(month).await.expect_status(200).json();
+    let sql = answer["output"][0]["sql"].as_str().unwrap_or_default();
+    assert!(sql.contains("%Y-%m"), "{answer}");
+}
+
+#[tokio::test]
 async fn question_with_the_name_of_a_column_has_no_link() {
     let host = Host::start().await;
     let visits =
@@ -331,6 +358,35 @@ async fn limit_of_output_tokens_is_for_all_turns_and_failures_tell_usage() {
         .find(|event| event.name == "response.failed")
         .expect("a failure");
     assert_eq!(failed.data["response"]["usage"]["total_tokens"], 18);
+}
+
+/// The embedded model counts no tokens, so the host does.
+#[tokio::test]
+async fn limit_of_output_tokens_is_kept_where_the_vendor_counts_none() {
+    let (host, mind) = super::shop().await;
+    let question = "How many customers are there per country?";
+    let whole = mind.ask(question).await.expect_status(200).json();
+    let used = whole["usage"]["output_tokens"].as_u64().unwrap();
+    for limit in [1, 9, 16, 30, used - 1, used, used + 100] {
+        let body = json!({"model": "sales", "input": question, "max_output_tokens": limit});
+        let response = host.post("/responses", body).await;
+        let response = response.expect_status(200).json();
+        let output_tokens = response["usage"]["output_tokens"].as_u64().unwrap();
+        assert!(output_tokens <= limit, "{limit}: {response}");
+        assert!(!text(&response).is_empty(), "{limit}: {response}");
+        if limit < used {
+            assert_eq!(
+                response["ending"], "max_output_tokens",
+                "{limit}: {response}"
+            );
+            let reason = &response["incomplete_details"]["reason"];
+            assert_eq!(reason, "max_output_tokens", "{limit}: {response}");
+            assert_eq!(response["output"][0]["status"], "incomplete");
+        } else {
+            assert_eq!(response["ending"], Value::Null, "{limit}: {response}");
+            assert_eq!(text(&response), text(&whole));
+        }
+    }
 }
 
 #[tokio::test]

@@ -110,6 +110,12 @@ verified_queries:
         &["line 2", "meening"],
     )
     .await;
+    let shared = "metrics:
+  - {name: items, synonyms: [Pieces], expression: sum(quantity), from: order_items}
+  - {name: pieces, expression: count(*), from: order_items}
+";
+    refused(shared, 400, "invalid_yaml", &["line 3", "line 2", "`name`"]).await;
+    refused("", 400, "invalid_yaml", &["empty"]).await;
     refused("terms: [", 400, "invalid_yaml", &["line"]).await;
     let bomb = "a: &a [x, x]\nb: &b [*a, *a]\nterms: *b\n";
     refused(bomb, 400, "invalid_yaml", &[]).await;
@@ -117,4 +123,18 @@ verified_queries:
         .post("/minds/sales/knowledge/import", json!({}))
         .header("content-type", "text/csv");
     other.await.expect_error(415, "unsupported_media_type");
+}
+
+#[tokio::test]
+async fn document_without_entries_replaces_and_no_document_does_not() {
+    let host = Host::start().await;
+    taught(&host).await;
+    assert_eq!(export(&host).await, "{}\n");
+    teach(&host, revenue()).await.expect_status(201);
+    let error = import(&host, "replace", "").await;
+    error.expect_error(400, "invalid_yaml");
+    assert_eq!(entries(&host).await.len(), 1);
+    let done = import(&host, "replace", "{}").await.expect_status(200);
+    assert_eq!(done.json()["deleted"], 1);
+    assert_eq!(entries(&host).await.len(), 0);
 }
