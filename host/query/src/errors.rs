@@ -162,7 +162,13 @@ fn mistyped(message: &str) -> Option<Error> {
 }
 
 fn says_invented(message: &str) -> bool {
-    INVENTED.iter().any(|part| message.contains(part))
+    let begins = |at: usize| {
+        let before = message.get(..at).unwrap_or_default();
+        !before.ends_with(|c: char| c.is_alphanumeric() || c == '_')
+    };
+    INVENTED
+        .iter()
+        .any(|part| message.match_indices(part).any(|(at, _)| begins(at)))
 }
 
 /// The error of a subquery that DataFusion cannot plan.
@@ -228,6 +234,13 @@ pub fn external(error: Error) -> DataFusionError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_only_end_like_those_of_the_planner_are_the_callers() {
+        assert!(says_invented("No field named __rows.a"));
+        assert!(says_invented("No field named \"__key_1\""));
+        assert!(!says_invented("No field named source__rows"));
+    }
 
     #[test]
     fn refused_types_are_told_without_signatures() {

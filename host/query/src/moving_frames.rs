@@ -12,7 +12,10 @@ use datafusion::{
 };
 
 use super::{errors::external, float_values::one_nan};
-use mindhost_base::error::Error;
+use mindhost_base::error::{Code, Error};
+
+/// Values of one frame at most: 7 MB. The engine counts no memory of windows.
+const MAX_VALUES: usize = 100_000;
 
 /// What is known of some rows with one or two values.
 #[derive(Clone, Copy, Debug, Default)]
@@ -183,6 +186,13 @@ impl MovingFrame {
 impl Accumulator for MovingFrame {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         for (first, second) in rows(values)? {
+            if self.older.len() + self.younger.len() >= MAX_VALUES {
+                return Err(external(Error::new(
+                    Code::SqlNotSupported,
+                    "a frame that moves has more than 100000 numbers; begin it with UNBOUNDED PRECEDING, or take fewer \
+                     rows",
+                )));
+            }
             self.younger.push((first, second));
             self.of_younger = self.of_younger.with(&Moments::of(first, second));
         }
@@ -256,13 +266,17 @@ mod tests {
 
     use super::*;
 
-    fn over_frames(function: &str, values: &[f64], length: usize) -> Vec<Option<f64>> {
-        let mut frame = MovingFrame {
+    fn frame(function: &str) -> MovingFrame {
+        MovingFrame {
             statistic: statistic(function).unwrap(),
             older: Vec::new(),
             younger: Vec::new(),
             of_younger: Moments::default(),
-        };
+        }
+    }
+
+    fn over_frames(function: &str, values: &[f64], length: usize) -> Vec<Option<f64>> {
+        let mut frame = frame(function);
         let column = |value: f64| [Arc::new(Float64Array::from(vec![value])) as ArrayRef];
         let mut found = Vec::new();
         for (index, value) in values.iter().enumerate() {
@@ -290,6 +304,18 @@ mod tests {
         let averages = over_frames("avg", &[f64::NAN, f64::INFINITY, 1.0, 2.0, 6.0], 2);
         assert!(averages[1].unwrap().is_nan());
         assert_eq!(averages[2..], [Some(f64::INFINITY), Some(1.5), Some(4.0)]);
+    }
+
+    #[test]
+    fn frame_has_a_limit_of_values() {
+        let values = vec![1.0; MAX_VALUES];
+        let column = |values: Vec<f64>| [Arc::new(Float64Array::from(values)) as ArrayRef];
+        let mut frame = frame("sum");
+        frame.update_batch(&column(values)).unwrap();
+        frame.retract_batch(&column(vec![1.0])).unwrap();
+        frame.update_batch(&column(vec![1.0])).unwrap();
+        let full = frame.update_batch(&column(vec![1.0])).unwrap_err();
+        assert!(full.to_string().contains("UNBOUNDED PRECEDING"), "{full}");
     }
 
     #[test]

@@ -126,7 +126,9 @@ pub(super) fn plain(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let (mut has_join, mut name_at) = (false, None);
     for (at, token) in tokens.iter().enumerate() {
         has_join |= is_keyword(&token.token, Keyword::JOIN);
-        if has_join && is_using(token) {
+        let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+        let is_column = before.is_some_and(|before| before.token == Token::Period);
+        if has_join && is_using(token) && !is_column {
             name_at = only_name(&tokens, at);
         }
         let bracket = |bracket| TokenWithSpan {

@@ -247,6 +247,10 @@ SELECT DEFAULT(id) FROM customers
 ;;
 SELECT shop.version()
 ;;
+SELECT NVL(id, 0) FROM customers
+;;
+SELECT JSON_QUERY('{}', '$')
+;;
 SELECT SFORMAT('{:2000000000}', 1)
 ;;
 SELECT `row`(1, 2)

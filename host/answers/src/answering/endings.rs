@@ -69,14 +69,8 @@ fn first_sentence(ending: EarlyEnd, bounds: &config::Answering) -> String {
             "The model ended without an answer. Ask in other words, or choose another model."
                 .to_owned()
         }
-        // Only where the host cut the answer and there is no text of the model yet.
-        EarlyEnd::Length => {
-            "This answer was stopped: it reached the limit of output tokens before the model had written a text. Send a \
-             larger `max_output_tokens`, or ask for less at once."
-                .to_owned()
-        }
         // The text of the model breaks off, and nothing is added to it.
-        EarlyEnd::Filter | EarlyEnd::UnknownReason => String::new(),
+        EarlyEnd::Length | EarlyEnd::Filter | EarlyEnd::UnknownReason => String::new(),
     }
 }
 

@@ -5,16 +5,6 @@ use mindhost_base::error::{Error, Kind};
 use mindhost_core::usage::Tally;
 use mindhost_plugin_api::{ModelMessage, Part};
 
-/// Bytes of a token, by estimate.
-const BYTES_PER_TOKEN: usize = 4;
-
-/// The bytes of output that are this many tokens, by the estimate for vendors that report no usage.
-pub fn bytes_of(tokens: u32) -> usize {
-    usize::try_from(tokens)
-        .unwrap_or(usize::MAX)
-        .saturating_mul(BYTES_PER_TOKEN)
-}
-
 /// The tokens of a turn. Added to the tally on drop, because vendors also charge for output to a client that
 /// disconnected.
 pub struct TokenCount<'a> {
@@ -100,7 +90,7 @@ impl Drop for TokenCount<'_> {
     }
 }
 
-/// For vendors that report no usage, or a part of it: about four bytes per token, so that the limits on tokens hold for
+/// For vendors that report no usage, or a part of it: about four bytes per token, so that the token limit holds for
 /// them too.
 fn estimate(messages: &[ModelMessage], written: usize) -> Usage {
     let bytes = |part: &Part| match part {
@@ -115,8 +105,8 @@ fn estimate(messages: &[ModelMessage], written: usize) -> Usage {
         .map(bytes)
         .sum();
     Usage {
-        input_tokens: (read / BYTES_PER_TOKEN) as u64,
-        output_tokens: written.div_ceil(BYTES_PER_TOKEN) as u64,
+        input_tokens: (read / 4) as u64,
+        output_tokens: written.div_ceil(4) as u64,
         ..Usage::default()
     }
 }

@@ -32,12 +32,6 @@ pub struct Turn {
     pub usage: Usage,
     /// Why it ended.
     pub stop: Option<StopReason>,
-    /// Bytes of output that the caller's limit allows, by estimate. `None` is no limit.
-    pub room: Option<usize>,
-    /// Text beyond `room`. It is shown at the end of the turn, if the vendor has counted its output by then.
-    pub tail: String,
-    /// Whether the host cut it at the caller's limit.
-    pub is_cut: bool,
     /// Whether it was cut, because it is larger than an answer may be.
     pub is_too_large: bool,
     /// What is wrong with calls, by id.
@@ -45,14 +39,6 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// A turn that has so many bytes of room.
-    pub fn within(room: Option<usize>) -> Self {
-        Self {
-            room,
-            ..Self::default()
-        }
-    }
-
     /// Adds a tool call. Its id becomes unique within the turn, since vendors refuse a dialogue where it is not, and
     /// arguments that are not a JSON object are replaced by an empty one for the same reason.
     pub fn add_call(&mut self, mut tool_call: ToolCall) {
@@ -97,18 +83,6 @@ impl Turn {
     /// Why a call is not run, if it is not.
     pub fn fault_of(&self, tool_call: &ToolCall) -> Option<String> {
         self.faults.get(&tool_call.id).cloned()
-    }
-
-    /// Whether this many bytes of output are beyond the caller's limit. A vendor that counts its output, or that stopped
-    /// at the limit, kept to it in its own tokens; the output of others is estimated.
-    pub fn is_beyond_limit(&self, written: usize) -> bool {
-        let is_counted = self.usage.output_tokens > 0 || self.stop == Some(StopReason::Length);
-        !is_counted && self.room.is_some_and(|room| written > room)
-    }
-
-    /// So many bytes of output, or the bytes of the caller's limit if those are fewer.
-    pub fn within_room(&self, written: usize) -> usize {
-        self.room.map_or(written, |room| written.min(room))
     }
 
     /// The bytes of its calls, which count as output.
@@ -211,19 +185,6 @@ mod tests {
         let mut turn = Turn::default();
         turn.add_call(call("a", " "));
         assert_eq!(turn.fault_of(&turn.calls[0]), None);
-    }
-
-    #[test]
-    fn limit_is_kept_by_estimate_where_the_vendor_counts_nothing() {
-        let mut turn = Turn::within(Some(40));
-        assert!(!turn.is_beyond_limit(40));
-        assert!(turn.is_beyond_limit(41));
-        turn.stop = Some(StopReason::Length);
-        assert!(!turn.is_beyond_limit(41));
-        turn.stop = Some(StopReason::End);
-        turn.usage.output_tokens = 10;
-        assert!(!turn.is_beyond_limit(41));
-        assert!(!Turn::default().is_beyond_limit(usize::MAX));
     }
 
     #[test]

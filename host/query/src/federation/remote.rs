@@ -34,7 +34,7 @@ use super::{
 };
 use crate::errors::external;
 use mindhost_base::{
-    error::{Code, Error, Result as HostResult},
+    error::{Error, Result as HostResult},
     locks::lock,
 };
 use mindhost_plugin_api::{Batch, Call, Column, Connection, Statement};
@@ -318,7 +318,7 @@ impl Job {
         call: &Call,
     ) -> HostResult<()> {
         let sent = match (self.send(&texts.keyed, call).await, &texts.plain) {
-            (Err(error), Some(plain)) if is_of_engine(&error) => self.send(plain, call).await,
+            (Err(error), Some(plain)) if lacks_character(&error) => self.send(plain, call).await,
             (sent, _) => sent,
         };
         let (mut connection, columns) = sent?;
@@ -368,14 +368,15 @@ type OpenStatement = (Box<dyn Connection>, Arc<[Column]>);
 struct StatementTexts {
     /// With the keys that joins found.
     keyed: String,
-    /// Without them, to be sent if the engine refuses the keys: its character set may lack characters of theirs. The
-    /// join tests every row anyway.
+    /// Without them, to be sent if the character set of the engine lacks characters of the keys. The join tests every row
+    /// anyway.
     plain: Option<String>,
 }
 
 impl StatementTexts {
     fn new(keyed: String, plain: String) -> Self {
-        let is_refusable = keyed != plain && !keyed.is_ascii();
+        let beyond_ascii = |text: &str| text.bytes().filter(|byte| !byte.is_ascii()).count();
+        let is_refusable = beyond_ascii(&keyed) > beyond_ascii(&plain);
         Self {
             plain: is_refusable.then_some(plain),
             keyed,
@@ -383,9 +384,10 @@ impl StatementTexts {
     }
 }
 
-/// Whether the engine itself answered with an error.
-fn is_of_engine(error: &Error) -> bool {
-    matches!(error.code(), Code::SqlInvalid | Code::UpstreamError)
+/// Whether the engine could not read a statement, because its character set lacks a character of it. PostgreSQL says so
+/// of texts (`untranslatable_character`) and of names (`character_not_in_repertoire`).
+fn lacks_character(error: &Error) -> bool {
+    matches!(error.engine_code(), Some("22P05" | "22021"))
 }
 
 #[cfg(test)]

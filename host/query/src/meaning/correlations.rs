@@ -11,7 +11,7 @@ use datafusion::{
         tree_node::{Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion},
     },
     logical_expr::{
-        Expr, Filter, LogicalPlan, LogicalPlanBuilder, Subquery, SubqueryAlias,
+        Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Subquery, SubqueryAlias,
         expr::{Exists, InSubquery, SetComparison},
         lit,
         utils::{conjunction, split_conjunction_owned},
@@ -28,6 +28,7 @@ pub fn unambiguous(expr: Expr) -> Result<Expr> {
     Ok(match expr {
         Expr::Exists(Exists { subquery, negated }) => {
             check_rows(&subquery)?;
+            check_limits(&subquery)?;
             let subquery = with_keys(subquery)?;
             Expr::Exists(Exists { subquery, negated })
         }
@@ -42,13 +43,17 @@ pub fn unambiguous(expr: Expr) -> Result<Expr> {
         }
         Expr::SetComparison(comparison) => {
             check_rows(&comparison.subquery)?;
+            check_limits(&comparison.subquery)?;
             let subquery = with_own_value(with_keys(comparison.subquery)?)?;
             Expr::SetComparison(SetComparison {
                 subquery,
                 ..comparison
             })
         }
-        Expr::ScalarSubquery(subquery) => Expr::ScalarSubquery(with_keys(subquery)?),
+        Expr::ScalarSubquery(subquery) => {
+            check_windows(&subquery)?;
+            Expr::ScalarSubquery(with_keys(subquery)?)
+        }
         other => other,
     })
 }
@@ -68,6 +73,49 @@ fn check_rows(subquery: &Subquery) -> Result<()> {
             Code::SqlNotSupported,
             "an aggregate without GROUP BY in EXISTS, IN, ANY or ALL is not supported here if its rows depend on the \
              outer statement; compare with the value: (SELECT count(*) …) = 0",
+        ))),
+        false => check_windows(subquery),
+    }
+}
+
+/// Refuses windows over rows that depend on the outer statement. The join would test that condition after the window,
+/// which then has the rows of all.
+fn check_windows(subquery: &Subquery) -> Result<()> {
+    let is_correlated = subquery.subquery.exists(|node| {
+        Ok(match node {
+            LogicalPlan::Window(window) => !window.input.all_out_ref_exprs().is_empty(),
+            LogicalPlan::Distinct(Distinct::On(on)) => !on.input.all_out_ref_exprs().is_empty(),
+            _ => false,
+        })
+    })?;
+    match is_correlated {
+        true => Err(errors::external(Error::new(
+            Code::SqlNotSupported,
+            "a window function or DISTINCT ON in a subquery is not supported here if its rows depend on the outer \
+             statement; compute it in a table, with PARTITION BY, and join that",
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses limits of rows that depend on the outer statement. The join has all of them. Whether there is a row is the
+/// same with a LIMIT at the end.
+fn check_limits(subquery: &Subquery) -> Result<()> {
+    let plan: &LogicalPlan = match &*subquery.subquery {
+        LogicalPlan::Limit(limit) if limit.skip.is_none() => &limit.input,
+        plan => plan,
+    };
+    let is_correlated = plan.exists(|node| {
+        Ok(match node {
+            LogicalPlan::Limit(limit) => !limit.input.all_out_ref_exprs().is_empty(),
+            _ => false,
+        })
+    })?;
+    match is_correlated {
+        true => Err(errors::external(Error::new(
+            Code::SqlNotSupported,
+            "LIMIT and OFFSET in EXISTS, ANY, ALL or behind a row and IN are not supported here if the rows depend on \
+             the outer statement; number the rows in a table with row_number() and PARTITION BY, and join that",
         ))),
         false => Ok(()),
     }

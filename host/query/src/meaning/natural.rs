@@ -22,14 +22,18 @@ const MAX_TABLES: usize = 16;
 /// Writes inner NATURAL joins below a `*` as USING. Those in subqueries of expressions are refused elsewhere, and what
 /// cannot be planned alone stays as it is.
 pub async fn as_using(query: &mut Query, state: &SessionState) {
-    let mut probes = Vec::new();
+    let mut count = 0;
+    in_query(query, &mut Vec::new(), &mut |select, _| {
+        count += natural_tables(select).len();
+    });
+    if count == 0 || count > MAX_TABLES {
+        return;
+    }
+    let mut probes = Vec::with_capacity(count);
     in_query(query, &mut Vec::new(), &mut |select, ctes| {
         let tables = natural_tables(select).into_iter();
         probes.extend(tables.map(|table| probe(table, ctes)));
     });
-    if probes.is_empty() || probes.len() > MAX_TABLES {
-        return;
-    }
     let mut found = Vec::with_capacity(probes.len());
     for probe in probes {
         found.push(columns(probe, state).await);

@@ -165,10 +165,31 @@ async fn correlated_lookup_that_cannot_be_run_says_what_to_write() {
              ORDER BY f.salary LIMIT 1) l ON true",
             "row_number()",
         ),
+        (
+            "SELECT name FROM emp e WHERE salary > ANY (SELECT f.salary FROM emp f WHERE f.dept = e.dept OFFSET 1)",
+            "LIMIT and OFFSET",
+        ),
+        (
+            "SELECT name FROM emp e WHERE (dept, salary) IN (SELECT f.dept, f.salary FROM emp f \
+             WHERE f.dept = e.dept LIMIT 1)",
+            "LIMIT and OFFSET",
+        ),
+        (
+            "SELECT name FROM emp e WHERE 1 IN (SELECT row_number() OVER (ORDER BY f.salary) FROM emp f \
+             WHERE f.dept = e.dept)",
+            "with PARTITION BY",
+        ),
     ] {
         let error = refused(&format!("WITH {EMP} {sql}")).await.to_string();
         assert!(error.contains(says), "{sql}: {error}");
     }
+}
+
+#[tokio::test]
+async fn limit_at_the_end_of_exists_changes_nothing() {
+    let richer = "EXISTS (SELECT 1 FROM emp f WHERE f.dept = e.dept AND f.name <> e.name LIMIT 1)";
+    let sql = format!(", {EMP} SELECT name FROM emp e WHERE {richer} ORDER BY name");
+    assert_eq!(table(&sql).await, "Bob Cid Dan Eve Fay Gus");
 }
 
 #[tokio::test]
