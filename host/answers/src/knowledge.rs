@@ -147,17 +147,27 @@ impl CheckedKnowledge {
     }
 
     /// What a model is told for a question: at most `tokens`, estimated at four bytes each; empty if there is nothing.
+    /// Metrics and terms of the `earlier` questions belong to it: "and by month?" asks for them again.
     ///
     /// What does not fit is left out, from the end of this order: the verified query of the very question,
     /// instructions, metrics, terms, relationships, similar verified queries.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn told(&self, mind: &Mind, question: &str, tokens: usize) -> Result<String> {
+    pub async fn told(
+        &self,
+        mind: &Mind,
+        question: &str,
+        earlier: &str,
+        tokens: usize,
+    ) -> Result<String> {
         let all = self.0.base.all(mind).await?;
         let valid = all.iter().filter(|entry| entry.status == Status::Valid);
         let valid: Vec<&Knowledge> = valid.map(|entry| &entry.knowledge).collect();
-        Ok(told::text(&relevant::choose(&valid, question), tokens))
+        Ok(told::text(
+            &relevant::choose(&valid, question, earlier),
+            tokens,
+        ))
     }
 
     /// What the Mind was taught about the tables of a scope, for finding them.
@@ -186,16 +196,16 @@ fn refuse_doubles(entries: &[DocumentEntry]) -> Result<()> {
             return Err(entry.to_blame(&Error::new(Code::InvalidYaml, message)));
         }
     }
-    let mut words: HashMap<String, u64> = HashMap::new();
-    for entry in entries {
+    let mut words: HashMap<String, (usize, u64)> = HashMap::new();
+    for (at, entry) in entries.iter().enumerate() {
         let Knowledge::Metric(metric) = &entry.knowledge else {
             continue;
         };
         for (param, word) in metric.words() {
-            let first = words.insert(word_key(word), entry.line);
-            if let Some(first) = first.filter(|first| *first != entry.line) {
+            let first = words.insert(word_key(word), (at, entry.line));
+            if let Some((_, line)) = first.filter(|(first, _)| *first != at) {
                 let message = format!(
-                    "`{param}`: a word of the metric on line {first}; a word may belong to one metric"
+                    "`{param}`: a word of the metric on line {line}; a word may belong to one metric"
                 );
                 return Err(entry.to_blame(&Error::new(Code::InvalidYaml, message)));
             }

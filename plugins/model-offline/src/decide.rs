@@ -29,13 +29,19 @@ fn next(turn: &Turn) -> Result<Action, String> {
     if let Some(action) = taught::next(turn) {
         return Ok(action);
     }
-    if let Some(metric) = &turn.metric {
-        return Err(format!(
-            "\"{metric}\" is a metric of this Mind. I can only give it as its editors define it, when it is asked for by \
-             its bare name: \"{metric}\"."
-        ));
-    }
     let about = meta::about_tables(&turn.question);
+    if let Some(metric) = turn.metric.as_ref().filter(|_| about.is_none()) {
+        return Err(match turn.taught {
+            None => format!(
+                "\"{metric}\" is a metric of this Mind. I can only give it as its editors define it, when it is asked \
+                 for by its bare name: \"{metric}\"."
+            ),
+            Some(_) => format!(
+                "The statement by which the editors of this Mind define \"{metric}\" could not be run, and I give it no \
+                 other meaning."
+            ),
+        });
+    }
     let found = match searched(turn, about.is_none())? {
         Ok(found) => found,
         Err(call) => return Ok(call),

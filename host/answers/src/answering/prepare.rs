@@ -49,6 +49,15 @@ impl AnswerRequest {
         question.map_or("", |message| message.text.as_str())
     }
 
+    /// The texts of the questions before it.
+    pub fn earlier_questions(&self) -> String {
+        let mut said = self.history.iter().chain(&self.input).rev();
+        said.find(|message| message.author == Author::User);
+        let earlier = said.filter(|message| message.author == Author::User);
+        let texts: Vec<&str> = earlier.map(|message| message.text.as_str()).collect();
+        texts.join("\n")
+    }
+
     /// The response at its start.
     pub fn record(&self, caller: &Caller, ask: &Ask) -> ResponseRecord {
         ResponseRecord {

@@ -280,9 +280,11 @@ impl Task {
             .results
             .access(mind, &self.prepared.caller.attributes)
             .await?;
-        let told = services
-            .knowledge
-            .told(mind, self.prepared.question(), KNOWLEDGE_TOKENS);
+        let earlier = self.prepared.earlier_questions();
+        let told =
+            services
+                .knowledge
+                .told(mind, self.prepared.question(), &earlier, KNOWLEDGE_TOKENS);
         let mut messages = dialogue(&self.prepared, &self.record, &access, &told.await?);
         let words = words(&messages);
         let bounds = &services.settings;

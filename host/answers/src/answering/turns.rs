@@ -16,7 +16,7 @@ use super::{
     history::Dialogue,
     links::Links,
     record::{EarlyEnd, Settings, Usage},
-    token_count::{self, TokenCount},
+    token_count::TokenCount,
     tools::{self, Toolbox},
     turn::Turn,
 };
@@ -160,7 +160,7 @@ impl Turns<'_> {
                 return Ok(End::At(EarlyEnd::TokenBudget));
             }
             let Some(max_output_tokens) = self.output_tokens_left() else {
-                return Ok(End::At(EarlyEnd::Length));
+                return Ok(End::Answered(Some(StopReason::Length)));
             };
             let left = allowed.saturating_sub(counts.calls) as usize;
             let mut turn = self
@@ -168,9 +168,6 @@ impl Turns<'_> {
                 .await?;
             if turn.is_too_large {
                 return Ok(End::At(EarlyEnd::SizeLimit));
-            }
-            if turn.is_cut {
-                return Ok(End::At(EarlyEnd::Length));
             }
             let wants_more = turn.calls.len() > left;
             turn.calls.truncate(left);
@@ -282,15 +279,14 @@ impl Turns<'_> {
                 return Err(error);
             }
         };
-        let mut turn = Turn::within(max_output_tokens.map(token_count::bytes_of));
+        let mut turn = Turn::default();
         let before = self.said_so_far().len();
         while !turn.is_too_large {
             match completion.next(call).await {
                 Ok(Some(events)) => {
                     for event in events {
                         self.take(event, &mut turn, before);
-                        let written = self.said_so_far().len() - before + turn.tail.len();
-                        token_count.update(turn.usage, turn.within_room(written));
+                        token_count.update(turn.usage, self.said_so_far().len() - before);
                     }
                 }
                 Ok(None) => break,
@@ -300,18 +296,11 @@ impl Turns<'_> {
         }
         let rest = self.links.end();
         self.say(rest, &mut turn, before);
-        let tail = std::mem::take(&mut turn.tail);
-        let written = self.said_so_far().len() - before + tail.len() + turn.call_bytes();
-        // A call that does not fit is cut as a whole: it is not run.
-        turn.is_cut = turn.is_beyond_limit(written);
-        if !turn.is_cut {
-            self.show(&tail);
-        }
         let text = &self.said_so_far()[before..];
         turn.text = text.trim_start_matches("\n\n").to_owned();
         // Of a turn that was cut, the vendor has not counted the output. It is estimated when the count is dropped.
         if !turn.is_too_large {
-            token_count.finish(turn.within_room(written));
+            token_count.finish(turn.text.len() + turn.call_bytes());
         }
         Ok(turn)
     }
@@ -335,7 +324,7 @@ impl Turns<'_> {
         if piece.is_empty() || turn.is_too_large {
             return;
         }
-        let said = self.said_so_far().len() + turn.tail.len();
+        let said = self.said_so_far().len();
         // Text of an earlier turn ("let me look …") stays in the answer as its own paragraph.
         if before > 0 && said == before {
             piece.insert_str(0, "\n\n");
@@ -343,19 +332,9 @@ impl Turns<'_> {
         let room = self.bounds.answer_bytes.saturating_sub(said);
         turn.is_too_large = piece.len() > room;
         piece.truncate(piece.floor_char_boundary(room));
-        if let Some(room) = turn.room {
-            let room = room.saturating_sub(said.saturating_sub(before));
-            let tail = piece.split_off(piece.floor_char_boundary(room));
-            turn.tail.push_str(&tail);
-        }
-        self.show(&piece);
-    }
-
-    /// Adds text of a turn to the answer, or to what is held back.
-    fn show(&mut self, piece: &str) {
         match &mut self.check.held {
-            Some(held) => held.push_str(piece),
-            None => self.add(piece),
+            Some(held) => held.push_str(&piece),
+            None => self.add(&piece),
         }
     }
 
@@ -381,8 +360,7 @@ impl Turns<'_> {
         let rest = self.links.end();
         self.say(rest, &mut Turn::default(), 0);
         let is_empty = self.answer.text.trim().is_empty();
-        let is_by_host = matches!(end, End::At(_));
-        if let End::Answered(_) | End::At(EarlyEnd::Length) = end {
+        if let End::Answered(_) = end {
             self.answer.facts.unverified_numbers = self.doubts();
         }
         let (ending, reason) = match end {
@@ -413,8 +391,9 @@ impl Turns<'_> {
             }
             (None, None) => String::new(),
             // The text breaks off, and the reason is in the response.
-            (Some(EarlyEnd::Length), None) if !is_empty || !is_by_host => String::new(),
-            (Some(EarlyEnd::Filter | EarlyEnd::UnknownReason), None) => String::new(),
+            (Some(EarlyEnd::Length | EarlyEnd::Filter | EarlyEnd::UnknownReason), None) => {
+                String::new()
+            }
             (Some(ending), None) => {
                 endings::text(ending, self.bounds, &self.spent.attempts(), &follow_ups)
             }

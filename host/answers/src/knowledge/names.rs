@@ -173,7 +173,7 @@ pub(super) fn hint(access: &Access, message: &str) -> String {
 
 /// Whether an engine says that it does not know a name.
 fn is_of_unknown_name(message: &str) -> bool {
-    const PHRASES: [&str; 12] = [
+    const PHRASES: [&str; 14] = [
         "not exist",
         "n't exist",
         "not found",
@@ -186,6 +186,8 @@ fn is_of_unknown_name(message: &str) -> bool {
         "invalid object name",
         "no field named",
         "no column",
+        "missing from-clause entry",
+        "could not be bound",
     ];
     let message = message.to_lowercase();
     PHRASES.iter().any(|phrase| message.contains(phrase))
@@ -213,6 +215,8 @@ mod tests {
             "Column 'custmer' cannot be resolved",
             "Invalid object name 'custmer'.",
             "Schema error: No field named custmer.",
+            "missing FROM-clause entry for table \"custmer\"",
+            "The multi-part identifier \"custmer.id\" could not be bound.",
         ] {
             assert!(super::is_of_unknown_name(message), "{message}");
         }

@@ -25,12 +25,14 @@ pub(super) struct Relevant<'a> {
     pub similar: Vec<&'a VerifiedQuery>,
 }
 
-/// Chooses from the valid entries of a Mind.
-pub(super) fn choose<'a>(all: &[&'a Knowledge], question: &str) -> Relevant<'a> {
+/// Chooses from the valid entries of a Mind. Metrics and terms may be called in `earlier` questions, too.
+pub(super) fn choose<'a>(all: &[&'a Knowledge], question: &str, earlier: &str) -> Relevant<'a> {
     let asked = words(question);
     let text: HashSet<String> = asked.iter().cloned().collect();
+    let mut talk: HashSet<String> = words(earlier).into_iter().collect();
+    talk.extend(text.iter().cloned());
     let called = |name: &str, synonyms: &[String]| {
-        has(&text, name) || synonyms.iter().any(|one| has(&text, one))
+        has(&talk, name) || synonyms.iter().any(|one| has(&talk, one))
     };
     let mut chosen = Relevant::default();
     let (mut relationships, mut queries) = (Vec::new(), Vec::new());

@@ -139,9 +139,13 @@ verified_queries:
 ";
 
     fn told(question: &str, tokens: usize) -> String {
+        told_after("", question, tokens)
+    }
+
+    fn told_after(earlier: &str, question: &str, tokens: usize) -> String {
         let entries = yaml::read(SHOP.as_bytes()).unwrap();
         let all: Vec<&Knowledge> = entries.iter().map(|entry| &entry.knowledge).collect();
-        text(&choose(&all, question), tokens)
+        text(&choose(&all, question, earlier), tokens)
     }
 
     #[test]
@@ -167,6 +171,13 @@ verified_queries:
             loyal.contains("Three orders") && !loyal.contains("sum("),
             "{loyal}"
         );
+    }
+
+    #[test]
+    fn metric_of_an_earlier_question_is_told_again() {
+        let by_month = told_after("What was the turnover in May?", "And by month?", 2000);
+        assert!(by_month.contains("SELECT sum("), "{by_month}");
+        assert!(!told("And by month?", 2000).contains("SELECT sum("));
     }
 
     #[test]

@@ -105,7 +105,8 @@ fn a_wrong_configuration_says_which_field() {
 
 #[test]
 fn no_digit_is_lost() {
-    let text = "id,mixed,huge,n\n12345678901234567890,1.5,1e400,1\n12345678901234567891,12345678901234567890,2,2.5\n";
+    let text = "id,mixed,huge,n,wide\n12345678901234567890,1.5,1e400,1,9007199254740993\n\
+                12345678901234567891,12345678901234567890,2,2.5,NaN\n";
     let (_folder, mut csv) = open(&[("t.csv", text)], "");
     let columns = csv.columns(&table("t")).expect("columns");
     assert_eq!(
@@ -114,12 +115,13 @@ fn no_digit_is_lost() {
             ("id", DataType::Decimal),
             ("mixed", DataType::Text),
             ("huge", DataType::Text),
-            ("n", DataType::Float64)
+            ("n", DataType::Float64),
+            ("wide", DataType::Text)
         ]
     );
     let native: Vec<&str> = columns.iter().map(|one| one.native_type.as_str()).collect();
     // As `describe_tables` names them.
-    assert_eq!(native, ["decimal(38,0)", "text", "text", "float64"]);
+    assert_eq!(native, ["decimal(38,0)", "text", "text", "float64", "text"]);
     let rows = read(&mut csv, &ScanRequest::new(table("t"), &["id"])).expect("rows");
     assert_eq!(rows[1], [Value::Decimal("12345678901234567891".into())]);
 }

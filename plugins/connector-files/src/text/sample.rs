@@ -40,7 +40,11 @@ pub fn sample(
     if layout.format != Format::Jsonl && layout.files.len() > MAX_FILES {
         for file in spread(&layout.files, MAX_HEADERS) {
             control::check()?;
-            seen.file(root, file, layout, each, true)?;
+            match seen.file(root, file, layout, each, true) {
+                // A scan of this file says so; scans that leave it out can be run.
+                Err(error) if error.kind() == ErrorKind::Upstream => {}
+                looked => looked?,
+            }
         }
     }
     let columns = seen.names.into_iter().zip(seen.guesses);

@@ -53,6 +53,8 @@ impl TypeName {
 pub const MAX_COLUMNS: usize = 4_096;
 /// Digits of a decimal at most.
 const MAX_DIGITS: usize = 38;
+/// Whole numbers up to this are floats with all their digits: 2^53.
+const MAX_EXACT: u64 = 1 << 53;
 /// Digits of a decimal behind the point, where the first lines show no more.
 const USUAL_SCALE: usize = 10;
 
@@ -170,7 +172,10 @@ fn fits(text: &str, data_type: DataType) -> bool {
     let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit());
     let keeps_digits = match data_type {
         DataType::Decimal => is_whole && digits.len() <= MAX_DIGITS,
-        DataType::Float64 => !is_whole || text.parse::<i64>().is_ok(),
+        DataType::Float64 => {
+            let exact = |number: i64| number.unsigned_abs() <= MAX_EXACT;
+            !is_whole || text.parse().is_ok_and(exact)
+        }
         _ => true,
     };
     let is_float = data_type == DataType::Float64 && is_word(text);

@@ -80,7 +80,12 @@ pub fn settle(
                         .is_none_or(|c| c.table == owner || !state(c) || kind(c) == kept)
                 });
             }
-            (None, [one]) if kind(*one) == Type::Boolean && !is_timed(&items, at) => {
+            (None, [one])
+                if kind(*one) == Type::Boolean
+                    && predicate
+                    && is_alone(&items, at)
+                    && !is_timed(&items, at) =>
+            {
                 become_name(&mut items[at], vec![exact(*one)]);
             }
             (None, [one]) if predicate && is_alone(&items, at) && !asks_time(&items) => {

@@ -120,7 +120,7 @@ impl Parser<'_> {
                 .items
                 .get(place + 1)
                 .is_none_or(|i| matches!(i.op(), Some(Op::Break | Op::And)));
-            let held = self.op(at) == Some(Op::In) && is && ends;
+            let held = self.items[at].text.eq_ignore_ascii_case("in") && is && ends;
             let Some(column) = self.figures(place).filter(|_| out || held) else {
                 continue;
             };
