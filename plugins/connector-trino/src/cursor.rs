@@ -72,8 +72,8 @@ impl Cursor {
         &self.running.id
     }
 
-    /// Waits until the server knows the columns of the result. The statement runs meanwhile, so a connection that ends
-    /// here is not `ConnectionLost`.
+    /// Waits until the server knows the columns of the result. The statement runs by then, so a connection that ends here
+    /// is not `ConnectionLost`.
     pub(crate) fn schema(&mut self) -> Result<Vec<Column>> {
         self.columns().map_err(Error::of_begun_statement)
     }
