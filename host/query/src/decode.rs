@@ -9,7 +9,9 @@ use datafusion::arrow::{
         Time64MicrosecondBuilder, TimestampMicrosecondBuilder, UInt64Builder,
     },
     compute::cast,
-    datatypes::{DataType as Physical, Field, Schema, SchemaRef, TimeUnit},
+    datatypes::{
+        DECIMAL128_MAX_PRECISION, DataType as Physical, Field, Schema, SchemaRef, TimeUnit,
+    },
     temporal_conversions::{date32_to_datetime, time64us_to_time, timestamp_us_to_datetime},
 };
 
@@ -17,9 +19,7 @@ use mindhost_base::error::{Blame, Code, Error, Result};
 use mindhost_plugin_api::{Batch, Column, DataType, Value};
 
 /// Precision and scale of a decimal whose type does not say.
-const DEFAULT_DECIMAL: (u8, i8) = (38, 10);
-/// Largest precision.
-const MAX_DIGITS: u8 = 38;
+const DEFAULT_DECIMAL: (u8, i8) = (DECIMAL128_MAX_PRECISION, 10);
 /// Metadata key of a field: the data type of its column.
 pub const TYPE: &str = "mindhost.type";
 /// Metadata key of a field: the native type of its column.
@@ -74,7 +74,7 @@ fn decimal(native: &str) -> (u8, i8) {
     };
     let (digits, scale) = inner.split_once(',').unwrap_or((inner, "0"));
     match (digits.trim().parse::<u8>(), scale.trim().parse::<u8>()) {
-        (Ok(digits @ 1..=MAX_DIGITS), Ok(scale)) if scale <= digits => {
+        (Ok(digits @ 1..=DECIMAL128_MAX_PRECISION), Ok(scale)) if scale <= digits => {
             (digits, i8::try_from(scale).unwrap_or_default())
         }
         _ => DEFAULT_DECIMAL,

@@ -7,7 +7,7 @@ use datafusion::{
     arrow::{
         array::{Array, AsArray as _, PrimitiveArray},
         compute::binary,
-        datatypes::{DataType, FieldRef, TimestampMicrosecondType},
+        datatypes::{DECIMAL128_MAX_PRECISION, DataType, FieldRef, TimestampMicrosecondType},
     },
     common::{Result, ScalarValue},
     logical_expr::{
@@ -16,18 +16,18 @@ use datafusion::{
     },
 };
 
-use super::float_values::{changed, one_zero};
+use super::{
+    float_values::{changed, one_zero},
+    timestamps::ZONE,
+};
 
 /// The functions that are wrapped.
 const WRAPPED: [&str; 4] = ["ceil", "date_trunc", "floor", "nullif"];
-const MAX_DIGITS: u8 = 38;
 const MICROSECONDS_OF_A_DAY: i64 = 86_400_000_000;
 /// The calendar is the same, with its weeks, after 400 years.
 const ERA: i64 = 146_097 * MICROSECONDS_OF_A_DAY;
 /// The year 1800: the era that begins with it has a place in the nanoseconds in which DataFusion truncates.
 const ERA_START: i64 = -62_091 * MICROSECONDS_OF_A_DAY;
-/// The zone of a session.
-const ZONE: &str = "+00:00";
 
 /// Wraps a function that is computed here for more values; returns any other unchanged.
 pub fn exact(function: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
@@ -51,7 +51,7 @@ impl ExactFunction {
 /// The type of a rounded value. A whole number of a decimal may have one digit more before the point.
 fn rounded(of: &DataType) -> Option<DataType> {
     match of {
-        DataType::Decimal128(digits, scale) if *scale > 0 && *digits < MAX_DIGITS => {
+        DataType::Decimal128(digits, scale) if *scale > 0 && *digits < DECIMAL128_MAX_PRECISION => {
             Some(DataType::Decimal128(digits + 1, *scale))
         }
         _ => None,

@@ -6,6 +6,7 @@
 //! owns the source ([`reader`]) and reads one batch at a time. Memory is limited for each statement and for all
 //! ([`memory`]).
 
+mod cast_types;
 mod catalog;
 mod checked_arithmetic;
 mod column_names;

@@ -20,6 +20,7 @@ mod rounding;
 mod scalar;
 pub mod similar;
 mod sort_keys;
+mod templates;
 pub mod text_length;
 mod texts;
 mod times;

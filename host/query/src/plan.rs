@@ -237,7 +237,7 @@ fn session(text: &str, tables: &Tables, bounds: &Bounds) -> Result<SessionState>
     let options = config.options_mut();
     options.set("datafusion.sql_parser.recursion_limit", RECURSION)?;
     options.set("datafusion.sql_parser.parse_float_as_decimal", "true")?;
-    options.set("datafusion.execution.time_zone", "+00:00")?;
+    options.set("datafusion.execution.time_zone", timestamps::ZONE)?;
     options.set("datafusion.execution.enable_recursive_ctes", "false")?;
     // The logical plan knows of more expressions than the physical one that they are never NULL, such as
     // `CASE WHEN a < b THEN a ELSE 0 END`. That is no fault of a statement with DISTINCT or GROUP BY over them.

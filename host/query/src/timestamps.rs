@@ -1,7 +1,7 @@
 //! Timestamps and times in microseconds, as sources have them. DataFusion's default, nanoseconds, ends in the year
 //! 2262, and it compares no times of different units.
 
-use std::{ops::ControlFlow, sync::Arc};
+use std::sync::Arc;
 
 use datafusion::{
     arrow::datatypes::{DataType as Physical, Field, FieldRef, TimeUnit},
@@ -16,35 +16,23 @@ use datafusion::{
     },
     optimizer::AnalyzerRule,
 };
-use sqlparser::ast::{DataType, Expr, Statement, TimezoneInfo, VisitMut as _, VisitorMut};
+use sqlparser::ast::{DataType, Statement, TimezoneInfo};
 
-use super::meaning::is_comparison;
+use super::{cast_types, meaning::is_comparison};
 
+/// The zone of a session, in which timestamps with a zone are kept.
+pub const ZONE: &str = "+00:00";
 /// Fractional digits of a second.
 const DIGITS: u64 = 6;
 
 /// Plans `TIMESTAMP` without a precision as microseconds.
 pub fn to_microseconds(statement: &mut Statement) {
-    let _ = statement.visit(&mut Microseconds);
-}
-
-struct Microseconds;
-
-impl VisitorMut for Microseconds {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        let data_type = match expr {
-            Expr::Cast { data_type, .. } => data_type,
-            Expr::TypedString(typed) => &mut typed.data_type,
-            _ => return ControlFlow::Continue(()),
-        };
+    cast_types::change(statement, |data_type| {
         if let DataType::Timestamp(digits @ None, _) | DataType::Datetime(digits @ None) = data_type
         {
             *digits = Some(DIGITS);
         }
-        ControlFlow::Continue(())
-    }
+    });
 }
 
 /// Plans `TIME` as microseconds.

@@ -2,16 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::{
-    ast::{
-        BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-        Statement, VisitMut as _, VisitorMut, visit_expressions_mut,
-    },
-    dialect::GenericDialect,
-    parser::Parser,
+use sqlparser::ast::{
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    Statement, VisitMut as _, VisitorMut, visit_expressions_mut,
 };
 
-use super::merged_columns::only_part;
+use super::{merged_columns::only_part, templates};
 use crate::names::folded;
 
 /// Their names, which stand on the guard's list without being functions of the session.
@@ -86,10 +82,7 @@ fn bracketed(value: &Expr) -> Box<Expr> {
 }
 
 fn last_day(day: &Expr) -> Option<Expr> {
-    let mut parser = Parser::new(&GenericDialect {})
-        .try_with_sql(LAST_DAY)
-        .ok()?;
-    let mut written = parser.parse_expr().ok()?;
+    let mut written = templates::expression(LAST_DAY)?;
     let _ = visit_expressions_mut(&mut written, |part| {
         if matches!(part, Expr::Identifier(name) if name.value == DAY) {
             *part = day.clone();

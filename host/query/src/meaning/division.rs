@@ -2,14 +2,13 @@
 //! of `1 / 1000000.0`. Parts of dates are decimals in it, as in PostgreSQL, though DataFusion has integers for them.
 
 use datafusion::{
-    arrow::datatypes::DataType,
+    arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType},
     common::{DFSchema, Result},
     logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable as _, Operator},
 };
 
 /// Digits of a dividend behind the point, so that the quotient has twelve.
 const SCALE: i8 = 8;
-const MAX_DIGITS: u8 = 38;
 /// Digits of an integer of 64 bits.
 const DIGITS_OF_INTEGER: u8 = 20;
 
@@ -44,7 +43,9 @@ pub fn exact(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     let left = match missing {
         None => left,
         Some((digits, scale)) => {
-            let digits = digits.saturating_add_signed(SCALE - scale).min(MAX_DIGITS);
+            let digits = digits
+                .saturating_add_signed(SCALE - scale)
+                .min(DECIMAL128_MAX_PRECISION);
             let wider = DataType::Decimal128(digits, SCALE);
             Box::new(Expr::Cast(Cast::new(left, wider)))
         }

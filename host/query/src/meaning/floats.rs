@@ -1,37 +1,23 @@
 //! `float` is a double, as in PostgreSQL; `real` and `float(24)` are single. DataFusion takes each `float` for a single
 //! one, which has seven digits.
 
-use std::ops::ControlFlow;
+use sqlparser::ast::{DataType, ExactNumberInfo, Statement};
 
-use sqlparser::ast::{DataType, ExactNumberInfo, Expr, Statement, VisitMut as _, VisitorMut};
+use crate::cast_types;
 
 /// Most bits of the digits of a `real`.
 const REAL_BITS: u64 = 24;
 
 /// Writes the types of casts so that they mean that.
 pub fn as_doubles(statement: &mut Statement) {
-    let _ = statement.visit(&mut Floats);
-}
-
-struct Floats;
-
-impl VisitorMut for Floats {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        let data_type = match expr {
-            Expr::Cast { data_type, .. } => data_type,
-            Expr::TypedString(typed) => &mut typed.data_type,
-            _ => return ControlFlow::Continue(()),
-        };
+    cast_types::change(statement, |data_type| {
         if let DataType::Float(bits) = data_type {
             *data_type = match bits {
                 ExactNumberInfo::Precision(..=REAL_BITS) => DataType::Real,
                 _ => DataType::DoublePrecision,
             };
         }
-        ControlFlow::Continue(())
-    }
+    });
 }
 
 #[cfg(test)]

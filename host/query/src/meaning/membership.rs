@@ -3,15 +3,12 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::{
-    ast::{
-        BinaryOperator, Expr, Ident, Query, SelectItem, SetExpr, Statement, TableAliasColumnDef,
-        TableFactor, UnaryOperator, VisitMut as _, VisitorMut, visit_expressions,
-    },
-    dialect::GenericDialect,
-    parser::Parser,
+use sqlparser::ast::{
+    BinaryOperator, Expr, Ident, Query, SelectItem, SetExpr, Statement, TableAliasColumnDef,
+    TableFactor, UnaryOperator, VisitMut as _, VisitorMut, visit_expressions,
 };
 
+use super::templates;
 use mindhost_base::error::{Code, Error, Result};
 
 const ROW: &str = "a row before IN (SELECT …) is supported in conditions of WHERE joined by AND, OR and NOT, without a \
@@ -157,11 +154,7 @@ fn matching_rows(values: &[Expr], subquery: &Query, counts_null: bool) -> Option
     if differs(values, subquery) || values.iter().any(has_subquery) {
         return None;
     }
-    let mut query = Parser::new(&GenericDialect {})
-        .try_with_sql(EXISTS)
-        .ok()?
-        .parse_query()
-        .ok()?;
+    let mut query = templates::query(EXISTS)?;
     let SetExpr::Select(select) = query.body.as_mut() else {
         return None;
     };

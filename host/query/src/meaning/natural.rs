@@ -4,16 +4,12 @@
 use std::collections::HashSet;
 
 use datafusion::{execution::SessionState, sql::parser::Statement};
-use sqlparser::{
-    ast::{
-        self, Cte, Ident, Join, JoinConstraint, JoinOperator, Query, Select, SetExpr, TableFactor,
-        TableWithJoins, With, helpers::attached_token::AttachedToken,
-    },
-    dialect::GenericDialect,
-    parser::Parser,
+use sqlparser::ast::{
+    self, Cte, Ident, Join, JoinConstraint, JoinOperator, Query, Select, SetExpr, TableFactor,
+    TableWithJoins, With, helpers::attached_token::AttachedToken,
 };
 
-use super::{merged_columns::only_part, using_wildcard};
+use super::{merged_columns::only_part, templates, using_wildcard};
 use crate::names::folded;
 
 /// Most tables of such joins. Each is planned once more, with all WITH around it, and nothing can interrupt that.
@@ -116,11 +112,7 @@ fn natural_tables(select: &Select) -> Vec<&TableFactor> {
 
 /// A statement with the columns of a table. `None` where two WITH around it have one name.
 fn probe(table: &TableFactor, ctes: &[Cte]) -> Option<Query> {
-    let mut query = Parser::new(&GenericDialect {})
-        .try_with_sql("SELECT * FROM t")
-        .ok()?
-        .parse_query()
-        .ok()?;
+    let mut query = templates::query("SELECT * FROM t")?;
     let SetExpr::Select(select) = query.body.as_mut() else {
         return None;
     };

@@ -20,12 +20,12 @@ use datafusion::{
 };
 
 use super::scalar;
+use crate::timestamps::ZONE;
 
 /// From these powers of ten on, PostgreSQL writes a number with an exponent; and below `LEAST_PLAIN`.
 const DOUBLE_EXPONENT: i32 = 15;
 const REAL_EXPONENT: i32 = 6;
 const LEAST_PLAIN: i32 = -4;
-const ZONE: &str = "+00:00";
 
 /// A cast to text that gives the text of PostgreSQL. Casts that DataFusion added are among them: those of the arguments
 /// of `concat` and of the sides of `||`.

@@ -13,9 +13,8 @@ use datafusion::{
 };
 
 use super::{interval_length, patterns};
+use crate::timestamps::ZONE;
 
-/// The zone of a session, in which timestamps with a zone are kept.
-const ZONE: &str = "+00:00";
 const LOCAL: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 const NANOSECONDS_OF_A_SECOND: f64 = 1e9;
 /// The digits of `59.999999`, and those of them behind the point.
