@@ -33,10 +33,11 @@ const MARK: &str = "__cast";
 const COLUMN: &str = "__column_";
 
 /// What DataFusion says of two equal names.
-const REFUSALS: [&str; 3] = [
+const REFUSALS: [&str; 4] = [
     "require unique expression names",
     "contains duplicate unqualified field name",
     "contains duplicate qualified field name",
+    "which would be ambiguous",
 ];
 
 /// Whether a statement was refused because of two equal names.

@@ -1,5 +1,5 @@
-//! The functions of a session: those that the guard allows, and the mark of [`distinct_names`], which no statement can
-//! call.
+//! The functions of a session: those that the guard allows, and those of [`distinct_names`] and [`lookups`], which no
+//! statement can call.
 
 use std::{
     collections::HashSet,
@@ -14,7 +14,8 @@ use datafusion::{
 
 use super::{
     checked_arithmetic, distinct_names, exact_functions, float_aggregates, growing_functions,
-    meaning::truth_texts::TruthPlanner, ordered_texts, slow_functions,
+    meaning::{lookups, truth_texts::TruthPlanner},
+    ordered_texts, slow_functions,
 };
 
 /// The list of the guard. Other functions cannot be called even if the guard fails.
@@ -46,6 +47,7 @@ pub fn allowed() -> &'static Functions {
                 .map(slow_functions::chunked)
                 .map(growing_functions::bounded)
                 .chain([distinct_names::mark()])
+                .chain(lookups::functions())
                 .collect(),
             aggregate: SessionStateDefaults::default_aggregate_functions()
                 .into_iter()

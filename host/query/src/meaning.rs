@@ -9,6 +9,7 @@ pub mod exponents;
 pub mod floats;
 mod interval_length;
 pub mod keys;
+pub mod lookups;
 pub mod membership;
 pub mod merged_columns;
 mod narrowing;

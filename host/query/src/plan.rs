@@ -33,8 +33,8 @@ use super::{
     federation::{self, Sources},
     functions,
     meaning::{
-        calls, exponents, floats, keys, membership, merged_columns, natural, refused, similar,
-        text_length,
+        calls, exponents, floats, keys, lookups, membership, merged_columns, natural, refused,
+        similar, text_length,
     },
     memory::StatementMemory,
     names::{CATALOG, NO_SCHEMA},
@@ -105,23 +105,32 @@ pub struct StatementPlan {
 
 /// Plans a statement. Reads only the columns of its tables.
 pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<StatementPlan> {
-    let mut names = PlanNames::default();
-    // If the statement is refused with our names too, the first error is returned, which has the caller's names.
+    let mut own_parts = OwnParts::default();
+    // If the statement is refused with our parts too, the first error is returned, which is about the caller's.
     let mut refusal = None;
     let planned = loop {
-        match plan(text, &tables, bounds, names).await {
-            Err(error) if !names.own_columns && distinct_names::are_missing(&error) => {
-                names.own_columns = true;
+        match plan(text, &tables, bounds, own_parts).await {
+            Err(error) if !own_parts.columns && distinct_names::are_missing(&error) => {
+                own_parts.columns = true;
             }
-            Err(error) if !names.own_places && places::are_missing(&error) => {
-                names.own_places = true;
+            Err(error) if !own_parts.places && places::are_missing(&error) => {
+                own_parts.places = true;
                 refusal = Some(error);
             }
-            Err(error) if !names.own_tables && table_names::are_hidden(&error) => {
-                names.own_tables = true;
+            Err(error) if !own_parts.tables && table_names::are_hidden(&error) => {
+                own_parts.tables = true;
                 refusal = Some(error);
             }
-            Err(error) if table_names::are_in(&error) || places::are_in(&error) => {
+            Err(error) if !own_parts.aggregates && lookups::are_missing(&error) => {
+                own_parts.aggregates = true;
+                refusal = Some(error);
+            }
+            Err(error)
+                if table_names::are_in(&error)
+                    || places::are_in(&error)
+                    || lookups::are_in(&error)
+                    || lookups::are_missing(&error) =>
+            {
                 break Err(refusal.unwrap_or(error));
             }
             planned => break planned,
@@ -147,22 +156,24 @@ pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<Sta
     })
 }
 
-/// What has a name of our own while a statement is planned. Otherwise names are as DataFusion makes them.
+/// What of a statement has a name or a form of our own while it is planned, because DataFusion refused the caller's.
 #[derive(Clone, Copy, Default)]
-struct PlanNames {
+struct OwnParts {
     /// Columns, where DataFusion would have one name for two.
-    own_columns: bool,
+    columns: bool,
     /// Columns that ORDER BY has by their place, where DataFusion does not find them.
-    own_places: bool,
+    places: bool,
     /// Tables, where DataFusion takes their names for columns.
-    own_tables: bool,
+    tables: bool,
+    /// Aggregates of subqueries that stand for values, where DataFusion does not join them without.
+    aggregates: bool,
 }
 
 async fn plan(
     text: &str,
     tables: &Tables,
     bounds: &Bounds,
-    names: PlanNames,
+    own_parts: OwnParts,
 ) -> Result<(Arc<dyn ExecutionPlan>, SessionState, ColumnNames)> {
     let mut state = session(text, tables, bounds)?;
     // The result of now().
@@ -187,16 +198,19 @@ async fn plan(
             floats::as_doubles(query);
             similar::to_regex(query);
             text_length::kept(query);
-            let mut own = match names.own_columns {
+            if own_parts.aggregates {
+                lookups::aggregated(query);
+            }
+            let mut own = match own_parts.columns {
                 false => distinct_names::Shown::new(),
                 true => distinct_names::make(query),
             };
             // After those: a column that has a name needs no other one.
-            if names.own_places {
+            if own_parts.places {
                 places::make(query, &mut own);
             }
             let column_names = column_names.with_own(own);
-            match names.own_tables {
+            match own_parts.tables {
                 false => column_names,
                 true => column_names.with_tables(table_names::make(query)),
             }

@@ -212,3 +212,55 @@ async fn wildcard_over_natural_joins_has_the_shared_columns_first() {
         assert_eq!(table(sql).await, expected, "{sql}");
     }
 }
+
+#[tokio::test]
+async fn value_of_another_row_is_looked_up() {
+    const DEPTS: &str = "depts(code, title, since) AS (VALUES ('mg', 'Management', 1), ('it', 'Technology', 2), \
+                         ('hr', 'People', 3), ('hr', 'Hiring', 4), ('xx', NULL, 5))";
+    let lookup = async |sql: &str| table(&format!(", {EMP}, {DEPTS} {sql}")).await;
+    for (sql, expected) in [
+        (
+            "SELECT name, (SELECT title FROM depts d WHERE d.code = e.dept) AS title FROM emp e \
+             WHERE dept <> 'hr' OR dept IS NULL ORDER BY name",
+            "Ann,Management Bob,Technology Dan,Technology Eve,Technology Fay,Technology Zed,",
+        ),
+        // The rows of a value that no row asks for may be many.
+        (
+            "SELECT name FROM emp e WHERE dept = 'mg' AND (SELECT title || '!' FROM depts d WHERE d.code = e.dept) LIKE 'M%!'",
+            "Ann",
+        ),
+        (
+            "SELECT e.name, coalesce((SELECT d.since + 1 FROM depts d WHERE d.code = e.dept), 0) FROM emp e \
+             WHERE e.salary > 700 ORDER BY 1",
+            "Ann,2 Bob,3",
+        ),
+        (
+            "SELECT name, (SELECT title FROM depts d WHERE d.code = e.dept ORDER BY since DESC LIMIT 1) FROM emp e \
+             WHERE dept = 'hr' ORDER BY name",
+            "Cid,Hiring Gus,Hiring",
+        ),
+        (
+            "SELECT name, (SELECT since AS age FROM depts d WHERE d.code = e.dept ORDER BY age LIMIT 1) FROM emp e \
+             WHERE dept = 'hr' ORDER BY name",
+            "Cid,3 Gus,3",
+        ),
+        (
+            "SELECT name, (SELECT f.name FROM emp f WHERE f.dept = e.dept ORDER BY f.salary, 1 LIMIT 1) FROM emp e \
+             WHERE salary >= 700 ORDER BY name",
+            "Ann,Ann Bob,Fay Cid,Gus",
+        ),
+        // An uncorrelated one beside it.
+        (
+            "SELECT name, (SELECT title FROM depts d WHERE d.code = e.dept), (SELECT title FROM depts WHERE since = 4) \
+             FROM emp e WHERE dept = 'mg'",
+            "Ann,Management,Hiring",
+        ),
+    ] {
+        assert_eq!(lookup(sql).await, expected, "{sql}");
+    }
+    let sql = "SELECT e.name, (SELECT f.name FROM emp f WHERE f.name = e.name) FROM emp e WHERE salary > 900";
+    assert_eq!(lookup(sql).await, "Ann,Ann");
+    let sql = "SELECT name, (SELECT title FROM depts d WHERE d.code = e.dept) FROM emp e WHERE dept = 'hr'";
+    let error = refused(&format!("WITH {EMP}, {DEPTS} {sql}")).await;
+    assert!(error.to_string().contains("more than one row"), "{error}");
+}

@@ -214,9 +214,10 @@ async fn constant_text_beside_a_truth_value_is_one() {
 #[tokio::test]
 async fn refused_value_of_a_subquery_says_what_to_write() {
     for query in [
-        "SELECT k FROM q WHERE q.id = p.id",
         "SELECT DISTINCT k FROM q WHERE q.id = p.id",
-        "SELECT k FROM q WHERE q.id = p.id LIMIT 1",
+        "SELECT k FROM q WHERE q.id = p.id LIMIT 2",
+        "SELECT k FROM q WHERE q.id = p.id ORDER BY k LIMIT 1 OFFSET 1",
+        "SELECT k FROM q WHERE q.id = p.id UNION ALL SELECT k FROM q WHERE q.id = p.id",
     ] {
         let tables = "WITH p(id) AS (VALUES (1)), q(id, k) AS (VALUES (1, 2), (2, 3))";
         let error = refused(&format!("{tables} SELECT id, ({query}) FROM p")).await;

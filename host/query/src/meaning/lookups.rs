@@ -1,0 +1,277 @@
+//! `(SELECT name FROM customers c WHERE c.id = o.customer)`: the value of one row that depends on the statement around
+//! it. DataFusion joins such a subquery by groups, so it wants an aggregate that gives one value of each group. A
+//! statement that it refuses for this is planned again with such aggregates: the first value in the order of a subquery
+//! that ends in `LIMIT 1`, and of another one the value of its only row.
+
+use std::{
+    collections::HashSet,
+    ops::ControlFlow,
+    sync::{Arc, LazyLock},
+};
+
+use datafusion::{
+    arrow::{
+        array::AsArray as _,
+        datatypes::{DataType, Int64Type},
+    },
+    common::{Result, internal_err},
+    error::DataFusionError,
+    functions::core::r#struct,
+    logical_expr::{
+        ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    },
+};
+use sqlparser::ast::{
+    Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArguments, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select,
+    SelectItem, SetExpr, Statement, Value, VisitMut as _, VisitorMut, visit_expressions,
+};
+
+use super::{scalar, templates};
+use crate::{errors, functions, names::folded};
+use mindhost_base::error::{Code, Error};
+
+/// The function that gives the value of the only row. The guard lets no statement call it.
+const ONLY: &str = "__only";
+/// A subquery's value and the number of its rows, and the value of the first of them.
+const ONE_OF_ALL: &str = "\"struct\"(first_value(__value), count(*))";
+const FIRST: &str = "first_value(__value)";
+const VALUE: &str = "__value";
+/// What the function is called with.
+const CALL: &str = "__only(__value)";
+
+/// What DataFusion says of a subquery without an aggregate.
+const REFUSALS: [&str; 2] = [
+    "Correlated scalar subquery must be aggregated",
+    "does not support logical expression ScalarSubquery",
+];
+
+/// Whether a statement may have been refused because of a subquery without an aggregate.
+pub fn are_missing(error: &DataFusionError) -> bool {
+    let root = error.find_root();
+    let of_planner = !matches!(root, DataFusionError::External(_));
+    let message = root.strip_backtrace();
+    of_planner && REFUSALS.iter().any(|part| message.contains(part))
+}
+
+/// Whether an error names what the caller did not write.
+pub fn are_in(error: &DataFusionError) -> bool {
+    error.strip_backtrace().contains(ONLY)
+}
+
+/// Gives an aggregate to each subquery that stands for a value and has none.
+pub fn aggregated(statement: &mut Statement) {
+    let _ = statement.visit(&mut Lookups);
+}
+
+struct Lookups;
+
+impl VisitorMut for Lookups {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Subquery(query) = expr
+            && let Some(value) = of_first_row(query).or_else(|| of_only_row(query))
+        {
+            *expr = value;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// `(SELECT x … ORDER BY y LIMIT 1)` as `(SELECT first_value(x ORDER BY y) …)`.
+fn of_first_row(query: &Query) -> Option<Expr> {
+    let Some(LimitClause::LimitOffset {
+        limit: Some(limit),
+        offset: None,
+        limit_by,
+    }) = &query.limit_clause
+    else {
+        return None;
+    };
+    if !limit_by.is_empty() || number(limit) != Some(1) {
+        return None;
+    }
+    let value = plain_value(query)?;
+    let mut first = filled(FIRST, value)?;
+    let order = match query.order_by.as_ref().map(|order| &order.kind) {
+        Some(OrderByKind::Expressions(parts)) => parts.clone(),
+        Some(OrderByKind::All(_)) => return None,
+        None => Vec::new(),
+    };
+    if let (Expr::Function(call), false) = (&mut first, order.is_empty())
+        && let FunctionArguments::List(list) = &mut call.args
+    {
+        let order = order.into_iter().map(|part| named(part, query));
+        let order = order.collect::<Option<Vec<_>>>()?;
+        list.clauses.push(FunctionArgumentClause::OrderBy(order));
+    }
+    Some(Expr::Subquery(with_value(query, first)?))
+}
+
+/// `(SELECT x …)` as `only((SELECT value and count …))`. The rows are counted below the join, and a second one is an
+/// error above it: only where the statement has a row that asks for the value.
+fn of_only_row(query: &Query) -> Option<Expr> {
+    if query.limit_clause.is_some() {
+        return None;
+    }
+    let value = plain_value(query)?;
+    let subquery = with_value(query, filled(ONE_OF_ALL, value)?)?;
+    filled(CALL, &Expr::Subquery(subquery))
+}
+
+/// The value of a subquery that is one of each row: without aggregates, groups, windows and DISTINCT.
+fn plain_value(query: &Query) -> Option<&Expr> {
+    let select = select(query)?;
+    let is_plain = query.with.is_none()
+        && query.fetch.is_none()
+        && !select.from.is_empty()
+        && matches!(select.distinct, None | Some(Distinct::All))
+        && matches!(&select.group_by, GroupByExpr::Expressions(parts, _) if parts.is_empty())
+        && select.having.is_none()
+        && select.qualify.is_none();
+    let [SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. }] =
+        select.projection.as_slice()
+    else {
+        return None;
+    };
+    let computes = visit_expressions(value, |part| match part {
+        Expr::Function(call) if call.over.is_some() || is_aggregate(call) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    (is_plain && computes.is_continue()).then_some(value)
+}
+
+fn is_aggregate(call: &Function) -> bool {
+    static NAMES: LazyLock<HashSet<String>> = LazyLock::new(|| {
+        let known = functions::allowed().aggregate.iter();
+        known
+            .flat_map(|known| {
+                known
+                    .aliases()
+                    .iter()
+                    .cloned()
+                    .chain([known.name().to_owned()])
+            })
+            .collect()
+    });
+    let name = call.name.0.last().and_then(|part| part.as_ident());
+    name.is_some_and(|name| NAMES.contains(&folded(name)))
+}
+
+fn select(query: &Query) -> Option<&Select> {
+    match &*query.body {
+        SetExpr::Select(select) => Some(select),
+        _ => None,
+    }
+}
+
+/// A part of ORDER BY, with the value in place of its number or its alias.
+fn named(mut part: OrderByExpr, query: &Query) -> Option<OrderByExpr> {
+    let is_value = match (&part.expr, select(query)?.projection.as_slice()) {
+        (Expr::Value(_), _) => number(&part.expr) == Some(1),
+        (Expr::Identifier(name), [SelectItem::ExprWithAlias { alias, .. }]) => {
+            folded(name) == folded(alias)
+        }
+        _ => false,
+    };
+    if is_value {
+        part.expr = plain_value(query)?.clone();
+    }
+    Some(part)
+}
+
+fn number(expr: &Expr) -> Option<u64> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::Number(number, _) => number.parse().ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The subquery with another value, and without an order and a limit.
+fn with_value(query: &Query, value: Expr) -> Option<Box<Query>> {
+    let mut query = query.clone();
+    query.order_by = None;
+    query.limit_clause = None;
+    let SetExpr::Select(select) = &mut *query.body else {
+        return None;
+    };
+    select.projection = vec![SelectItem::UnnamedExpr(value)];
+    Some(Box::new(query))
+}
+
+/// A call of our own with a value in it.
+fn filled(template: &str, value: &Expr) -> Option<Expr> {
+    let mut call = templates::expression(template)?;
+    put(&mut call, value)?;
+    Some(call)
+}
+
+fn put(call: &mut Expr, value: &Expr) -> Option<()> {
+    let Expr::Function(Function {
+        args: FunctionArguments::List(list),
+        ..
+    }) = call
+    else {
+        return None;
+    };
+    for arg in &mut list.args {
+        match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Identifier(name)))
+                if name.value == VALUE =>
+            {
+                *arg = FunctionArg::Unnamed(FunctionArgExpr::Expr(value.clone()));
+            }
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(inner)) => put(inner, value)?,
+            _ => {}
+        }
+    }
+    Some(())
+}
+
+/// The functions that stand for such subqueries.
+pub fn functions() -> [Arc<ScalarUDF>; 2] {
+    let signature = Signature::any(1, Volatility::Immutable);
+    [r#struct(), Arc::new(ScalarUDF::from(Only { signature }))]
+}
+
+/// The value of a pair of a value and the number of its rows.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Only {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Only {
+    fn name(&self) -> &str {
+        ONLY
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match types {
+            [DataType::Struct(fields)] if fields.len() == 2 => Ok(fields[0].data_type().clone()),
+            _ => internal_err!("a subquery's value without the number of its rows"),
+        }
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        scalar::of_one(&args.args, |pairs| {
+            let pairs = pairs.as_struct();
+            let counts = pairs.column(1).as_primitive::<Int64Type>();
+            match counts.iter().flatten().any(|rows| rows > 1) {
+                false => Ok(Arc::clone(pairs.column(0))),
+                true => Err(errors::external(Error::new(
+                    Code::SqlInvalid,
+                    "a (SELECT …) that stands for a value has more than one row; give it an aggregate, such as \
+                     max(x), or a LIMIT 1",
+                ))),
+            }
+        })
+    }
+}
