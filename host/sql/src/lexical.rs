@@ -212,22 +212,51 @@ fn without_words_at_numbers(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Re
     Ok(())
 }
 
-/// Refuses comments that MariaDB runs. What MySQL runs too (`/*! … */`) the parser reads as a part of the statement.
+/// Refuses comments that only some servers run as a part of the statement: those of MariaDB (`/*M! … */`), and those with
+/// a version (`/*!90000 … */`). What all servers run (`/*! … */`) the parser reads as a part of the statement.
 fn without_hidden_code(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
-    let is_code = |token: &TokenWithSpan| {
+    let versioned = versioned_comments(source.text);
+    // The first token within such a comment is said to stand where the comment begins, and in a string or another
+    // comment no token begins.
+    let is_versioned = |token: &TokenWithSpan| versioned.binary_search(&token.span.start).is_ok();
+    let is_of_mariadb = |token: &TokenWithSpan| {
         let Token::Whitespace(Whitespace::MultiLineComment(text)) = &token.token else {
             return false;
         };
         text.starts_with("M!") || text.starts_with("m!")
     };
-    match tokens.iter().find(|token| is_code(token)) {
-        None => Ok(()),
-        Some(token) => Err(Error::new(
-            Code::SqlNotSupported,
-            "a comment that MariaDB runs as a part of the statement is not supported; write it without the comment",
-        )
-        .with_position(source.position(token.span.start))),
+    let is_code = |token: &&TokenWithSpan| is_of_mariadb(token) || is_versioned(token);
+    let Some(token) = tokens.iter().find(is_code) else {
+        return Ok(());
+    };
+    let message = match is_of_mariadb(token) {
+        true => {
+            "a comment that MariaDB runs as a part of the statement is not supported; write it without the comment"
+        }
+        false => {
+            "a comment that servers run or skip by their version (`/*!50000 … */`) is not supported; \
+             write what it says without the comment, or leave it out"
+        }
+    };
+    Err(refused(source, token, Code::SqlNotSupported, message))
+}
+
+/// Where the text has `/*!` and a digit directly behind it, in order. MySQL takes five or six digits for a version and
+/// fewer for a number of the statement; the parser skips them all.
+fn versioned_comments(text: &str) -> Vec<Location> {
+    let mut found = Vec::new();
+    let mut here = Location::new(1, 1);
+    for (at, letter) in text.char_indices() {
+        let behind = text.get(at..).and_then(|rest| rest.strip_prefix("/*!"));
+        if behind.is_some_and(|behind| behind.starts_with(|digit: char| digit.is_ascii_digit())) {
+            found.push(here);
+        }
+        here = match letter {
+            '\n' => Location::new(here.line + 1, 1),
+            _ => Location::new(here.line, here.column + 1),
+        };
     }
+    found
 }
 
 /// Splits text into the tokens of a dialect, with their places in the text.

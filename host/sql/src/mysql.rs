@@ -240,7 +240,10 @@ fn plain_text(written: &str, quote: char) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{guard, tests::shop};
+    use super::super::{
+        guard,
+        tests::{shop, table},
+    };
     use mindhost_base::error::{Code, Error};
     use mindhost_plugin_api::Dialect;
 
@@ -320,6 +323,56 @@ mod tests {
             let error = refused(&format!("SELECT BINARY {operand} FROM customers"));
             assert_eq!(error.code(), Code::SqlSyntax, "{operand}");
             assert!(error.message().contains("CAST(… AS BINARY)"), "{error}");
+        }
+    }
+
+    #[test]
+    fn comment_that_runs_by_version_is_refused() {
+        for sql in [
+            "SELECT id FROM customers /*!90000 WHERE id = 2 */",
+            "SELECT id FROM customers\n/*!100100 WHERE id = 2 */",
+            "SELECT /*!1 + */ 2",
+            "SELECT 1 /*!50000 */",
+        ] {
+            let error = refused(sql);
+            assert_eq!(error.code(), Code::SqlNotSupported, "{sql}");
+            assert!(error.message().contains("by their version"), "{error}");
+        }
+        assert_eq!(
+            text("SELECT id FROM customers /*! WHERE id = 2 */"),
+            "SELECT id FROM `shop`.`customers` WHERE id = 2"
+        );
+        assert_eq!(filter("name = '/*!90000'"), "name = '/*!90000'");
+        assert_eq!(filter("id = 1 /* /*!90000 or 1 */"), "id = 1");
+        assert_eq!(filter("id = 1 -- /*!90000 or 1 */"), "id = 1");
+    }
+
+    #[test]
+    fn function_that_not_all_servers_have_is_refused() {
+        for call in [
+            "ST_Latitude(name)",
+            "JSON_SCHEMA_VALID('{}', name)",
+            "RANDOM_BYTES(4)",
+            "VECTOR_DIM(name)",
+        ] {
+            let error = refused(&format!("SELECT {call} FROM customers"));
+            assert_eq!(error.code(), Code::SqlFunctionNotAllowed, "{call}");
+        }
+    }
+
+    #[test]
+    fn name_with_a_backtick_cannot_be_read() {
+        let mut scope = shop(Dialect::Mysql);
+        scope.datasources[0].tables.push(table("shop", "tick`ed"));
+        for name in ["`tick``ed`", "shop.`tick``ed`"] {
+            let error = guard(&format!("SELECT * FROM {name}"), &scope).unwrap_err();
+            assert_eq!(error.code(), Code::SqlTableNotAllowed, "{name}");
+            let message = error.message();
+            assert!(
+                message.contains("a name with a backtick in it cannot be read here"),
+                "{message}"
+            );
+            assert!(!message.contains("similar"), "{message}");
         }
     }
 

@@ -144,6 +144,17 @@ fn ambiguous(scope: &Scope, parts: &[&Ident], several: &[ResolvedTable<'_>]) -> 
 }
 
 fn unknown(scope: &Scope, parts: &[&Ident]) -> Error {
+    // A parser that does not resolve doubled quotes keeps them, and similar names would be the same one.
+    let has_backtick = |part: &&Ident| part.quote_style == Some('`') && part.value.contains("``");
+    if parts.iter().any(has_backtick) {
+        return Error::new(
+            Code::SqlTableNotAllowed,
+            format!(
+                "`{}`: a name with a backtick in it cannot be read here; read a view with another name",
+                written(parts)
+            ),
+        );
+    }
     let mut all: Vec<(usize, String)> = Vec::new();
     let wanted = parts
         .last()

@@ -71,6 +71,10 @@ pub struct Block {
     pub plain: Vec<String>,
     /// The expressions of its GROUP BY, as text.
     pub grouped: Vec<String>,
+    /// The columns in `plain` and `grouped`.
+    pub shown: Vec<Column>,
+    /// Columns that its joins and filters want to be NULL, as those of a table without a matching row are.
+    pub null: Vec<Column>,
     /// Whether it has WHERE or HAVING.
     pub is_filtered: bool,
 }
@@ -201,6 +205,8 @@ mod tests {
             (&block.plain[..], &block.grouped[..]),
             (&["c.name".to_owned()][..], &["c.name".to_owned()][..])
         );
+        let shown: Vec<_> = block.shown.iter().map(|one| &one.name.text).collect();
+        assert_eq!(shown, ["name", "name"]);
         assert!(outline.defined.contains("mean"));
         let compared: Vec<_> = outline
             .comparisons
@@ -235,6 +241,19 @@ mod tests {
             })
             .collect();
         assert_eq!(compared, ["a > 5", "b >= 1", "b <= 2", "d > 2024-05-01"]);
+    }
+
+    #[test]
+    fn columns_that_must_be_null_are_told() {
+        let sql = "SELECT upper(a.x) FROM a LEFT JOIN b ON b.a = a.id \
+                   WHERE (b.id IS NULL AND a.y > 2) AND (a.z IS NULL OR a.z = 1) GROUP BY a.x || a.y";
+        let outline = outline(sql, Dialect::Sqlite).unwrap();
+        let block = &outline.blocks[0];
+        let names = |columns: &[Column]| -> Vec<String> {
+            columns.iter().map(|one| one.name.text.clone()).collect()
+        };
+        assert_eq!(names(&block.null), ["id"]);
+        assert_eq!(names(&block.shown), ["x", "x", "y"]);
     }
 
     #[test]

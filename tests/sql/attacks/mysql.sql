@@ -123,15 +123,21 @@ SELECT PREVIOUS VALUE FOR order_numbers
 -- expect: sql_table_not_allowed
 SELECT 1 /*! , employee FROM salaries */
 ;;
+-- expect: sql_not_supported
 SELECT 1 /*!50000 UNION SELECT employee FROM salaries */
 ;;
--- expect: sql_not_supported
+SELECT id FROM customers /*!90000 WHERE id = 2 */
+;;
+SELECT /*!1 + */ 2
+;;
 SELECT 1 /*M! UNION SELECT employee FROM salaries */
 ;;
 SELECT 1 /*M!100000 UNION SELECT employee FROM salaries */
 ;;
--- expect: sql_function_not_allowed
 SELECT id /*!99999 , secret_salary() */ FROM customers
+;;
+-- expect: sql_function_not_allowed
+SELECT id /*! , secret_salary() */ FROM customers
 ;;
 -- # What locks
 -- expect: sql_not_read_only

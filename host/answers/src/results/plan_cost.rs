@@ -14,9 +14,6 @@ use mindhost_plugins::serving_versions;
 pub(super) use limit::CostLimit;
 pub use limit::RefusedInPlan;
 
-/// Depth of a plan of MySQL or MariaDB in which its cost is looked for.
-const MAX_DEPTH: usize = 6;
-
 /// How an engine is asked for the cost of a statement.
 #[derive(Clone, Copy)]
 struct Explain {
@@ -80,9 +77,28 @@ impl Results {
 /// The cost in the first cell, which is a plan as JSON: of PostgreSQL, MySQL or MariaDB.
 fn cost_of_plan(rows: &Value) -> Option<f64> {
     match &rows[0][0] {
-        Value::String(text) => cost(&serde_json::from_str(text).unwrap_or_default()),
+        Value::String(text) => match serde_json::from_str::<Value>(text) {
+            Ok(plan) => cost(&plan),
+            Err(_) => cost_in_text(text),
+        },
         plan => cost(plan),
     }
+}
+
+/// The cost in a plan that is nested too deeply for the parser: of PostgreSQL that of the first step, which is that of
+/// the whole plan, else the greatest.
+fn cost_in_text(plan: &str) -> Option<f64> {
+    let costs = |name: &'static str| {
+        let behind = plan.split(name).skip(1);
+        behind.filter_map(|behind| {
+            let behind = behind.trim_start_matches([' ', '"']);
+            let number = behind.split([' ', '"', ',', '}', '\r', '\n']).next()?;
+            number.parse::<f64>().ok()
+        })
+    };
+    let whole = costs("\"Total Cost\":").next();
+    let parts = ["\"query_cost\":", "\"estimated_total_cost\":", "\"cost\":"];
+    whole.or_else(|| parts.into_iter().flat_map(costs).reduce(f64::max))
 }
 
 /// The rows that ClickHouse reads of all tables: database, table, parts, rows and marks of each. It gives none for
@@ -95,30 +111,35 @@ fn rows_to_read(rows: &Value) -> Option<f64> {
 }
 
 /// The cost of a whole plan: of PostgreSQL, MySQL or MariaDB.
+///
+/// The cost of a block of MySQL or MariaDB does not have that of the blocks within it (UNION, derived tables,
+/// subqueries), so that all blocks are added up. In the second format of MySQL each step has the cost of those below
+/// it, and the greatest counts.
 fn cost(plan: &Value) -> Option<f64> {
     if let Some(cost) = plan[0]["Plan"]["Total Cost"].as_f64() {
         return Some(cost);
     }
-    let block = &plan["query_block"];
-    let own = [&block["cost_info"]["query_cost"], &block["cost"]];
-    own.into_iter()
-        .find_map(number)
-        .or_else(|| nested(block, MAX_DEPTH))
-}
-
-/// The cost of MySQL's plan of a UNION, or of a sorted one, which is further inside.
-fn nested(plan: &Value, depth: usize) -> Option<f64> {
-    if depth == 0 {
-        return None;
+    let (mut blocks, mut steps) = (Vec::<f64>::new(), Vec::<f64>::new());
+    let mut open = vec![plan];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(fields) => {
+                for (name, inner) in fields {
+                    match name.as_str() {
+                        "query_cost" => blocks.extend(number(inner)),
+                        "query_block" => blocks.extend(number(&inner["cost"])),
+                        "estimated_total_cost" => steps.extend(number(inner)),
+                        _ => {}
+                    }
+                    open.push(inner);
+                }
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
     }
-    match plan {
-        Value::Object(fields) => fields.iter().find_map(|(name, value)| match name.as_str() {
-            "query_cost" => number(value),
-            _ => nested(value, depth - 1),
-        }),
-        Value::Array(items) => items.iter().find_map(|item| nested(item, depth - 1)),
-        _ => None,
-    }
+    let all = blocks.into_iter().reduce(|all, one| all + one);
+    all.into_iter().chain(steps).reduce(f64::max)
 }
 
 fn number(value: &Value) -> Option<f64> {
@@ -155,5 +176,111 @@ mod tests {
         let text = json!([[r#"[{"Plan": {"Total Cost": 12.5}}]"#]]);
         assert_eq!(cost_of_plan(&text), Some(12.5));
         assert_eq!(cost(&Value::Null), None);
+    }
+
+    #[test]
+    fn costs_of_all_blocks_of_mysql_are_added_up() {
+        let block = |id: u32, cost: &str| {
+            json!({"query_block": {
+                "select_id": id,
+                "cost_info": {"query_cost": cost},
+                "table": {
+                    "table_name": "orders",
+                    "access_type": "ALL",
+                    "cost_info": {"read_cost": "9000.00", "eval_cost": "1.00", "prefix_cost": "9001.00"},
+                },
+            }})
+        };
+        let union = json!({"query_block": {"union_result": {
+            "using_temporary_table": false,
+            "query_specifications": [block(1, "0.25"), block(2, "4000.00")],
+        }}});
+        let derived = json!({"query_block": {
+            "select_id": 1,
+            "cost_info": {"query_cost": "2.50"},
+            "ordering_operation": {"using_filesort": true, "grouping_operation": {"nested_loop": [
+                {"table": {
+                    "table_name": "d",
+                    "cost_info": {"prefix_cost": "2.50"},
+                    "materialized_from_subquery": {"using_temporary_table": true, "query_block": {
+                        "select_id": 2,
+                        "cost_info": {"query_cost": "5000.00"},
+                    }},
+                }},
+            ]}},
+        }});
+        let scalar = json!({"query_block": {
+            "select_id": 1,
+            "cost_info": {"query_cost": "1.00"},
+            "table": {"table_name": "customers"},
+            "select_list_subqueries": [
+                {"dependent": true, "cacheable": false, "query_block": block(2, "6000.00")["query_block"]},
+            ],
+        }});
+        assert_eq!(cost(&union), Some(4_000.25));
+        assert_eq!(cost(&derived), Some(5_002.5));
+        assert_eq!(cost(&scalar), Some(6_001.0));
+    }
+
+    #[test]
+    fn cost_of_the_second_format_of_mysql_is_that_of_its_greatest_step() {
+        let plan = json!({
+            "query": "/* select#1 */ select `shop`.`orders`.`id` AS `id` from `shop`.`orders`",
+            "query_plan": {
+                "operation": "Limit: 5 row(s)",
+                "estimated_total_cost": 7.25,
+                "inputs": [
+                    {"operation": "Table scan on o", "estimated_total_cost": 7.25},
+                    {"heading": "Select #2 (subquery in projection; dependent)", "subquery": true,
+                        "operation": "Table scan on c", "estimated_total_cost": 812.5},
+                ],
+            },
+            "query_type": "select",
+            "json_schema_version": "2.0",
+        });
+        assert_eq!(cost(&plan), Some(812.5));
+        let old = json!({"estimated_total_cost": 3.5, "inputs": [{"estimated_total_cost": 2.0}]});
+        assert_eq!(cost(&old), Some(3.5));
+    }
+
+    #[test]
+    fn costs_of_all_blocks_of_mariadb_are_added_up() {
+        let union = json!({"query_block": {"union_result": {
+            "table_name": "<union1,2>",
+            "access_type": "ALL",
+            "query_specifications": [
+                {"query_block": {"select_id": 1, "cost": 0.5, "nested_loop": [{"table": {"cost": 0.5}}]}},
+                {"query_block": {"select_id": 2, "operation": "UNION", "cost": 300.25}},
+            ],
+        }}});
+        let derived = json!({"query_block": {
+            "select_id": 1,
+            "cost": 0.5,
+            "nested_loop": [{"table": {
+                "table_name": "<derived2>",
+                "cost": 0.5,
+                "materialized": {"query_block": {"select_id": 2, "cost": 70.0}},
+            }}],
+            "subqueries": [{"expression_cache": {"state": "uninitialized", "query_block": {
+                "select_id": 3, "cost": 30.0,
+            }}}],
+        }});
+        assert_eq!(cost(&union), Some(300.75));
+        assert_eq!(cost(&derived), Some(100.5));
+    }
+
+    #[test]
+    fn cost_of_a_plan_too_deep_for_the_parser_is_found() {
+        let nested = |start: &str, inner: &str| {
+            let text = format!("{}{inner}{}", start.repeat(150), "}".repeat(150));
+            cost_of_plan(&json!([[text]]))
+        };
+        let mysql = r#"{"query_cost": "2.00", "query_block": "#;
+        assert_eq!(nested(mysql, r#"{"query_cost": "31.5"}"#), Some(31.5));
+        let mariadb = r#"{"cost": 1.5, "query_block": "#;
+        assert_eq!(nested(mariadb, r#"{"cost": 80}"#), Some(80.0));
+        let postgres = r#"{"Total Cost": 12.5, "Plans": "#;
+        assert_eq!(nested(postgres, r#"{"Total Cost": 99.0}"#), Some(12.5));
+        assert_eq!(cost_of_plan(&json!([["no plan"]])), None);
     }
 }

@@ -149,6 +149,16 @@ impl Reader<'_> {
         }
     }
 
+    /// The columns in an expression.
+    fn columns(&self, expr: &Expr) -> Vec<Column> {
+        let mut columns = Columns {
+            reader: self,
+            found: Vec::new(),
+        };
+        let _ = Visit::visit(expr, &mut columns);
+        columns.found
+    }
+
     fn call(&self, function: &Function) -> Option<FunctionCall> {
         let ident = last_ident(&function.name)?;
         let arguments = arguments(function);
@@ -266,11 +276,14 @@ impl Reader<'_> {
             let found = found.found;
             if found.is_empty() && literal(expr).is_none() {
                 block.plain.push(expr.to_string());
+                block.shown.extend(self.columns(expr));
             }
             block.aggregates.extend(found);
         }
         if let GroupByExpr::Expressions(grouped, _) = &select.group_by {
             block.grouped = grouped.iter().map(ToString::to_string).collect();
+            let columns = grouped.iter().flat_map(|one| self.columns(one));
+            block.shown.extend(columns);
         }
         block
     }
@@ -310,7 +323,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The pairs of columns that a condition compares with `=`.
+    /// Adds the pairs of columns that a condition compares with `=`, and the columns that it wants to be NULL.
     fn equal(&self, condition: &Expr, block: &mut Block) {
         match condition {
             Expr::Nested(inner) => self.equal(inner, block),
@@ -331,6 +344,7 @@ impl Reader<'_> {
                     block.equal.push((left, right));
                 }
             }
+            Expr::IsNull(inner) => block.null.extend(self.column(inner)),
             _ => {}
         }
     }
@@ -357,16 +371,12 @@ impl Visitor for Aggregates<'_, '_> {
         let Some(name) = name.filter(|name| is_aggregate(name) && function.over.is_none()) else {
             return ControlFlow::Continue(());
         };
-        let mut columns = Columns {
-            reader: self.reader,
-            found: Vec::new(),
-        };
-        for argument in arguments(function) {
-            let _ = Visit::visit(argument, &mut columns);
-        }
+        let arguments = arguments(function).into_iter();
         self.found.push(Aggregate {
             function: name,
-            columns: columns.found,
+            columns: arguments
+                .flat_map(|argument| self.reader.columns(argument))
+                .collect(),
             distinct: matches!(&function.args, FunctionArguments::List(list)
                 if list.duplicate_treatment == Some(DuplicateTreatment::Distinct)),
         });

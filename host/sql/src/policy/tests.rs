@@ -106,6 +106,7 @@ fn relation_takes_the_place_of_the_table_behind_a_barrier() {
         (Dialect::Sqlite, "LIMIT 9223372036854775807)"),
         (Dialect::Datafusion, "LIMIT 9223372036854775807)"),
         (Dialect::Clickhouse, "LIMIT 9223372036854775807)"),
+        (Dialect::Trino, "LIMIT 9223372036854775807)"),
         (Dialect::Mysql, "LIMIT 18446744073709551615)"),
         (Dialect::Mssql, "SELECT TOP (9223372036854775807) "),
     ] {
