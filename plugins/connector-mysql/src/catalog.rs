@@ -89,8 +89,12 @@ pub(crate) fn describe(session: &mut Session, tables: &[TableRef]) -> Result<Vec
         }
         Ok(())
     })?;
+    let add_columns: Add = match session.is_mariadb {
+        true => add_column_of_mariadb,
+        false => add_column_of_mysql,
+    };
     let parts: [(&str, &str, Add); 3] = [
-        (COLUMNS, "ORDINAL_POSITION", add_column),
+        (COLUMNS, "ORDINAL_POSITION", add_columns),
         (PRIMARY_KEYS, "SEQ_IN_INDEX", add_primary_key),
         (
             FOREIGN_KEYS,
@@ -141,18 +145,26 @@ fn comment(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-fn add_column(table: &mut Table, row: &TextRow<'_>) {
+fn add_column_of_mariadb(table: &mut Table, row: &TextRow<'_>) {
+    add_column(table, row, mariadb_default(row.optional(5)));
+}
+
+fn add_column_of_mysql(table: &mut Table, row: &TextRow<'_>) {
+    let default = row.optional(5);
+    let default = default.map(|default| mysql_default(default, row.text(3), row.text(7)));
+    add_column(table, row, default);
+}
+
+fn add_column(table: &mut Table, row: &TextRow<'_>, default: Option<String>) {
     let ordinal = u32::try_from(table.columns.len() + 1).unwrap_or(u32::MAX);
     let mut column = TableColumn::new(row.text(2), ordinal, row.text(3));
     column.nullable = row.text(4) == "YES";
     column.comment = comment(row.text(6));
     let extra = row.text(7);
-    column.default_value = match (row.text(8), row.optional(5)) {
-        ("", _) if extra.contains("auto_increment") => Some("AUTO_INCREMENT".into()),
-        // MariaDB writes the default of a column that may be NULL as this word.
-        ("", Some("NULL")) => None,
-        ("", default) => default.map(str::to_owned),
-        (expression, _) => {
+    column.default_value = match row.text(8) {
+        "" if extra.contains("auto_increment") => Some("AUTO_INCREMENT".into()),
+        "" => default,
+        expression => {
             let kind = match extra.contains("VIRTUAL") {
                 true => "",
                 false => " STORED",
@@ -161,6 +173,49 @@ fn add_column(table: &mut Table, row: &TextRow<'_>) {
         }
     };
     table.columns.push(column);
+}
+
+/// MariaDB writes a default as an expression: a text is in quotes, and NULL without them says that there is none.
+fn mariadb_default(default: Option<&str>) -> Option<String> {
+    default
+        .filter(|default| *default != "NULL")
+        .map(str::to_owned)
+}
+
+/// A default of MySQL's as MariaDB writes it. MySQL writes a literal without quotes and marks an expression in the
+/// column's extra. Where there is no default it has no text.
+fn mysql_default(default: &str, column_type: &str, extra: &str) -> String {
+    let mut words = column_type.split(|c: char| !c.is_ascii_alphabetic());
+    let is_plain = match words.next().unwrap_or_default() {
+        // The default of a bit is written as b'101', and that of bytes as 0x616263.
+        "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "float"
+        | "double" | "year" | "bit" | "binary" | "varbinary" => true,
+        // Servers that imitate MySQL may not mark this one.
+        "datetime" | "timestamp" => default.starts_with("CURRENT_TIMESTAMP"),
+        _ => false,
+    };
+    if is_plain || extra.contains("DEFAULT_GENERATED") {
+        return default.to_owned();
+    }
+    quoted(default)
+}
+
+/// A text in quotes, escaped as MariaDB does it for `information_schema`.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('\'');
+    for c in text.chars() {
+        match c {
+            '\'' => quoted.push_str("''"),
+            '\\' => quoted.push_str("\\\\"),
+            '\0' => quoted.push_str("\\0"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('\'');
+    quoted
 }
 
 fn add_primary_key(table: &mut Table, row: &TextRow<'_>) {
@@ -179,4 +234,68 @@ fn add_foreign_key(table: &mut Table, row: &TextRow<'_>) {
         referenced: TableRef::new(row.text(5), row.text(6)),
         referenced_column: row.text(7).to_owned(),
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_of_mysql_are_written_as_those_of_mariadb() {
+        for (default, column_type, extra, expected) in [
+            ("nobody", "varchar(40)", "", "'nobody'"),
+            ("NULL", "varchar(9)", "", "'NULL'"),
+            ("", "varchar(9)", "", "''"),
+            ("it's \\\n", "varchar(9)", "", r"'it''s \\\n'"),
+            ("7", "varchar(9)", "", "'7'"),
+            ("new", "enum('new','paid')", "", "'new'"),
+            ("uuid()", "varchar(36)", "", "'uuid()'"),
+            ("uuid()", "varchar(36)", "DEFAULT_GENERATED", "uuid()"),
+            ("2020-01-01", "date", "", "'2020-01-01'"),
+            (
+                "(curdate() + interval 1 day)",
+                "date",
+                "DEFAULT_GENERATED",
+                "(curdate() + interval 1 day)",
+            ),
+            (
+                "2020-01-01 00:00:00",
+                "timestamp",
+                "",
+                "'2020-01-01 00:00:00'",
+            ),
+            (
+                "CURRENT_TIMESTAMP(3)",
+                "datetime(3)",
+                "DEFAULT_GENERATED on update CURRENT_TIMESTAMP(3)",
+                "CURRENT_TIMESTAMP(3)",
+            ),
+            ("CURRENT_TIMESTAMP", "timestamp", "", "CURRENT_TIMESTAMP"),
+            (
+                "CURRENT_TIMESTAMP",
+                "varchar(20)",
+                "",
+                "'CURRENT_TIMESTAMP'",
+            ),
+            ("5", "int unsigned", "", "5"),
+            ("1.50", "decimal(5,2)", "", "1.50"),
+            ("b'101'", "bit(3)", "", "b'101'"),
+            ("0x616263", "binary(3)", "", "0x616263"),
+        ] {
+            let written = mysql_default(default, column_type, extra);
+            assert_eq!(written, expected, "{default} of {column_type} {extra}");
+        }
+    }
+
+    #[test]
+    fn no_default_of_mariadb_is_its_word_without_quotes() {
+        for (default, expected) in [
+            (None, None),
+            (Some("NULL"), None),
+            (Some("'NULL'"), Some("'NULL'")),
+            (Some("uuid()"), Some("uuid()")),
+        ] {
+            assert_eq!(mariadb_default(default).as_deref(), expected);
+        }
+    }
 }

@@ -3,17 +3,21 @@
 use std::time::Duration;
 
 use mindhost_sdk::{
-    Batch, BatchLimits, Column, ColumnStatistics, Config, Connector, Error, ErrorKind, Result,
-    ServerInfo, Statement, StatisticsOptions, Table, TableRef,
+    Batch, BatchLimits, Column, ColumnStatistics, Config, Connector, Error, Result, ServerInfo,
+    Statement, StatisticsOptions, Table, TableRef,
 };
 
 use crate::config::ConnectionData;
 use crate::cursor::Cursor;
+use crate::error::is_unknown_session;
 use crate::session::Session;
 use crate::{catalog, statistics};
 
 /// The version of the cancel key's form.
 const KEY_VERSION: u8 = 1;
+
+/// How long the snapshot of a check may stay idle. The check ends it at once.
+const CHECK_IDLE: Duration = Duration::from_secs(60);
 
 /// A connection to one MySQL or MariaDB server.
 pub struct MySql {
@@ -40,10 +44,16 @@ impl Connector for MySql {
 
     fn check(&mut self) -> Result<ServerInfo> {
         let mut version = String::new();
-        self.session.rows("SELECT VERSION()", |row| {
+        // Within a snapshot, so that a server that refuses one is found here and not by the first question.
+        self.session.begin_snapshot(CHECK_IDLE)?;
+        let asked = self.session.rows("SELECT VERSION()", |row| {
             version = row.text(0).to_owned();
             Ok(())
-        })?;
+        });
+        // After an error the snapshot may still be open.
+        asked.map_err(|error| error.connection_usable(false))?;
+        self.session.end_snapshot()?;
+        self.session.settle()?;
         let product = if self.session.is_mariadb {
             "MariaDB"
         } else {
@@ -114,8 +124,8 @@ impl Connector for MySql {
 fn kill(data: &ConnectionData, id: u32) -> Result<()> {
     let mut session = Session::open(data)?;
     match session.rows(&format!("KILL QUERY {id}"), |_| Ok(())) {
-        // The session has ended, and what it ran.
-        Err(error) if error.kind() == ErrorKind::InvalidStatement => Ok(()),
+        // The session has ended, and what it ran. Every other refusal means that the statement still runs.
+        Err(error) if is_unknown_session(&error) => Ok(()),
         done => done,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use mindhost_sdk::{Batch, BatchBuilder, BatchLimits, Column, Error, Result, Statement};
+use mindhost_sdk::{Batch, BatchBuilder, BatchLimits, Column, Error, Result, Statement, log};
 
 use crate::columns::{self, ColumnType};
 use crate::decode::RowDecoder;
@@ -96,7 +96,12 @@ impl Cursor {
         if self.has_ended || session.drain(DRAIN) {
             return Ok(true);
         }
-        kill(session)?;
+        // If the kill is refused, the statement still runs in this session. The host then drops the connection, without
+        // a line in its log.
+        kill(session).map_err(|error| {
+            log::warn(format_args!("a statement could not be stopped: {error}"));
+            error.connection_usable(false)
+        })?;
         Ok(session.drain(DRAIN_KILLED) && session.spend_kill(DRAIN_KILLED))
     }
 }

@@ -59,24 +59,53 @@ impl ServerError {
         }
     }
 
+    /// The error for the host when the server refused a request of the connector's own, named by its purpose. The
+    /// caller's statement is not at fault, so the kind is never one that says so.
+    pub(crate) fn into_refusal(self, purpose: &str) -> Error {
+        let refused = format!("the server refused the connector's request to {purpose}");
+        let error = self.into_error(None);
+        match error.kind() {
+            ErrorKind::Auth
+            | ErrorKind::Cancelled
+            | ErrorKind::ConnectionLost
+            | ErrorKind::Timeout => error,
+            ErrorKind::Upstream => error.context(refused),
+            _ => {
+                let message = format!("{refused}: {}", error.message());
+                Error::new(ErrorKind::Upstream, message).code(error.engine_code())
+            }
+        }
+    }
+
     fn kind(&self, statement: Option<(Instant, Duration)>) -> ErrorKind {
         match self.number {
             // KILL QUERY, which a timeout of the server's may be too.
             1317 => why_stopped(statement),
             // max_statement_time of MariaDB, max_execution_time of MySQL, a lock.
             1969 | 3024 | 1205 => ErrorKind::Timeout,
-            1044 | 1142 | 1143 | 1227 | 1370 | 1410 => ErrorKind::Permission,
+            // 1095 is a KILL of another account's session.
+            1044 | 1095 | 1142 | 1143 | 1227 | 1370 | 1410 => ErrorKind::Permission,
             1049 => ErrorKind::NotFound,
-            1045 | 1129 | 1130 | 1251 | 1275 | 1698 | 1820 | 1862 | 3118 | 3159 | 4151 => {
+            // 3118 and 3955 are a locked account: by an administrator, and after too many wrong passwords.
+            1045 | 1129 | 1130 | 1251 | 1275 | 1698 | 1820 | 1862 | 3118 | 3159 | 3955 | 4151 => {
                 ErrorKind::Auth
             }
             // Shut down, killed, idle for too long, and packets that got lost.
             1053 | 1152 | 1158..=1161 | 1184 | 1927 | 4031 => ErrorKind::ConnectionLost,
             1153 | 1301 => ErrorKind::TooLarge,
-            // No room for another session; no disk, no memory, a broken table.
-            1040 | 1203 | 1226 | 1021 | 1026 | 1030 | 1034..=1038 | 1041 | 1135 | 1194 | 1195 => {
-                ErrorKind::Upstream
-            }
+            // No room for another session; no disk, no memory, a full temporary table, a broken table.
+            1040
+            | 1203
+            | 1226
+            | 1021
+            | 1026
+            | 1030
+            | 1034..=1038
+            | 1041
+            | 1114
+            | 1135
+            | 1194
+            | 1195 => ErrorKind::Upstream,
             _ => match &self.state[..2.min(self.state.len())] {
                 "28" => ErrorKind::Auth,
                 "08" => ErrorKind::ConnectionLost,
@@ -84,6 +113,11 @@ impl ServerError {
             },
         }
     }
+}
+
+/// Whether a KILL found no session with its id.
+pub(crate) fn is_unknown_session(error: &Error) -> bool {
+    error.engine_code().starts_with("1094 ")
 }
 
 fn why_stopped(statement: Option<(Instant, Duration)>) -> ErrorKind {
@@ -120,9 +154,13 @@ pub(crate) fn untrue(what: &str) -> Error {
 mod tests {
     use super::*;
 
-    fn kind(number: u16, state: &str) -> ErrorKind {
+    fn server_error(number: u16, state: &str) -> ServerError {
         let body = [&number.to_le_bytes()[..], b"#", state.as_bytes(), b"text"].concat();
-        let error = ServerError::parse(&body).unwrap().into_error(None);
+        ServerError::parse(&body).unwrap()
+    }
+
+    fn kind(number: u16, state: &str) -> ErrorKind {
+        let error = server_error(number, state).into_error(None);
         assert!(error.message().starts_with("text"));
         error.kind()
     }
@@ -134,14 +172,47 @@ mod tests {
             (1365, "22012", ErrorKind::InvalidStatement),
             (1105, "HY000", ErrorKind::InvalidStatement),
             (1045, "28000", ErrorKind::Auth),
+            (3955, "HY000", ErrorKind::Auth),
             (1142, "42000", ErrorKind::Permission),
+            (1095, "HY000", ErrorKind::Permission),
             (1317, "70100", ErrorKind::Cancelled),
             (1969, "70100", ErrorKind::Timeout),
             (3024, "HY000", ErrorKind::Timeout),
             (1040, "08004", ErrorKind::Upstream),
+            (1114, "HY000", ErrorKind::Upstream),
             (4031, "HY000", ErrorKind::ConnectionLost),
         ] {
             assert_eq!(kind(number, state), expected, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_refused_request_of_the_connector_does_not_blame_the_statement() {
+        for (number, state) in [
+            (1064, "42000"),
+            (1193, "HY000"),
+            (1227, "42000"),
+            (1049, "42000"),
+            (1226, "42000"),
+        ] {
+            let error = server_error(number, state).into_refusal("begin a snapshot");
+            assert_eq!(error.kind(), ErrorKind::Upstream, "{number}");
+            assert_eq!(error.engine_code(), format!("{number} ({state})"));
+            let message = "the server refused the connector's request to begin a snapshot: text";
+            assert_eq!(error.message(), message, "{number}");
+        }
+        // The host tries again later, or on another connection.
+        let full = server_error(1226, "42000").into_refusal("begin a snapshot");
+        assert_eq!(full.wait(), Some(RETRY_AFTER));
+        let lost = server_error(1927, "70100").into_refusal("begin a snapshot");
+        assert_eq!(lost.kind(), ErrorKind::ConnectionLost);
+    }
+
+    #[test]
+    fn only_an_unknown_id_says_that_the_session_has_ended() {
+        for (number, expected) in [(1094, true), (1095, false), (1064, false), (1105, false)] {
+            let error = server_error(number, "HY000").into_error(None);
+            assert_eq!(is_unknown_session(&error), expected, "{number}");
         }
     }
 

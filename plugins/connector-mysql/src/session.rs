@@ -29,6 +29,13 @@ const SETTINGS: &str = "SET NAMES utf8mb4, SESSION time_zone = '+00:00', SESSION
     SESSION net_write_timeout = 3600, SESSION group_concat_max_len = 1048576, SESSION sql_select_limit = DEFAULT";
 /// Every statement by itself is a read-only transaction then.
 const READ_ONLY: &str = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+/// Beyond the default of 1000 steps MariaDB ends a recursion without a word.
+const MARIADB_SETTINGS: &str = "SESSION max_recursive_iterations = 4294967295";
+/// The same for MySQL. Its `information_schema` shows the number of rows of a table from a copy that may be a day old;
+/// without an expiry it asks the engine.
+const MYSQL_SETTINGS: &str =
+    "SESSION cte_max_recursion_depth = 4294967295, SESSION information_schema_stats_expiry = 0";
+const SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
 
 pub(crate) struct Session {
     pub(crate) wire: Wire,
@@ -91,14 +98,18 @@ impl Session {
         session
             .wire
             .set_deadline(Some(Instant::now() + data.connect_timeout()));
-        // Beyond the default of 1000 steps MariaDB ends a recursion without a word.
-        let steps = match is_mariadb {
-            true => "max_recursive_iterations",
-            false => "cte_max_recursion_depth",
+        let own = match is_mariadb {
+            true => MARIADB_SETTINGS,
+            false => MYSQL_SETTINGS,
         };
-        let settings = format!("{SETTINGS}, SESSION {steps} = 4294967295");
-        session.wire.query(&settings);
-        session.wire.query(READ_ONLY);
+        session.wire.query(
+            &format!("{SETTINGS}, {own}"),
+            "set up the session (SET NAMES and session variables)",
+        );
+        session.wire.query(
+            READ_ONLY,
+            "make the session read-only (SET SESSION TRANSACTION)",
+        );
         session.wire.flush()?;
         session.settle()?;
         session.wire.set_deadline(None);
@@ -115,7 +126,7 @@ impl Session {
         if !self.wire.has_output() {
             self.wire.ping();
         }
-        self.wire.query(sql);
+        self.wire.query(sql, "run a statement");
         self.wire.flush()?;
         self.settle_until(1)
     }
@@ -128,14 +139,18 @@ impl Session {
             return;
         }
         self.timeout = millis;
-        self.wire.query(&match self.is_mariadb {
-            true => format!(
-                "SET SESSION max_statement_time = {}.{:03}",
-                millis / 1000,
-                millis % 1000
-            ),
-            false => format!("SET SESSION max_execution_time = {millis}"),
-        });
+        if self.is_mariadb {
+            let (seconds, rest) = (millis / 1000, millis % 1000);
+            self.wire.query(
+                &format!("SET SESSION max_statement_time = {seconds}.{rest:03}"),
+                "limit the time of statements (SET SESSION max_statement_time)",
+            );
+        } else {
+            self.wire.query(
+                &format!("SET SESSION max_execution_time = {millis}"),
+                "limit the time of statements (SET SESSION max_execution_time)",
+            );
+        }
     }
 
     /// Begins a snapshot. Its first statement waits for the answer, unless the session was idle: the host can replace a
@@ -144,11 +159,15 @@ impl Session {
         let idle = timeout.as_secs().clamp(1, 86_400);
         if self.is_mariadb && self.idle != idle {
             self.idle = idle;
-            let sql = format!("SET SESSION idle_readonly_transaction_timeout = {idle}");
-            self.wire.query(&sql);
+            self.wire.query(
+                &format!("SET SESSION idle_readonly_transaction_timeout = {idle}"),
+                "limit the time of idle snapshots (SET SESSION idle_readonly_transaction_timeout)",
+            );
         }
-        self.wire
-            .query("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY");
+        self.wire.query(
+            SNAPSHOT,
+            "begin a snapshot (START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY)",
+        );
         self.in_snapshot = true;
         if self.heard.elapsed() > STALE_AFTER {
             self.wire.flush()?;
@@ -160,7 +179,7 @@ impl Session {
     /// Ends the snapshot without waiting for the answer.
     pub(crate) fn end_snapshot(&mut self) -> Result<()> {
         if std::mem::take(&mut self.in_snapshot) {
-            self.wire.query("ROLLBACK");
+            self.wire.query("ROLLBACK", "end a snapshot (ROLLBACK)");
             self.wire.flush()?;
         }
         Ok(())
@@ -171,12 +190,13 @@ impl Session {
         self.settle_until(0)
     }
 
-    fn settle_until(&mut self, unanswered: u32) -> Result<()> {
+    fn settle_until(&mut self, unanswered: usize) -> Result<()> {
         let mut failure = None;
         while self.wire.unanswered() > unanswered {
+            let purpose = self.wire.purpose();
             match self.wire.next()? {
                 Packet::Error(error) => {
-                    failure.get_or_insert(error);
+                    failure.get_or_insert((error, purpose));
                 }
                 Packet::Done | Packet::End => self.heard = Instant::now(),
                 _ => {}
@@ -185,7 +205,7 @@ impl Session {
         match failure {
             None => Ok(()),
             // What follows the request that failed is not what it should be.
-            Some(error) => Err(error.into_error(None).connection_usable(false)),
+            Some((error, purpose)) => Err(error.into_refusal(purpose).connection_usable(false)),
         }
     }
 
@@ -230,7 +250,7 @@ impl Session {
 
     /// A KILL QUERY that came too late would end the statement after it. It ends this one.
     pub(crate) fn spend_kill(&mut self, time: Duration) -> bool {
-        self.wire.query("DO 0");
+        self.wire.query("DO 0", "do nothing (DO 0)");
         self.wire.flush().is_ok() && self.drain(time)
     }
 

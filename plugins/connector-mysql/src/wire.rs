@@ -1,5 +1,6 @@
 //! Packets over the transport: framing with bounds, one output buffer, one input buffer that is reused.
 
+use std::collections::VecDeque;
 use std::io::Read;
 use std::ops::Range;
 use std::time::Instant;
@@ -71,8 +72,8 @@ pub(crate) struct Wire {
     without_eof: bool,
     sequence: u8,
     phase: Phase,
-    /// Requests after the one whose answer is being read.
-    waiting: u32,
+    /// The purposes of the requests that have not been answered to the end. The answer to the first is being read.
+    purposes: VecDeque<&'static str>,
     max_row: usize,
     /// The call was told to end, and only the end of what runs in the server is waited for.
     is_ending: bool,
@@ -97,7 +98,7 @@ impl Wire {
             without_eof,
             sequence: 0,
             phase: Phase::Idle,
-            waiting: 0,
+            purposes: VecDeque::new(),
             max_row: MAX_CONTROL_PACKET,
             is_ending: false,
         }
@@ -114,18 +115,23 @@ impl Wire {
     }
 
     /// Requests that have not been answered to the end.
-    pub(crate) fn unanswered(&self) -> u32 {
-        self.waiting + u32::from(self.phase != Phase::Idle)
+    pub(crate) fn unanswered(&self) -> usize {
+        self.purposes.len()
     }
 
-    /// Puts a statement into the output.
-    pub(crate) fn query(&mut self, sql: &str) {
-        self.request(COM_QUERY, sql.as_bytes());
+    /// The purpose of the request whose answer is being read; empty if there is none.
+    pub(crate) fn purpose(&self) -> &'static str {
+        self.purposes.front().copied().unwrap_or_default()
+    }
+
+    /// Puts a statement into the output. Its purpose completes the sentence "the server refused the request to".
+    pub(crate) fn query(&mut self, sql: &str, purpose: &'static str) {
+        self.request(COM_QUERY, sql.as_bytes(), purpose);
     }
 
     /// Puts a request that does nothing into the output.
     pub(crate) fn ping(&mut self) {
-        self.request(COM_PING, &[]);
+        self.request(COM_PING, &[], "answer a ping");
     }
 
     /// Whether there is a request in the output that was not sent yet.
@@ -133,12 +139,11 @@ impl Wire {
         !self.output.is_empty()
     }
 
-    fn request(&mut self, command: u8, body: &[u8]) {
+    fn request(&mut self, command: u8, body: &[u8], purpose: &'static str) {
         put_packet(&[&[command], body], 0, &mut self.output);
+        self.purposes.push_back(purpose);
         if self.phase == Phase::Idle {
             self.begin_answer();
-        } else {
-            self.waiting += 1;
         }
     }
 
@@ -180,10 +185,12 @@ impl Wire {
         };
         let (packet, phase) = read(self.phase, body, self.without_eof)?;
         self.phase = phase;
-        if phase == Phase::Idle && self.waiting > 0 {
-            self.waiting -= 1;
-            self.phase = Phase::Begin;
-            self.sequence = 1;
+        if phase == Phase::Idle {
+            self.purposes.pop_front();
+            if !self.purposes.is_empty() {
+                self.phase = Phase::Begin;
+                self.sequence = 1;
+            }
         }
         Ok(packet)
     }

@@ -139,6 +139,40 @@ fn columns_have_types_defaults_and_comments() {
 }
 
 #[test]
+fn defaults_are_expressions() {
+    Server::shared().sql(
+        r"CREATE DATABASE defaulted; CREATE TABLE defaulted.t (
+            none varchar(9), word varchar(9) DEFAULT 'NULL', empty varchar(9) DEFAULT '',
+            made varchar(36) DEFAULT (uuid()), named varchar(36) DEFAULT 'uuid()',
+            odd varchar(9) DEFAULT 'it''s \\ \n', day date DEFAULT '2020-01-01', amount decimal(5,2) DEFAULT 1.5,
+            bits bit(3) DEFAULT b'101', required int NOT NULL)",
+    );
+    let mut mysql = connect();
+    let tables = [TableRef::new("defaulted", "t")];
+    let table = mysql.describe_tables(&tables).unwrap().remove(0);
+    let defaults: Vec<_> = table
+        .columns
+        .iter()
+        .map(|column| (column.name.as_str(), column.default_value.as_deref()))
+        .collect();
+    assert_eq!(
+        defaults,
+        [
+            ("none", None),
+            ("word", Some("'NULL'")),
+            ("empty", Some("''")),
+            ("made", Some("uuid()")),
+            ("named", Some("'uuid()'")),
+            ("odd", Some(r"'it''s \\ \n'")),
+            ("day", Some("'2020-01-01'")),
+            ("amount", Some("1.50")),
+            ("bits", Some("b'101'")),
+            ("required", None),
+        ]
+    );
+}
+
+#[test]
 fn keys_are_complete_and_in_order() {
     for mut mysql in [store(), reader()] {
         let orders = describe(&mut mysql, "orders");

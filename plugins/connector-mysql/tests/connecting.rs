@@ -130,4 +130,7 @@ fn the_session_is_fixed_and_says_who_it_is() {
     let info = mysql.check().unwrap();
     assert_eq!(info.product, "MariaDB");
     assert_eq!(info.version, Server::shared().sql("SELECT VERSION()"));
+    // The snapshot of the check has ended.
+    let (_, rows) = query(&mut mysql, "SELECT CAST(@@in_transaction AS SIGNED)").unwrap();
+    assert_eq!(rows, [[Value::Int64(0)]]);
 }

@@ -1,9 +1,11 @@
-//! A server that lies: about lengths, about what comes next, about who it is. Each lie is an error, soon.
+//! A server that lies: about lengths, about what comes next, about who it is. Each lie is an error, soon. And a server
+//! that refuses what the connector itself asks for.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
 
 use connector_mysql::MySql;
 use mindhost_sdk::{BatchLimits, Config, Connector, Error, ErrorKind, Result, Statement};
@@ -71,6 +73,29 @@ fn answering(answer: Vec<u8>) -> Config {
             let reply = if requests < 4 { &honest } else { &answer };
             requests += 1;
             if connection.write_all(reply).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+/// A server that refuses the statements that begin with these words. It answers the other ones: a SELECT with one row.
+fn refusing(refused: &'static str) -> Config {
+    let eof: &[u8] = &[0xfe, 0, 0, 2, 0];
+    server(greeting("mysql_native_password"), move |connection| {
+        let mut is_login = true;
+        while let Some(request) = read_packet(connection) {
+            let statement = request.get(1..).unwrap_or_default();
+            let reply = if std::mem::take(&mut is_login) {
+                packet(2, OK)
+            } else if statement.starts_with(refused.as_bytes()) {
+                packet(1, b"\xff\xd3\x04#42000not supported")
+            } else if statement.starts_with(b"SELECT") {
+                answer(253, &[b"\x018", eof])
+            } else {
+                packet(1, OK)
+            };
+            if connection.write_all(&reply).is_err() {
                 return;
             }
         }
@@ -244,4 +269,58 @@ fn a_login_cannot_be_led_astray() {
         }
     });
     assert_eq!(refusal(&endless).kind(), ErrorKind::Upstream);
+}
+
+/// The error says which request of the connector's own was refused, and not that the caller's statement is wrong.
+fn assert_names_the_request(error: &Error, named: &str) {
+    assert_eq!(
+        (error.kind(), error.engine_code()),
+        (ErrorKind::Upstream, "1235 (42000)"),
+        "{error}"
+    );
+    let expected = format!("the server refused the connector's request to {named}");
+    assert!(error.message().starts_with(&expected), "{error}");
+    assert!(!error.is_connection_usable());
+}
+
+#[test]
+fn a_refused_setting_is_named_and_not_blamed_on_the_statement() {
+    for (refused, named) in [
+        ("SET NAMES", "set up the session"),
+        ("SET SESSION TRANSACTION", "make the session read-only"),
+        (
+            "SET SESSION max_execution_time",
+            "limit the time of statements",
+        ),
+    ] {
+        assert_names_the_request(&refusal(&refusing(refused)), named);
+    }
+    assert!(run(&refusing("nothing")).is_ok());
+}
+
+#[test]
+fn a_refused_snapshot_is_found_by_the_check() {
+    for (refused, named) in [
+        ("START TRANSACTION", "begin a snapshot"),
+        ("ROLLBACK", "end a snapshot"),
+    ] {
+        let mut mysql = MySql::open(&refusing(refused)).unwrap();
+        assert_names_the_request(&mysql.check().unwrap_err(), named);
+    }
+    let mut mysql = MySql::open(&refusing("START TRANSACTION")).unwrap();
+    let begun = mysql.begin_snapshot(Duration::from_secs(60));
+    let asked = begun.and_then(|_| mysql.query(&Statement::new("SELECT 1")));
+    assert_names_the_request(&asked.err().unwrap(), "begin a snapshot");
+    let mut mysql = MySql::open(&refusing("nothing")).unwrap();
+    for _ in 0..2 {
+        assert_eq!(mysql.check().unwrap().version, "8");
+    }
+}
+
+#[test]
+fn a_refused_kill_is_an_error() {
+    let key = [1, 0, 0, 0, 7];
+    let refused = MySql::cancel(&refusing("KILL"), &key).unwrap_err();
+    assert_eq!(refused.engine_code(), "1235 (42000)");
+    assert!(MySql::cancel(&refusing("nothing"), &key).is_ok());
 }

@@ -241,6 +241,19 @@ fn another_instance_cancels_a_statement() {
 }
 
 #[test]
+fn a_session_of_another_account_is_not_cancelled() {
+    let mut mysql = connect();
+    let key = mysql.cancel_key().unwrap();
+    let reader = json!({"user": "reader", "password": "hunter2 reader"});
+    let refused = MySql::cancel(&data(reader), &key).unwrap_err();
+    assert_eq!(
+        (refused.kind(), refused.engine_code()),
+        (ErrorKind::Permission, "1095 (HY000)")
+    );
+    assert!(answers(&mut mysql));
+}
+
+#[test]
 fn a_cancelled_call_stops_waiting() {
     let mut mysql = connect();
     stand_in::set_cancelled(true);
