@@ -42,12 +42,13 @@ pub struct Bounds {
 pub struct Sample {
     /// By column name; empty for a table without columns.
     pub statistics: HashMap<String, Statistics>,
-    /// Exact if the scan or a count reached the end of the table, else the engine's estimate.
+    /// Exact if the scan or a count reached the end of the table, else the engine's estimate, or the rows that were read
+    /// if these are more.
     pub row_count: Option<u64>,
 }
 
-/// Samples a table from its start. Counts its rows if the engine has no estimate and the scan does not reach the end.
-/// At a limit, the rows so far are the sample.
+/// Samples a table from its start. Counts its rows if the scan does not reach the end and the engine has no estimate, or
+/// one below the rows that were read. At a limit, the rows so far are the sample.
 ///
 /// # Errors
 /// Those of the engine; `cancelled`.
@@ -85,12 +86,15 @@ pub async fn scan(
         ended => Some(ended?),
     };
     let whole = ended == Some(true);
-    let row_count = match info.row_count {
+    // An engine may still estimate 0 rows a day after they were inserted.
+    let estimate = info.row_count.filter(|rows| *rows >= reading.rows);
+    let row_count = match estimate {
         _ if whole => Some(reading.rows),
         // After a timeout the connection may be of no use any more, and counting would take as long.
         None if ended.is_some() => count(connection, &table, bounds.time, call).await?,
-        known => known,
+        estimate => estimate,
     };
+    let row_count = row_count.or(info.row_count.map(|_| reading.rows));
     Ok(Sample {
         statistics: reading.finish(whole, row_count),
         row_count,

@@ -1,5 +1,6 @@
 //! The rules of catalogs, each on both kinds of store, with an engine that does what the test says.
 
+mod row_counts;
 mod rules;
 mod scripted;
 

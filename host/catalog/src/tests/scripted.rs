@@ -30,6 +30,10 @@ pub struct Scripted {
     pub denies_name: bool,
     /// Describing it panics.
     pub panics: bool,
+    /// How many rows the engine says it has.
+    pub estimate: Option<u64>,
+    /// Counting its rows takes too long.
+    pub counts_slowly: bool,
     /// Reading it waits until the gate opens or the call is cancelled.
     pub gated: bool,
 }
@@ -119,7 +123,7 @@ impl Engine {
             table: table(name),
             kind: "TABLE".into(),
             comment: scripted.comment,
-            row_count: None,
+            row_count: scripted.estimate,
             columns: vec![column(1, "id", "INTEGER"), column(2, "name", "TEXT")],
             primary_key: vec![KeyColumn {
                 constraint_name: "pk".into(),
@@ -231,7 +235,8 @@ impl Connection for Open {
     async fn query(&mut self, statement: &Statement, call: &Call) -> Result<Arc<[Column]>> {
         let (name, scripted) = {
             let tables = self.engine.tables.lock().unwrap();
-            let named = |name: &&String| statement.text.contains(&format!("\"main\".\"{name}\" "));
+            let text = format!("{} ", statement.text);
+            let named = |name: &&String| text.contains(&format!("\"main\".\"{name}\" "));
             let name = tables.keys().find(named).unwrap().clone();
             (name.clone(), tables[&name].clone())
         };
@@ -247,12 +252,20 @@ impl Connection for Open {
             let message = "permission denied for column name";
             return Err(Error::new(Code::SqlPermissionDenied, message));
         }
+        let is_count = statement.text.starts_with("SELECT COUNT(*)");
+        if is_count && scripted.counts_slowly {
+            return Err(Error::new(Code::Timeout, "counting takes too long"));
+        }
         let text = |text: Option<&str>| text.map_or(Value::Null, |text| Value::Text(text.into()));
         self.rows = scripted
             .rows
             .iter()
             .map(|(id, name)| vec![Value::Int64(*id), text(*name)])
             .collect();
+        if is_count {
+            let rows = i64::try_from(scripted.rows.len()).unwrap();
+            self.rows = vec![vec![Value::Int64(rows)]];
+        }
         // Only what was asked for.
         if !has_name {
             self.rows.iter_mut().for_each(|row| row.truncate(1));
