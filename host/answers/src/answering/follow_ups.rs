@@ -22,15 +22,26 @@ struct Candidate {
     sql: String,
 }
 
-/// Two or three questions beside this statement, or about the largest tables without one. Fewer where the tables have
-/// nothing to ask for. `asked` was asked just now, so it is not suggested.
-pub async fn questions(toolbox: &Toolbox<'_>, sql: Option<&str>, asked: &str) -> Vec<String> {
+/// Two or three questions about the tables of a statement that ran, or about the largest ones without it. Fewer where
+/// the tables have nothing to ask for. `ran` has the statement and its tables as `datasource.schema.table`. `asked` was
+/// asked just now, so it is not suggested.
+pub async fn questions(
+    toolbox: &Toolbox<'_>,
+    ran: Option<(&str, &[String])>,
+    asked: &str,
+) -> Vec<String> {
+    let (sql, read) = ran.unwrap_or_default();
     let subject = Subject {
-        sql: sql.unwrap_or_default(),
+        sql,
         access: &toolbox.access,
         catalog: toolbox.catalog,
     };
     let mut names = subject.tables();
+    if names.iter().any(|name| !read.contains(name)) || names.is_empty() {
+        // A statement for one datasource does not name it, and another one may have a table of the same name.
+        names = read.to_vec();
+        names.retain(|name| is_allowed(toolbox, name));
+    }
     if names.is_empty() {
         names = largest(toolbox);
     }
@@ -75,6 +86,15 @@ fn in_words(question: &str) -> Vec<String> {
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect()
+}
+
+/// Whether the Mind still has a table.
+fn is_allowed(toolbox: &Toolbox<'_>, name: &str) -> bool {
+    let mut datasources = toolbox.access.scope.datasources.iter();
+    datasources.any(|datasource| {
+        let mut tables = datasource.tables.iter();
+        tables.any(|table| format!("{}.{}", datasource.name, table.table) == name)
+    })
 }
 
 /// The tables with the most rows.

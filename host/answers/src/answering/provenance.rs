@@ -4,12 +4,17 @@
 //! it read from one datasource into a statement for another, unless the caller wrote that value. This stops literal
 //! copies; an encoded value is not detected.
 //!
-//! One number identifies its origin; of a text, the complete text or two of its words do. Values that are common in SQL
-//! are ignored: parts of dates, date patterns, and round numbers.
+//! One number, date or decimal identifies its origin; of a text, the complete text or two of its words do. Values that
+//! are common in SQL are ignored: parts of dates, date patterns, first and last days of months, and round numbers.
+
+mod values;
 
 use std::collections::{HashMap, HashSet};
 
+use jiff::civil::Date;
 use serde_json::Value;
+
+use self::values::ExactValue;
 
 use mindhost_base::error::{Code, Error, Result};
 
@@ -75,36 +80,58 @@ const TIMES: &[&str] = &[
 pub const EARLIER_ANSWER: &str = "an earlier answer";
 
 /// What the model has read, by origin.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Provenance {
-    /// Words of the caller and of the author of the Mind.
-    said: HashSet<String>,
-    /// Words of each datasource, by name.
-    read: HashMap<String, HashSet<String>>,
+    /// In UTC; days that are counted from it are common.
+    today: Date,
+    /// By the caller and the author of the Mind.
+    said: Content,
+    /// By name of the datasource.
+    read: HashMap<String, Content>,
+}
+
+/// What identifies the origin of a text.
+#[derive(Debug, Default)]
+struct Content {
+    /// In lower case, with complete texts.
+    words: HashSet<String>,
+    values: HashSet<ExactValue>,
 }
 
 impl Provenance {
     /// For an answer to these words.
-    pub fn new(words: &str) -> Self {
-        let mut provenance = Self::default();
+    pub fn new(words: &str, today: Date) -> Self {
+        let mut provenance = Self {
+            today,
+            said: Content::default(),
+            read: HashMap::new(),
+        };
         provenance.say(words);
         provenance
     }
 
     /// Adds words of the caller.
     pub fn say(&mut self, words: &str) {
-        add(words, 1, &mut self.said);
+        let mut said = Content::default();
+        said.add(words, 1);
         // Large numbers with separators: 73,421 and 73 421.
         let joined = words.replace([',', '\'', '_', '\u{a0}', '\u{202f}'], "");
-        add(&joined, 1, &mut self.said);
+        said.add(&joined, 1);
+        // Decimals with a comma: 12,34.
+        let (decimals, _) = values::take(&words.to_lowercase().replace(',', "."));
+        said.values.extend(decimals);
+        let beside = said.values.iter().flat_map(ExactValue::neighbours);
+        self.said.values.extend(beside);
+        self.said.words.extend(said.words);
+        self.said.values.extend(said.values);
     }
 
     /// Records that the model reads this content of a datasource.
     pub fn read(&mut self, datasource: &str, content: &Value) {
-        let words = self.read.entry(datasource.to_owned()).or_default();
+        let read = self.read.entry(datasource.to_owned()).or_default();
         leaves(content, &mut |leaf| {
-            add(leaf, MIN_WORD, words);
-            add(&without_separators(leaf), MIN_WORD, words);
+            read.add(leaf, MIN_WORD);
+            read.add(&without_separators(leaf), MIN_WORD);
         });
     }
 
@@ -113,28 +140,74 @@ impl Provenance {
     /// # Errors
     /// `sql_literal_not_allowed` when one of them comes from another datasource.
     pub fn check(&self, datasource: &str, literals: &[String]) -> Result<()> {
-        let own = self.read.get(datasource);
-        let is_known =
-            |word: &String| self.said.contains(word) || own.is_some_and(|own| own.contains(word));
         for literal in literals {
-            let mut words = HashSet::new();
-            add(literal, MIN_WORD, &mut words);
-            let whole = literal.trim().to_lowercase();
+            let mut written = Content::default();
+            let whole = written.add(literal, MIN_WORD);
             // The complete text is one of its words.
-            let spelled = words.iter().filter(|word| **word != whole).count();
-            let brought = self.read.iter().find(|(name, read)| {
-                let brought = words
-                    .iter()
-                    .filter(|word| read.contains(*word) && !is_known(word));
-                let tells = |word: &String| *word == whole || word.parse::<u64>().is_ok();
-                *name != datasource
-                    && (brought.clone().any(tells) || brought.count() >= spelled.clamp(1, 2))
-            });
+            let spelled = written.words.iter().filter(|word| **word != whole).count();
+            self.remove_known(datasource, &mut written);
+            let brought = self
+                .read
+                .iter()
+                .find(|(name, read)| *name != datasource && written.is_from(read, &whole, spelled));
             if let Some((from, _)) = brought {
                 return Err(not_allowed(datasource, from));
             }
         }
         Ok(())
+    }
+
+    /// Removes what may be written for a datasource wherever else it was read.
+    fn remove_known(&self, datasource: &str, written: &mut Content) {
+        let own = self.read.get(datasource);
+        let known = || std::iter::once(&self.said).chain(own);
+        written
+            .words
+            .retain(|word| !known().any(|one| one.words.contains(word)));
+        written.values.retain(|value| {
+            let day = value.day();
+            let names = |one: &Content| {
+                let names_day = day.as_ref().is_some_and(|day| one.values.contains(day));
+                names_day || one.values.contains(value)
+            };
+            !value.is_usual(self.today) && !known().any(names)
+        });
+    }
+}
+
+impl Content {
+    /// Adds what a text has, and returns the complete text without its dates, in lower case.
+    fn add(&mut self, text: &str, min_word: usize) -> String {
+        let (values, text) = values::take(&text.to_lowercase());
+        self.values.extend(values);
+        let whole = text.trim();
+        let is_value = whole.chars().count() >= MIN_VALUE && whole.chars().any(char::is_alphabetic);
+        if is_value && !TIMES.contains(&whole) {
+            self.words.insert(whole.to_owned());
+        }
+        for word in text.split(|c: char| !c.is_alphanumeric()) {
+            if let Some(date) = values::compact_date(word) {
+                self.values.insert(date);
+                continue;
+            }
+            let tells = match word.parse::<u64>() {
+                Ok(number) => number >= MIN_NUMBER && !is_usual(number),
+                Err(_) => word.chars().count() >= min_word && !TIMES.contains(&word),
+            };
+            if tells {
+                self.words.insert(word.to_owned());
+            }
+        }
+        whole.to_owned()
+    }
+
+    /// Whether this, of a literal with so many words besides the complete text, was copied from what was read.
+    fn is_from(&self, read: &Self, whole: &str, spelled: usize) -> bool {
+        let brought = self.words.iter().filter(|word| read.words.contains(*word));
+        let tells = |word: &String| word == whole || word.parse::<u64>().is_ok();
+        self.values.iter().any(|value| read.values.contains(value))
+            || brought.clone().any(tells)
+            || brought.count() >= spelled.clamp(1, 2)
     }
 }
 
@@ -174,25 +247,6 @@ fn without_separators(text: &str) -> String {
     kept.map(|at| letters[at]).collect()
 }
 
-/// The words of a text that identify its origin, in lower case, and the complete text.
-fn add(text: &str, min_word: usize, words: &mut HashSet<String>) {
-    let text = text.to_lowercase();
-    let whole = text.trim();
-    let is_value = whole.chars().count() >= MIN_VALUE && whole.chars().any(char::is_alphabetic);
-    if is_value && !TIMES.contains(&whole) {
-        words.insert(whole.to_owned());
-    }
-    for word in text.split(|c: char| !c.is_alphanumeric()) {
-        let tells = match word.parse::<u64>() {
-            Ok(number) => number >= MIN_NUMBER && !is_usual(number),
-            Err(_) => word.chars().count() >= min_word && !TIMES.contains(&word),
-        };
-        if tells {
-            words.insert(word.to_owned());
-        }
-    }
-}
-
 /// Whether a number is common in SQL: 1, 2, 2.5 and 5 times a power of ten, years, and units.
 fn is_usual(number: u64) -> bool {
     let mut first = number;
@@ -217,6 +271,10 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn asked(words: &str) -> Provenance {
+        Provenance::new(words, Date::constant(2026, 11, 27))
+    }
+
     fn refused(provenance: &Provenance, datasource: &str, literal: &str) -> bool {
         let checked = provenance.check(datasource, &[literal.to_owned()]);
         checked.is_err_and(|error| error.code() == Code::SqlLiteralNotAllowed)
@@ -224,7 +282,7 @@ mod tests {
 
     #[test]
     fn value_of_one_datasource_is_refused_for_another() {
-        let mut provenance = Provenance::new("What did Bob buy for 73,421 in 2024?");
+        let mut provenance = asked("What did Bob buy for 73,421 in 2024?");
         provenance.read(
             "hr",
             &json!([["Ann Miller", 98765, 73421, "Bob", 7, "2024-05-31"]]),
@@ -240,7 +298,7 @@ mod tests {
 
     #[test]
     fn value_of_an_earlier_answer_is_refused_where_it_was_not_read() {
-        let mut provenance = Provenance::new("And how many visits?");
+        let mut provenance = asked("And how many visits?");
         provenance.say("SELECT 1 FROM crm.visits WHERE name = 'Quinn'");
         provenance.read("hr", &json!("Miller earns 73,421."));
         provenance.read(EARLIER_ANSWER, &json!("Harper earns 51,981."));
@@ -254,7 +312,7 @@ mod tests {
 
     #[test]
     fn usual_sql_is_nobodys_value() {
-        let mut provenance = Provenance::new("Compare the two.");
+        let mut provenance = asked("Compare the two.");
         let comment = "orders per month, with the total of each customer";
         provenance.read("hr", &json!([[100, 1000, 365, 250, "month", comment]]));
         for usual in [
@@ -280,7 +338,7 @@ mod tests {
 
     #[test]
     fn number_is_refused_in_whatever_text_it_stands() {
-        let mut provenance = Provenance::new("Compare the two.");
+        let mut provenance = asked("Compare the two.");
         provenance.read("hr", &json!([["Miller", 51981, 73421, 123]]));
         for brought in [
             "51981",
@@ -295,7 +353,7 @@ mod tests {
 
     #[test]
     fn value_that_the_datasource_has_itself_may_be_written() {
-        let mut provenance = Provenance::new("How many?");
+        let mut provenance = asked("How many?");
         provenance.read(
             "hr",
             &json!({"description": "status is shipped or returned"}),
@@ -303,5 +361,96 @@ mod tests {
         assert!(refused(&provenance, "crm", "shipped"));
         provenance.read("crm", &json!({"common_values": ["shipped"]}));
         assert!(!refused(&provenance, "crm", "shipped"));
+    }
+
+    #[test]
+    fn date_is_refused_as_a_whole() {
+        let mut provenance = asked("Who was born in June?");
+        provenance.read(
+            "hr",
+            &json!([["1987-06-23", "2024-03-05T10:15:23Z"], ["12.09.1990"]]),
+        );
+        provenance.read("hr", &json!({"max": 20_080_415}));
+        for brought in [
+            "1987-06-23",
+            "1987-06-23 00:00:00",
+            "x|1987-06-23",
+            "19870623",
+            "23.06.1987",
+            "June 23, 1987",
+            "2024-03-05",
+            "2024-03-05 10:15:23",
+            "1990-09-12",
+            "2008-04-15",
+        ] {
+            assert!(refused(&provenance, "crm", brought), "{brought}");
+            assert!(!refused(&provenance, "hr", brought), "{brought}");
+        }
+        for other in [
+            "1987-06-24",
+            "1988-06-23",
+            "1987-06-01",
+            "1987-06-30",
+            "2024-03-06",
+        ] {
+            assert!(!refused(&provenance, "crm", other), "{other}");
+        }
+    }
+
+    #[test]
+    fn date_that_was_said_or_is_usual_may_be_written() {
+        let question = "How many since 1987-06-23, on 5 March 2024, after 4/17/2019, and by 9 May?";
+        let mut provenance = asked(question);
+        provenance.say("The fiscal year begins on 2023-07-06.");
+        let may_be_written = [
+            "1987-06-23",
+            "1987-06-23T00:00:00",
+            "2024-03-05",
+            "2019-04-17",
+            "2025-05-09",
+            "2023-07-06",
+            // Where a half-open range ends.
+            "2024-03-06",
+            "2024-01-01",
+            "2024-12-31",
+            "2024-02-29",
+            "2024-03-01T00:00:00Z",
+            "2024-03-31 23:59:59",
+            // The last week, 30 days and three months.
+            "2026-11-20",
+            "2026-10-28",
+            "2026-08-27",
+        ];
+        provenance.read("hr", &json!(may_be_written));
+        for usual in may_be_written {
+            assert!(!refused(&provenance, "crm", usual), "{usual}");
+        }
+    }
+
+    #[test]
+    fn decimal_is_refused_as_a_whole() {
+        let mut provenance = asked("Is 7.77 or 8,88 too much?");
+        let prices = json!([[
+            12.34, "99.95", "1,250.75", 7.77, "8.88", 0.05, 1.19, 12.5, 12.0
+        ]]);
+        provenance.read("hr", &prices);
+        for brought in [
+            "12.34",
+            "12.340",
+            "99.95",
+            "x|99.95",
+            "99.95 EUR",
+            "1250.75",
+        ] {
+            assert!(refused(&provenance, "crm", brought), "{brought}");
+            assert!(!refused(&provenance, "hr", brought), "{brought}");
+        }
+        for other in [
+            "12.35", "7.77", "8.88", "0.05", "1.19", "12.5", "12", "12.00", "99",
+        ] {
+            assert!(!refused(&provenance, "crm", other), "{other}");
+        }
+        provenance.read("crm", &json!({"common_values": ["99.95"]}));
+        assert!(!refused(&provenance, "crm", "99.95"));
     }
 }

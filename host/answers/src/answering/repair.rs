@@ -2,6 +2,7 @@
 //! instead. Everything comes from the statement and the catalog, so it needs no word of the engine.
 
 mod excerpt;
+mod fan_out;
 mod functions;
 mod joins;
 mod names;

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use jiff::Timestamp;
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde_json::{json, value::RawValue};
 use tokio::sync::oneshot;
 
@@ -295,7 +295,7 @@ impl Task {
             rights: self.rights(),
             knowledge: services.knowledge.of_tables(mind, &access.scope).await?,
             max_rows: services.settings.rows_for_model,
-            provenance: Mutex::new(Provenance::new(&words)),
+            provenance: Mutex::new(Provenance::new(&words, today())),
             max_plan_cost: bounds.max_plan_cost,
             // A quarter of the room, at about four bytes a token.
             max_result_bytes: bounds.context_tokens,
@@ -451,6 +451,11 @@ fn words(messages: &[ModelMessage]) -> String {
     words
 }
 
+/// In UTC.
+fn today() -> Date {
+    Timestamp::now().to_zoned(TimeZone::UTC).date()
+}
+
 /// System message, history, question.
 fn dialogue(
     prepared: &AnswerRequest,
@@ -466,7 +471,7 @@ fn dialogue(
         instructions: record.instructions.as_deref(),
         question: prepared.question(),
         knowledge,
-        today: Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date(),
+        today: today(),
     };
     let message = |role, text: &str| ModelMessage {
         role,

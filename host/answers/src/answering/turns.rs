@@ -376,8 +376,10 @@ impl Turns<'_> {
             End::At(ending) => (Some(ending), None),
             End::Declined(reason) => (Some(EarlyEnd::CannotAnswer), Some(reason)),
         };
-        let sql = self.answer.sql.as_ref().map(|sql| sql.text.as_str());
-        let mut follow_ups = follow_ups::questions(&self.toolbox, sql, self.question).await;
+        let result = self.answer.facts.result.as_ref();
+        let ran = self.answer.sql.as_ref().zip(result);
+        let ran = ran.map(|(sql, result)| (sql.text.as_str(), result.tables.as_slice()));
+        let mut follow_ups = follow_ups::questions(&self.toolbox, ran, self.question).await;
         // They have names of the catalog, and a client may show them as Markdown.
         for question in &mut follow_ups {
             *question = self.links.next(question) + &self.links.end();

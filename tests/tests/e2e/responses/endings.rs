@@ -307,6 +307,29 @@ async fn suggested_months_are_answered_and_what_was_asked_is_not_suggested() {
 }
 
 #[tokio::test]
+async fn questions_are_about_the_datasource_of_the_statement() {
+    let visits = |category: &str| {
+        format!(
+            "CREATE TABLE visits (id INTEGER PRIMARY KEY, {category} TEXT);
+             INSERT INTO visits VALUES (1, 'a'), (2, 'a'), (3, 'b'), (4, 'b');"
+        )
+    };
+    let statement = json!({"datasource": "hr", "sql": "SELECT count(*) FROM visits"});
+    let model =
+        ScriptedModel::start([Turn::call("run_sql", statement), Turn::text("There are 4.")]).await;
+    let host = Host::start().await;
+    host.sqlite("crm", &visits("status")).await.load().await;
+    host.sqlite("hr", &visits("region")).await.load().await;
+    host.scripted_provider("scripted", &model).await;
+    let mind = host.mind("clerk").datasource("crm").datasource("hr");
+    let mind = mind.provider("scripted").create().await;
+    let response = mind.ask("How often?").await.expect_status(200).json();
+    let questions = response["output"][0]["follow_up_questions"].to_string();
+    let is_of_hr = questions.contains("for each region") && !questions.contains("status");
+    assert!(is_of_hr, "{response}");
+}
+
+#[tokio::test]
 async fn question_with_the_name_of_a_column_has_no_link() {
     let host = Host::start().await;
     let visits =

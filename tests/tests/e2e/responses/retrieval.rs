@@ -196,6 +196,38 @@ async fn comment_in_the_prompt_is_not_sent_to_another_database() {
     assert_eq!(told(&model)["error"]["code"], "sql_literal_not_allowed");
 }
 
+/// What is found in one datasource does not stop the search in the next.
+#[tokio::test]
+async fn value_is_found_in_each_datasource_that_has_it() {
+    let sql = "CREATE TABLE city (id INTEGER PRIMARY KEY, label TEXT);
+               WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+               INSERT INTO city SELECT i, 'Town ' || i FROM n;";
+    let model = ScriptedModel::start([
+        Turn::call("find_values", json!({"value": "town 377"})),
+        Turn::text("Done."),
+    ])
+    .await;
+    let host = Host::start().await;
+    host.sqlite("crm", sql).await.load().await;
+    host.sqlite("hr", sql).await.load().await;
+    host.scripted_provider("scripted", &model).await;
+    let mind = host.mind("clerk").datasource("crm").datasource("hr");
+    let mind = mind.provider("scripted").create().await;
+    mind.answer("Where is it?").await;
+    let told = told(&model);
+    let found = told["found"].as_array().expect("an array").iter();
+    let mut found: Vec<(Option<&str>, &Value)> = found
+        .map(|one| (one["datasource"].as_str(), &one["values"]))
+        .collect();
+    found.sort_by_key(|(datasource, _)| *datasource);
+    let values = json!(["Town 377"]);
+    assert_eq!(
+        found,
+        [(Some("crm"), &values), (Some("hr"), &values)],
+        "{told}"
+    );
+}
+
 #[tokio::test]
 async fn value_is_found_where_it_stands_and_as_it_is_written() {
     let sql = "CREATE TABLE city (id INTEGER PRIMARY KEY, label TEXT, note TEXT);

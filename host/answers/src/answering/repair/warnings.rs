@@ -1,18 +1,18 @@
-//! What looks wrong about a result: empty where the catalog has values, sums that a join multiplies, divisions of
-//! integers.
-
-use std::collections::{HashSet, VecDeque};
+//! What looks wrong about a result: empty where the catalog has values, sums and counts that a join multiplies,
+//! divisions of integers.
 
 use serde_json::Value;
 
 use super::{
-    Subject, ranges,
-    statement_scope::StatementScope,
+    Subject,
+    fan_out::Joined,
+    ranges,
+    statement_scope::{KnownTable, StatementScope},
     types::{self, Kind},
 };
 use mindhost_catalog::{ColumnDetail, TableDetail};
 use mindhost_plugin_api::Dialect;
-use mindhost_sql::outline::{self, Aggregate, Block, Comparison, Literal, Operand, Outline};
+use mindhost_sql::outline::{self, Block, Comparison, Literal, Operand, Outline};
 
 /// Warnings beside one result.
 const MAX_WARNINGS: usize = 4;
@@ -34,7 +34,7 @@ pub struct Warning {
 
 impl Warning {
     /// A text without values of the catalog.
-    fn plain(text: impl Into<String>) -> Self {
+    pub fn plain(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             ..Self::default()
@@ -202,7 +202,7 @@ fn quoted(values: &[String]) -> String {
     quoted.join(", ")
 }
 
-/// Aggregates over a table whose rows a join repeats.
+/// Aggregates over rows that a join repeats.
 fn fan_out(
     known: &StatementScope<'_>,
     outline: &Outline,
@@ -210,87 +210,27 @@ fn fan_out(
     described: &[TableDetail],
     found: &mut Vec<Warning>,
 ) {
-    let index = |column: &outline::Column| {
-        let owner = known.owner(column, outline)?.in_full();
+    let place = |table: KnownTable<'_>| {
+        let name = table.in_full();
         described
             .iter()
-            .position(|table| format!("{}.{}", table.datasource, table.name) == owner)
+            .position(|table| format!("{}.{}", table.datasource, table.name) == name)
     };
-    let mut edges: Vec<(usize, usize, &str)> = Vec::new();
-    for (left, right) in &block.equal {
-        if let (Some(a), Some(b)) = (index(left), index(right))
-            && a != b
-        {
-            edges.push((a, b, right.name.text.as_str()));
-            edges.push((b, a, left.name.text.as_str()));
+    let owner = |column: &outline::Column| known.owner(column, outline).and_then(place);
+    let tables = block.tables.iter().filter_map(|table| known.find(table));
+    let constants = outline.comparisons.iter().filter(|one| one.operator == "=");
+    let joined = Joined {
+        block,
+        described,
+        tables: tables.filter_map(place).collect(),
+        narrowed: constants.filter_map(|one| owner(&one.column)).collect(),
+        owner,
+    };
+    for warning in joined.warnings() {
+        if !found.contains(&warning) {
+            found.push(warning);
         }
     }
-    for aggregate in &block.aggregates {
-        let Some(of) = summed(aggregate).and_then(index) else {
-            continue;
-        };
-        if let Some(by) = multiplier(of, &edges, described) {
-            let text = format!(
-                "{} over {} counts its rows once for each row of {}, which the join repeats; aggregate in a subquery \
-                 before the join, or count DISTINCT keys",
-                aggregate.function, described[of].name, described[by].name
-            );
-            let warning = Warning::plain(text);
-            if !found.contains(&warning) {
-                found.push(warning);
-            }
-        }
-    }
-}
-
-/// The column of an aggregate whose value changes with repeated rows.
-fn summed(aggregate: &Aggregate) -> Option<&outline::Column> {
-    let changes = ["sum", "avg", "count", "total"].contains(&aggregate.function.as_str());
-    aggregate
-        .columns
-        .first()
-        .filter(|_| changes && !aggregate.distinct)
-}
-
-/// A table that repeats the rows of `of`: one that is joined by columns that are not its primary key.
-fn multiplier(
-    of: usize,
-    edges: &[(usize, usize, &str)],
-    described: &[TableDetail],
-) -> Option<usize> {
-    let mut seen = HashSet::from([of]);
-    let mut queue = VecDeque::from([of]);
-    while let Some(table) = queue.pop_front() {
-        for (_, to, _) in edges
-            .iter()
-            .filter(|(from, to, _)| *from == table && !seen.contains(to))
-        {
-            let columns: Vec<&str> = edges
-                .iter()
-                .filter(|(from, other, _)| *from == table && other == to)
-                .map(|(.., column)| *column)
-                .collect();
-            let key = &described.get(*to)?.primary_key;
-            // Without a known key nothing can be said.
-            let is_one = key.is_empty()
-                || key.iter().all(|one| {
-                    columns
-                        .iter()
-                        .any(|column| column.eq_ignore_ascii_case(one))
-                });
-            if !is_one {
-                return Some(*to);
-            }
-            queue.push_back(*to);
-        }
-        seen.extend(
-            edges
-                .iter()
-                .filter(|(from, ..)| *from == table)
-                .map(|(_, to, _)| *to),
-        );
-    }
-    None
 }
 
 /// Whether the dialect drops the fraction of a division of integers.

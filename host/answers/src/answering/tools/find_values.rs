@@ -1,7 +1,7 @@
 //! The tool `find_values`: in which columns a value stands, and how it is written there. First the common values of the
 //! catalog, then a bounded statement for each column of text that may have it, through the guard like any other.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -60,6 +60,8 @@ struct Search {
     not_read: Vec<String>,
     /// Columns of tables whose number of rows is not known.
     read_in_part: Vec<String>,
+    /// The datasources to which the value may not be sent, by name.
+    refused: HashMap<String, Error>,
 }
 
 impl Toolbox<'_> {
@@ -83,7 +85,10 @@ impl Toolbox<'_> {
             .await?;
         check_tables(&index, &arguments.tables)?;
         let candidates = candidates(&index, &arguments);
-        let mut search = Search::default();
+        let mut search = Search {
+            refused: self.refused(&candidates, &value),
+            ..Search::default()
+        };
         let left = self.look_up(&candidates, &value, &mut search);
         let call = call.within(TIME);
         for candidate in left {
@@ -106,6 +111,28 @@ impl Toolbox<'_> {
             });
         }
         Ok((content, None, message))
+    }
+
+    /// The datasources to which the value may not be sent, because it may come from another one. What the search finds
+    /// says nothing of that: it finds the words that the model already has. So this is asked before anything is noted.
+    fn refused(&self, candidates: &[Candidate<'_>], value: &str) -> HashMap<String, Error> {
+        let mut refused = HashMap::new();
+        if !self.has_origins() {
+            return refused;
+        }
+        let mut names: Vec<&str> = candidates
+            .iter()
+            .map(|candidate| candidate.table.datasource.as_str())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        let provenance = lock(&self.provenance);
+        for name in names {
+            if let Err(error) = provenance.check(name, &[value.to_owned()]) {
+                refused.insert(name.to_owned(), error);
+            }
+        }
+        refused
     }
 
     /// Looks the value up in the catalog. Returns the columns that it says nothing about.
@@ -150,9 +177,8 @@ impl Toolbox<'_> {
             search.not_read.push(candidate.name());
             return Ok(());
         }
-        if self.has_origins() {
-            // The value itself may come from another datasource.
-            lock(&self.provenance).check(&candidate.table.datasource, &[value.to_owned()])?;
+        if let Some(error) = search.refused.remove(&candidate.table.datasource) {
+            return Err(error);
         }
         search.tried += 1;
         match self.values_of(candidate, value, &access, call).await {
