@@ -136,6 +136,9 @@ test("two runs are compared under an address, and a changed question is opened",
   assert.deepEqual(await texts("Added"), ["How many reviews are there?"]);
   assert.deepEqual(await texts("Removed"), ["broken"]);
   assert.equal(await changes.getByRole("region", { name: "Other changes" }).count(), 0);
+  const total = (title) => changes.locator("dt", { hasText: title }).locator("xpath=following-sibling::dd[1]").textContent();
+  assert.match(await total("Wrong"), /^\d.* → \d/);
+  assert.equal(await total("Repairs"), "0 → 0");
   // A change leads to its question, even where a filter hides it.
   await page.getByRole("radio", { name: /^right/ }).check();
   await changes.getByRole("button", { name: "How many customers are there?" }).click();

@@ -1,7 +1,7 @@
 //! Whether the result of an answer is an accepted one.
 //!
 //! The rows are compared as a multiset, unless their order counts. Each accepted column is found in the answer by its
-//! values, wherever it stands and whatever its name is; the answer may have a few columns more.
+//! values, wherever it stands and whatever its name is; the answer may have a few columns more, but no other figure.
 
 use serde_json::Value;
 
@@ -47,11 +47,17 @@ pub fn rows(data: &[Vec<Value>]) -> Rows {
     data.iter().map(row).collect()
 }
 
-/// Compares an answer with an accepted result.
+/// Compares an answer with an accepted result. It may have so many columns more, among which are none of `figures`: an
+/// answer that gives several figures does not say which of them it means. A column without a number is no figure.
 ///
 /// # Errors
 /// What differs, for a person.
-pub fn compare(gold: &Gold, answer: &Rows, extra_columns: usize) -> Result<(), String> {
+pub fn compare(
+    gold: &Gold,
+    answer: &Rows,
+    extra_columns: usize,
+    figures: &[usize],
+) -> Result<(), String> {
     if gold.rows.len() != answer.len() {
         return Err(format!("{} rows, not {}", answer.len(), gold.rows.len()));
     }
@@ -69,17 +75,21 @@ pub fn compare(gold: &Gold, answer: &Rows, extra_columns: usize) -> Result<(), S
         ));
     }
     let candidates = candidates(gold, answer)?;
+    let is_number = |row: &Vec<Cell>, at: usize| matches!(row.get(at), Some(Cell::Number(_)));
+    let figures = figures.iter().copied();
+    let figures = figures.filter(|at| answer.iter().any(|row| is_number(row, *at)));
     let mut search = Search {
         gold,
         answer,
         candidates: &candidates,
+        figures: figures.collect(),
+        other_figure: None,
         ways: 0,
         was_alike: false,
     };
     match search.found(&mut Vec::new()) {
         true => Ok(()),
-        false if search.was_alike => Err("the same rows in another order".to_owned()),
-        false => Err("the same values in each column, but other rows".to_owned()),
+        false => Err(search.why()),
     }
 }
 
@@ -122,6 +132,10 @@ struct Search<'a> {
     gold: &'a Gold,
     answer: &'a Rows,
     candidates: &'a [Vec<usize>],
+    /// Columns that the answer may have only if they are chosen.
+    figures: Vec<usize>,
+    /// One of them that was not, though the rows of the chosen ones were the same.
+    other_figure: Option<usize>,
     ways: usize,
     /// Whether some way gave the same rows in another order.
     was_alike: bool,
@@ -132,7 +146,7 @@ impl Search<'_> {
     fn found(&mut self, chosen: &mut Vec<usize>) -> bool {
         let Some(candidates) = self.candidates.get(chosen.len()) else {
             self.ways += 1;
-            return self.is_same(chosen);
+            return self.is_same(chosen) && self.has_no_other_figure(chosen);
         };
         for candidate in candidates {
             if chosen.contains(candidate) || self.ways >= MAX_WAYS {
@@ -145,6 +159,22 @@ impl Search<'_> {
             chosen.pop();
         }
         false
+    }
+
+    fn has_no_other_figure(&mut self, chosen: &[usize]) -> bool {
+        let mut figures = self.figures.iter();
+        let other = figures.find(|at| !chosen.contains(at)).copied();
+        self.other_figure = other.or(self.other_figure);
+        other.is_none()
+    }
+
+    /// Why no way was found.
+    fn why(&self) -> String {
+        match self.other_figure {
+            Some(at) => format!("column {} is a figure that was not asked for", at + 1),
+            None if self.was_alike => "the same rows in another order".to_owned(),
+            None => "the same values in each column, but other rows".to_owned(),
+        }
     }
 
     fn is_same(&mut self, chosen: &[usize]) -> bool {

@@ -22,6 +22,11 @@ pub struct Difference {
     pub removed: Vec<String>,
     /// Accuracy now, less accuracy then, over the questions of both runs.
     pub accuracy: Option<f64>,
+    /// Figures of the earlier run over the questions of both runs. Recall and cost are those of the questions for which
+    /// both runs know them.
+    pub before: Figures,
+    /// Figures of the new run over the same questions.
+    pub now: Figures,
 }
 
 /// A question with another mark.
@@ -41,13 +46,9 @@ pub struct Change {
 impl Difference {
     /// Compares by id. What a run has not judged is missing in it, whether its suite has it or not.
     pub fn between(earlier: &[Judged], now: &[Judged]) -> Self {
-        let by_id = |questions: &[Judged]| -> HashMap<String, Mark> {
-            let marks = questions.iter().map(|one| (one.id.clone(), one.mark));
-            marks.collect()
-        };
         let (before, after) = (by_id(earlier), by_id(now));
         let change = |one: &Judged| {
-            let before = *before.get(&one.id)?;
+            let before = before.get(one.id.as_str())?.mark;
             (before != one.mark).then(|| Change {
                 id: one.id.clone(),
                 question: one.question.clone(),
@@ -55,24 +56,18 @@ impl Difference {
                 now: one.mark,
             })
         };
-        let missing = |from: &[Judged], marks: &HashMap<String, Mark>| {
-            let ids = from.iter().map(|one| one.id.clone());
-            ids.filter(|id| !marks.contains_key(id)).collect()
-        };
-        let accuracy = |questions: &[Judged], other: &HashMap<String, Mark>| {
-            let both = questions.iter();
-            let both = both.filter(|one| other.contains_key(&one.id)).cloned();
-            Figures::of(&both.collect::<Vec<_>>()).accuracy
-        };
-        let accuracies = (accuracy(now, &before), accuracy(earlier, &after));
+        let figures_before = shared_figures(earlier, &after);
+        let figures_now = shared_figures(now, &before);
         Self {
             changed: now.iter().filter_map(change).collect(),
             added: missing(now, &before),
             removed: missing(earlier, &after),
-            accuracy: match accuracies {
+            accuracy: match (figures_now.accuracy, figures_before.accuracy) {
                 (Some(now), Some(before)) => Some(now - before),
                 _ => None,
             },
+            before: figures_before,
+            now: figures_now,
         }
     }
 
@@ -80,6 +75,39 @@ impl Difference {
     pub fn newly(&self, mark: Mark) -> impl Iterator<Item = &Change> {
         self.changed.iter().filter(move |change| change.now == mark)
     }
+}
+
+/// The questions of a run by their ids.
+type ById<'a> = HashMap<&'a str, &'a Judged>;
+
+fn by_id(questions: &[Judged]) -> ById<'_> {
+    let by_id = questions.iter().map(|one| (one.id.as_str(), one));
+    by_id.collect()
+}
+
+/// The ids that the other run does not have.
+fn missing(questions: &[Judged], other: &ById<'_>) -> Vec<String> {
+    let ids = questions.iter().map(|one| one.id.clone());
+    ids.filter(|id| !other.contains_key(id.as_str())).collect()
+}
+
+/// Figures of one run over the questions that the other run has judged too. A mean or a sum over other questions would
+/// differ without a change of the Mind, so what only one run knows of a question does not count.
+fn shared_figures(questions: &[Judged], other: &ById<'_>) -> Figures {
+    let shared = questions.iter().filter_map(|one| {
+        let other = other.get(one.id.as_str())?;
+        let is_judged = one.mark != Mark::Invalid && other.mark != Mark::Invalid;
+        let is_known = |value: Option<f64>| is_judged && value.is_some();
+        Some(Judged {
+            recall_tables: one.recall_tables.filter(|_| is_known(other.recall_tables)),
+            recall_columns: one
+                .recall_columns
+                .filter(|_| is_known(other.recall_columns)),
+            cost: one.cost.filter(|_| other.cost.is_some()),
+            ..one.clone()
+        })
+    });
+    Figures::of(&shared.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -102,5 +130,41 @@ mod tests {
         assert_eq!(went_on.removed, ids(&[]));
         let other = Difference::between(&all[..2], &all[1..]);
         assert_eq!((other.added, other.removed), (ids(&["c"]), ids(&["a"])));
+    }
+
+    #[test]
+    fn figures_are_of_the_questions_that_both_runs_know() {
+        let judged = |id: &str, recall: Option<f64>, cost: Option<f64>, latency_ms: u64| Judged {
+            id: id.to_owned(),
+            mark: Mark::Right,
+            recall_tables: recall,
+            repairs: 1,
+            input_tokens: 10,
+            cost,
+            latency_ms,
+            ..Judged::default()
+        };
+        let earlier = [
+            judged("a", Some(1.0), Some(0.5), 100),
+            judged("b", None, None, 300),
+            judged("gone", Some(0.0), Some(9.0), 900),
+        ];
+        let now = [
+            judged("a", Some(0.5), Some(0.25), 200),
+            judged("b", Some(0.0), Some(9.0), 200),
+            judged("new", Some(0.0), Some(9.0), 900),
+        ];
+        let Difference { before, now, .. } = Difference::between(&earlier, &now);
+        assert_eq!((before.right, now.right), (2, 2));
+        assert_eq!(
+            (before.recall_tables, now.recall_tables),
+            (Some(1.0), Some(0.5))
+        );
+        assert_eq!((before.cost, now.cost), (Some(0.5), Some(0.25)));
+        assert_eq!((before.repairs, before.input_tokens), (2, 20));
+        assert_eq!(
+            (before.latency_p95_ms, now.latency_p95_ms),
+            (Some(300), Some(200))
+        );
     }
 }

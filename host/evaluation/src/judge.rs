@@ -147,7 +147,10 @@ impl<S: Subject> Judge<S> {
             Err(why) => return (Mark::Invalid, why),
         };
         let compared = match table {
-            Ok(Some(table)) if !answer.is_declined() => compared(question, &golds, table),
+            Ok(Some(table)) if !answer.is_declined() => {
+                let sql = answer.sql.as_deref().unwrap_or_default();
+                compared(question, &golds, table, sql)
+            }
             _ => Err("no statement".to_owned()),
         };
         match compared {
@@ -232,15 +235,16 @@ fn unsupported(question: &Question, answer: &Answer, table: AnswerRows<'_>) -> V
     unsupported.map(|one| one.text).collect()
 }
 
-/// Compares the rows of an answer with each accepted result.
+/// Compares the rows of an answer with each accepted result. `sql` is the statement of the answer.
 ///
 /// # Errors
 /// How they differ from the first.
-fn compared(question: &Question, golds: &[Gold], table: &Table) -> Result<(), String> {
+fn compared(question: &Question, golds: &[Gold], table: &Table, sql: &str) -> Result<(), String> {
     let extra = question.extra_columns.unwrap_or(EXTRA_COLUMNS);
+    let figures = Facts::of(sql).lone_aggregates(&table.columns);
     let is_whole = table.total == table.rows.len() as u64;
     let compare = |gold: &Gold| match is_whole {
-        true => compare::compare(gold, &table.rows, extra),
+        true => compare::compare(gold, &table.rows, extra, &figures),
         false => Err(format!("{} rows, not {}", table.total, gold.rows.len())),
     };
     let mut first = Ok(());

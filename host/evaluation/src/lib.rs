@@ -18,3 +18,4 @@ pub mod numbers;
 pub mod report;
 pub mod statement;
 pub mod suite;
+pub mod table_name;

@@ -4,12 +4,15 @@ use std::fmt::{self, Write};
 
 use crate::{
     difference::Difference,
+    figures::Figures,
     judged::{Judged, Mark},
     report::Report,
 };
 
 /// Longer texts are cut.
 const TEXT_CHARACTERS: usize = 300;
+/// Longer questions are cut in the table of all questions.
+const QUESTION_CHARACTERS: usize = 60;
 
 /// Writes a report, with the difference to an earlier run if there is one. `currency` is that of the costs.
 ///
@@ -24,6 +27,7 @@ pub fn write(
     if let Some(difference) = difference {
         changes(&mut text, difference)?;
     }
+    table(&mut text, &report.questions, currency)?;
     for mark in [Mark::Wrong, Mark::Failed, Mark::Declined, Mark::Invalid] {
         let of_mark: Vec<&Judged> = report
             .questions
@@ -137,6 +141,7 @@ pub fn changes(text: &mut String, difference: &Difference) -> fmt::Result {
     if let Some(accuracy) = difference.accuracy {
         writeln!(text, "Accuracy {:+.1} points.", accuracy * 100.0)?;
     }
+    totals(text, &difference.before, &difference.now)?;
     for mark in Mark::ALL {
         let changes: Vec<_> = difference.newly(mark).collect();
         if !changes.is_empty() {
@@ -148,7 +153,7 @@ pub fn changes(text: &mut String, difference: &Difference) -> fmt::Result {
         }
     }
     if difference.changed.is_empty() {
-        writeln!(text, "No question changed its mark.")?;
+        writeln!(text, "\nNo question changed its mark.")?;
     }
     let one_sided = [
         ("Judged only in this run", &difference.added),
@@ -159,6 +164,79 @@ pub fn changes(text: &mut String, difference: &Difference) -> fmt::Result {
             let s = if ids.len() == 1 { "" } else { "s" };
             writeln!(text, "\n{what}: {} question{s}.", ids.len())?;
         }
+    }
+    Ok(())
+}
+
+/// The figures of both runs over the questions that both have judged. What one of them does not know is not shown.
+fn totals(text: &mut String, before: &Figures, now: &Figures) -> fmt::Result {
+    let shared = now.answerable + now.unanswerable + now.invalid;
+    if shared == 0 {
+        return Ok(());
+    }
+    let s = if shared == 1 { "" } else { "s" };
+    writeln!(text, "\nOver {shared} question{s} of both runs:\n")?;
+    writeln!(text, "| figure | before → now |\n|---|---|")?;
+    for ((name, before), (_, now)) in totals_of(before).into_iter().zip(totals_of(now)) {
+        if let (Some(before), Some(now)) = (before, now) {
+            writeln!(text, "| {name} | {before} → {now} |")?;
+        }
+    }
+    Ok(())
+}
+
+/// What is shown of a run beside another one; `None` if it is not known.
+fn totals_of(figures: &Figures) -> [(&'static str, Option<String>); 10] {
+    let share = |share: Option<f64>| share.map(|share| percent(Some(share)));
+    let latency = |latency: Option<u64>| latency.map(|latency| time(Some(latency)));
+    let cost = figures.cost.map(|cost| format!("{cost:.4}"));
+    [
+        ("right (execution accuracy)", share(figures.accuracy)),
+        ("wrong, of all questions", share(figures.wrong_share)),
+        ("recall of tables", share(figures.recall_tables)),
+        ("recall of columns", share(figures.recall_columns)),
+        ("repairs", Some(figures.repairs.to_string())),
+        ("tokens read", Some(figures.input_tokens.to_string())),
+        ("tokens written", Some(figures.output_tokens.to_string())),
+        ("cost", cost),
+        ("latency p50", latency(figures.latency_p50_ms)),
+        ("latency p95", latency(figures.latency_p95_ms)),
+    ]
+}
+
+/// A row for each question, also for the right ones.
+fn table(text: &mut String, questions: &[Judged], currency: &str) -> fmt::Result {
+    if questions.is_empty() {
+        return Ok(());
+    }
+    let cost = format!("cost {}", line(currency));
+    writeln!(text, "\n## Questions ({})\n", questions.len())?;
+    writeln!(
+        text,
+        "| id | mark | recall of tables | of columns | repairs | tokens read | written | seconds | {} | question |",
+        cost.trim_end()
+    )?;
+    writeln!(text, "|---|---|--:|--:|--:|--:|--:|--:|--:|---|")?;
+    let known = |value: String| match value.is_empty() {
+        true => "–".to_owned(),
+        false => value,
+    };
+    for one in questions {
+        let cost = one.cost.map(|cost| format!("{cost:.6}"));
+        writeln!(
+            text,
+            "| `{}` | {} | {} | {} | {} | {} | {} | {:.2} | {} | {} |",
+            line(&one.id),
+            one.mark.as_str(),
+            known(percent(one.recall_tables)),
+            known(percent(one.recall_columns)),
+            one.repairs,
+            one.input_tokens,
+            one.output_tokens,
+            one.latency_ms as f64 / 1_000.0,
+            known(cost.unwrap_or_default()),
+            cut(&one.question, QUESTION_CHARACTERS)
+        )?;
     }
     Ok(())
 }
@@ -217,6 +295,11 @@ fn time(milliseconds: Option<u64>) -> String {
 
 /// A text on one line, cut, that is neither markup nor a control sequence of a terminal.
 fn line(text: &str) -> String {
+    cut(text, TEXT_CHARACTERS)
+}
+
+/// The same with at most so many characters.
+fn cut(text: &str, characters: usize) -> String {
     let mut out = String::new();
     for (at, letter) in text
         .split_whitespace()
@@ -226,7 +309,7 @@ fn line(text: &str) -> String {
         .enumerate()
     {
         match letter {
-            _ if at >= TEXT_CHARACTERS => {
+            _ if at >= characters => {
                 out.push('…');
                 break;
             }
@@ -281,6 +364,11 @@ mod tests {
             "| right (execution accuracy) | 1 of 3 (33.3 %) |",
             "| recall of tables | not visible in the steps |",
             "Accuracy +0.0 points.",
+            "Over 2 questions of both runs:\n\n| figure | before → now |\n|---|---|\n",
+            "| right (execution accuracy) | 50.0 % → 50.0 % |",
+            "| repairs | 2 → 2 |",
+            "| tokens read | 20 → 20 |",
+            "| latency p95 | 1 ms → 1 ms |",
             "Newly right (1):\n\n- `b` was wrong: Question b?",
             "Newly wrong (1):\n\n- `a` was right: Question a?",
             "Judged only in this run: 1 question.",
@@ -289,6 +377,55 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
+        // Neither run knows them.
+        assert!(!text.contains("| recall of tables | –") && !text.contains("| cost | 0"));
+    }
+
+    #[test]
+    fn difference_shows_recall_and_cost_that_both_runs_know() {
+        let priced = |recall: f64, cost: f64| {
+            let mut report = report(&[("a", Mark::Right)]);
+            report.questions[0].recall_columns = Some(recall);
+            report.questions[0].cost = Some(cost);
+            report.questions
+        };
+        let difference = Difference::between(&priced(0.5, 0.25), &priced(1.0, 0.125));
+        let mut text = String::new();
+        changes(&mut text, &difference).unwrap();
+        for part in [
+            "Over 1 question of both runs:",
+            "| recall of columns | 50.0 % → 100.0 % |",
+            "| cost | 0.2500 → 0.1250 |",
+        ] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+        let apart = Difference::between(&priced(0.5, 0.25), &[]);
+        let mut text = String::new();
+        changes(&mut text, &apart).unwrap();
+        assert!(!text.contains("of both runs"), "{text}");
+    }
+
+    #[test]
+    fn every_question_has_a_row_before_the_details() {
+        let mut report = report(&[("a", Mark::Right), ("b|c", Mark::Wrong)]);
+        report.questions[0] = Judged {
+            question: "Who? ".repeat(50),
+            recall_tables: Some(1.0),
+            recall_columns: Some(0.5),
+            repairs: 2,
+            latency_ms: 1_234,
+            cost: Some(0.000_15),
+            ..report.questions[0].clone()
+        };
+        let text = write(&report, None, "USD").unwrap();
+        let cut = "Who? ".repeat(12);
+        let right =
+            format!("| `a` | right | 100.0 % | 50.0 % | 2 | 10 | 2 | 1.23 | 0.000150 | {cut}… |");
+        let wrong = "| `b\\|c` | wrong | – | – | 1 | 10 | 2 | 0.00 | – | Question b\\|c? |";
+        for part in ["| cost USD |", right.as_str(), wrong] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+        assert!(text.find(wrong) < text.find("## Wrong (1)"), "{text}");
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! What the model was told of the tables, as far as the steps of an answer show it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::statement::Facts;
+use crate::{
+    statement::{Column, Facts},
+    table_name::TableName,
+};
 
 /// Tables and columns that the steps of one answer name.
 #[derive(Clone, Debug, Default)]
@@ -19,11 +22,10 @@ pub struct NamedItems {
     pub repairs: u32,
 }
 
-/// Names in lower case, without what they are in.
+/// Tables, each with those of its columns that were named, in lower case.
 #[derive(Clone, Debug, Default)]
 struct Names {
-    tables: BTreeSet<String>,
-    columns: BTreeSet<String>,
+    tables: BTreeMap<TableName, BTreeSet<String>>,
 }
 
 /// Shares of what an accepted statement needs.
@@ -57,9 +59,7 @@ impl NamedItems {
         if name == "run_sql" {
             self.repairs += u32::from(has_failed);
             if !has_failed && let Some(sql) = step["sql"].as_str() {
-                let facts = Facts::of(sql);
-                self.tools.tables.extend(facts.tables);
-                self.tools.columns.extend(facts.columns);
+                self.tools.add_facts(Facts::of(sql));
             }
         }
         self.is_visible |= step["tables"].as_array().is_some_and(|all| !all.is_empty());
@@ -67,7 +67,9 @@ impl NamedItems {
         if name == "describe_tables" && !has_failed && step["tables"].is_null() {
             self.is_visible = true;
             let names = step["message"].as_str().unwrap_or_default();
-            self.tools.tables.extend(names.split(", ").map(last_part));
+            for table in names.split(", ").filter_map(|name| TableName::of([name])) {
+                self.tools.tables.entry(table).or_default();
+            }
         }
     }
 
@@ -82,11 +84,11 @@ impl NamedItems {
         if gold.tables.is_empty() {
             return Recall::default();
         }
-        let tables = share(&gold.tables, &told.tables);
-        // Which table a column is of is not known, so without a list of columns they count only if each table was told.
+        let tables = share(&gold.tables, |table| told.has_table(table));
+        // What `describe_tables` showed of a table is not known, so columns count only if each table was told.
         let columns = match self.prompt.is_none() && tables >= 1.0 {
             true => 1.0,
-            false => share(&gold.columns, &told.columns),
+            false => share(&gold.columns, |column| told.has_column(column)),
         };
         Recall {
             tables: Some(tables),
@@ -99,32 +101,48 @@ impl Names {
     /// Adds the list `tables` of a step.
     fn add(&mut self, tables: &Value) {
         for table in tables.as_array().into_iter().flatten() {
-            self.tables
-                .extend(table["name"].as_str().or(table.as_str()).map(last_part));
+            let name = table["name"].as_str().or(table.as_str());
+            let Some(name) = name.and_then(|name| TableName::of([name])) else {
+                continue;
+            };
             let columns = table["columns"].as_array().into_iter().flatten();
-            self.columns.extend(columns.filter_map(|column| {
-                column["name"]
-                    .as_str()
-                    .or(column.as_str())
-                    .map(str::to_lowercase)
-            }));
+            let columns = columns.filter_map(|column| {
+                let name = column["name"].as_str().or(column.as_str());
+                name.map(str::to_lowercase)
+            });
+            self.tables.entry(name).or_default().extend(columns);
         }
     }
-}
 
-fn share(needed: &BTreeSet<String>, told: &BTreeSet<String>) -> f64 {
-    match needed.len() {
-        0 => 1.0,
-        all => needed.intersection(told).count() as f64 / all as f64,
+    /// Adds what a statement reads. A column that may be of several tables is added to each.
+    fn add_facts(&mut self, facts: Facts) {
+        for table in facts.tables {
+            self.tables.entry(table).or_default();
+        }
+        for Column { name, tables } in facts.columns {
+            for table in tables {
+                self.tables.entry(table).or_default().insert(name.clone());
+            }
+        }
+    }
+
+    fn has_table(&self, table: &TableName) -> bool {
+        self.tables.keys().any(|told| told.agrees(table))
+    }
+
+    /// Whether a table that the column may be of was told with it.
+    fn has_column(&self, column: &Column) -> bool {
+        self.tables.iter().any(|(told, columns)| {
+            columns.contains(&column.name) && column.tables.iter().any(|one| one.agrees(told))
+        })
     }
 }
 
-/// The name of a table without its datasource and schema.
-fn last_part(name: &str) -> String {
-    let last = name.rsplit('.').next().unwrap_or(name);
-    last.trim()
-        .trim_matches(['"', '`', '[', ']'])
-        .to_lowercase()
+fn share<T>(needed: &BTreeSet<T>, is_told: impl Fn(&T) -> bool) -> f64 {
+    match needed.len() {
+        0 => 1.0,
+        all => needed.iter().filter(|one| is_told(one)).count() as f64 / all as f64,
+    }
 }
 
 #[cfg(test)]
@@ -188,6 +206,51 @@ mod tests {
         );
         assert_eq!(recall(context(json!([orders]))), (Some(0.5), Some(0.5)));
         assert_eq!(recall(context(Value::Null)), (Some(0.0), Some(0.0)));
+    }
+
+    #[test]
+    fn tables_of_other_schemas_and_columns_of_other_tables_are_not_told() {
+        let context = json!({"name": "context", "status": "completed", "tables": [
+            {"name": "shop.archive.orders", "columns": ["id", "total"]},
+            {"name": "shop.public.customers", "columns": ["id", "name"]},
+        ]});
+        let recall = |gold: &str| {
+            let told = NamedItems::of(std::slice::from_ref(&context));
+            let Recall { tables, columns } = told.recall(&Facts::of(gold));
+            (tables, columns)
+        };
+        // Another schema, and another datasource.
+        assert_eq!(
+            recall("SELECT total FROM public.orders"),
+            (Some(0.0), Some(0.0))
+        );
+        assert_eq!(
+            recall("SELECT total FROM crm.archive.orders"),
+            (Some(0.0), Some(0.0))
+        );
+        // The same, and as much of it as the statement says.
+        for name in [
+            "orders",
+            "archive.orders",
+            "shop.orders",
+            "Shop.Archive.Orders",
+        ] {
+            let gold = format!("SELECT total FROM {name}");
+            assert_eq!(recall(&gold), (Some(1.0), Some(1.0)), "{name}");
+        }
+        // `orders` has no `name` and `customers` no `total`.
+        assert_eq!(
+            recall(
+                "SELECT o.name, c.total, o.id, c.id FROM orders o JOIN customers c ON c.id = o.id"
+            ),
+            (Some(1.0), Some(0.5))
+        );
+        assert_eq!(
+            recall(
+                "SELECT archive.orders.total, public.orders.total FROM archive.orders, public.orders"
+            ),
+            (Some(0.5), Some(0.5))
+        );
     }
 
     #[test]

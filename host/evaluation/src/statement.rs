@@ -1,26 +1,37 @@
 //! What an accepted statement says about its result: its order, its rounding, the tables and columns that it needs.
 
+mod aggregates;
+
 use std::{collections::BTreeSet, ops::ControlFlow};
 
 use sqlparser::{
     ast::{
-        Expr, ObjectName, OrderBy, OrderByKind, Query, SelectItem, SetExpr, Statement, Value,
-        Visit, Visitor,
+        Expr, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Statement, TableFactor,
+        Value, Visit, Visitor,
     },
     dialect::{self, Dialect},
     parser::Parser,
 };
 
-use crate::{cells::Rounding, compare::Order};
+use crate::{cells::Rounding, compare::Order, table_name::TableName};
 
 /// A statement, as far as it can be read.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// Names of tables without schema, in lower case.
-    pub tables: BTreeSet<String>,
-    /// Names of columns without table, in lower case.
-    pub columns: BTreeSet<String>,
+    /// The tables of the database that it reads.
+    pub tables: BTreeSet<TableName>,
+    /// Their columns that it reads.
+    pub columns: BTreeSet<Column>,
     query: Option<Box<Query>>,
+}
+
+/// A column that a statement reads.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Column {
+    /// Its name, in lower case.
+    pub name: String,
+    /// The table that it is of. Where the statement does not say which, all tables of the statement.
+    pub tables: BTreeSet<TableName>,
 }
 
 impl Facts {
@@ -31,15 +42,9 @@ impl Facts {
         };
         let mut names = Names::default();
         let _ = statement.visit(&mut names);
-        let Names {
-            tables,
-            columns,
-            hidden,
-        } = names;
-        let without = |found: BTreeSet<String>| &found - &hidden;
         Self {
-            tables: without(tables),
-            columns: without(columns),
+            tables: names.tables(),
+            columns: names.columns(),
             query: match statement {
                 Statement::Query(query) => Some(query),
                 _ => None,
@@ -74,10 +79,17 @@ impl Facts {
         found.digits.map_or(Rounding::None, Rounding::To)
     }
 
+    /// Its SELECT; `None` if it has several.
+    fn select(&self) -> Option<&Select> {
+        match self.query.as_ref().map(|query| &*query.body) {
+            Some(SetExpr::Select(select)) => Some(select),
+            _ => None,
+        }
+    }
+
     /// The expressions of its result, as text in lower case.
     fn items(&self) -> Vec<String> {
-        let body = self.query.as_ref().map(|query| &*query.body);
-        let Some(SetExpr::Select(select)) = body else {
+        let Some(select) = self.select() else {
             return Vec::new();
         };
         let text = |item: &SelectItem| match item {
@@ -126,12 +138,75 @@ fn parsed(sql: &str) -> Option<Statement> {
     })
 }
 
+/// Names in a statement, all in lower case.
 #[derive(Default)]
 struct Names {
-    tables: BTreeSet<String>,
-    columns: BTreeSet<String>,
-    /// Names that the statement itself makes.
-    hidden: BTreeSet<String>,
+    /// Tables, each with its alias.
+    tables: BTreeSet<(TableName, Option<String>)>,
+    /// The parts of each name of a column, its own name last.
+    columns: BTreeSet<Vec<String>>,
+    /// Tables that the statement itself makes.
+    ctes: BTreeSet<String>,
+    /// Columns that the statement itself makes.
+    aliases: BTreeSet<String>,
+}
+
+impl Names {
+    /// The tables of the database, each with its alias.
+    fn known(&self) -> impl Iterator<Item = &(TableName, Option<String>)> {
+        self.tables
+            .iter()
+            .filter(|(table, _)| !(table.within.is_empty() && self.ctes.contains(&table.name)))
+    }
+
+    fn tables(&self) -> BTreeSet<TableName> {
+        self.known().map(|(table, _)| table.clone()).collect()
+    }
+
+    fn columns(&self) -> BTreeSet<Column> {
+        let all = self.columns.iter().filter_map(|path| self.column(path));
+        let all: BTreeSet<Column> = all.collect();
+        // A name without a table is not counted again if the statement also says which table it is of.
+        let is_repeated = |one: &Column| {
+            let mut others = all.iter().filter(|other| other.name == one.name);
+            others.any(|other| *other != *one && other.tables.is_subset(&one.tables))
+        };
+        all.iter()
+            .filter(|one| !is_repeated(one))
+            .cloned()
+            .collect()
+    }
+
+    /// The column that a name stands for; `None` if the statement itself makes it.
+    fn column(&self, path: &[String]) -> Option<Column> {
+        let (name, qualifier) = path.split_last()?;
+        let named = self
+            .known()
+            .filter(|(table, alias)| is_called(table, alias.as_deref(), qualifier));
+        let tables: BTreeSet<TableName> = named.map(|(table, _)| table.clone()).collect();
+        let name = name.clone();
+        if !tables.is_empty() {
+            return Some(Column { name, tables });
+        }
+        let is_own = self.aliases.contains(&name) || self.ctes.contains(&name);
+        (!is_own).then(|| Column {
+            name,
+            tables: self.tables(),
+        })
+    }
+}
+
+/// Whether columns of a table are written with these parts before them.
+fn is_called(table: &TableName, alias: Option<&str>, qualifier: &[String]) -> bool {
+    match (alias, qualifier) {
+        (_, []) => false,
+        (Some(alias), [one]) => alias == one,
+        (Some(_), _) => false,
+        (None, parts) => {
+            let called = TableName::of(parts.iter().map(String::as_str));
+            called.is_some_and(|called| called.agrees(table))
+        }
+    }
 }
 
 impl Visitor for Names {
@@ -139,35 +214,45 @@ impl Visitor for Names {
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
         for table in query.with.iter().flat_map(|with| &with.cte_tables) {
-            self.hidden.insert(table.alias.name.value.to_lowercase());
+            self.ctes.insert(table.alias.name.value.to_lowercase());
         }
         if let SetExpr::Select(select) = &*query.body {
             for item in &select.projection {
                 if let SelectItem::ExprWithAlias { expr, alias } = item
                     && !matches!(expr, Expr::Identifier(name) if name.value.eq_ignore_ascii_case(&alias.value))
                 {
-                    self.hidden.insert(alias.value.to_lowercase());
+                    self.aliases.insert(alias.value.to_lowercase());
                 }
             }
         }
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
-        let last = relation.0.last().and_then(|part| part.as_ident());
-        self.tables
-            .extend(last.map(|name| name.value.to_lowercase()));
+    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<()> {
+        // With arguments it is a function.
+        if let TableFactor::Table {
+            name,
+            alias,
+            args: None,
+            ..
+        } = table
+        {
+            let parts = name.0.iter().filter_map(|part| part.as_ident());
+            let name = TableName::of(parts.map(|part| part.value.as_str()));
+            let alias = alias.as_ref().map(|alias| alias.name.value.to_lowercase());
+            self.tables.extend(name.map(|name| (name, alias)));
+        }
         ControlFlow::Continue(())
     }
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        let name = match expr {
-            Expr::Identifier(name) => Some(name),
-            Expr::CompoundIdentifier(names) => names.last(),
-            _ => None,
+        let path = match expr {
+            Expr::Identifier(name) => std::slice::from_ref(name),
+            Expr::CompoundIdentifier(names) => names.as_slice(),
+            _ => return ControlFlow::Continue(()),
         };
-        self.columns
-            .extend(name.map(|name| name.value.to_lowercase()));
+        let path = path.iter().map(|name| name.value.to_lowercase());
+        self.columns.insert(path.collect());
         ControlFlow::Continue(())
     }
 }
@@ -238,9 +323,42 @@ mod tests {
             "WITH best AS (SELECT c.Country, count(*) AS n FROM shop.Customers c GROUP BY 1) \
              SELECT country, n, o.total FROM best JOIN orders o ON o.id = n ORDER BY n",
         );
-        let names = |set: &BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>().join(" ");
-        assert_eq!(names(&facts.tables), "customers orders");
-        assert_eq!(names(&facts.columns), "country id total");
+        assert_eq!(tables(&facts.tables), "orders shop.customers");
+        let columns: Vec<&str> = facts.columns.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(columns, ["country", "id", "total"]);
+    }
+
+    /// Names of tables with what they are in.
+    fn tables(tables: &BTreeSet<TableName>) -> String {
+        let name = |one: &TableName| {
+            [&one.within[..], std::slice::from_ref(&one.name)]
+                .concat()
+                .join(".")
+        };
+        tables.iter().map(name).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn columns_are_of_the_tables_that_the_statement_names() {
+        let facts = Facts::of(
+            "SELECT o.total AS orders, public.customers.name, city, x.n FROM archive.orders o \
+             JOIN public.customers ON public.customers.id = o.customer_id \
+             JOIN (SELECT count(*) AS n FROM generate_series(1, 3)) x ON true",
+        );
+        assert_eq!(tables(&facts.tables), "archive.orders public.customers");
+        let columns = facts.columns.iter();
+        let columns = columns.map(|one| format!("{}: {}", one.name, tables(&one.tables)));
+        let columns: Vec<String> = columns.collect();
+        assert_eq!(
+            columns,
+            [
+                "city: archive.orders public.customers",
+                "customer_id: archive.orders",
+                "id: public.customers",
+                "name: public.customers",
+                "total: archive.orders",
+            ]
+        );
     }
 
     #[test]

@@ -1439,6 +1439,8 @@ export interface components {
             removed: string[];
             /** Format: double */
             accuracy?: number | null;
+            before: components["schemas"]["EvaluationFigures"];
+            now: components["schemas"]["EvaluationFigures"];
         };
         /** @enum {string} */
         EvaluationExpect: "answer" | "declined";

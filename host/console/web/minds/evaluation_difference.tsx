@@ -1,12 +1,12 @@
 // What changed since an earlier evaluation of the same Mind.
 import type { ApiError } from "../lib/api";
-import { local, number, percent, percentagePoints, toDate, visible } from "../lib/format";
+import { local, milliseconds, number, percent, percentagePoints, price, toDate, visible } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { chosen, go } from "../lib/router";
 import { Failure } from "../ui/failure";
 import { Badge } from "../ui/page";
 import { Untrusted } from "../ui/text";
-import { MARKS, allOf, suiteOf, type Evaluation, type Mark, type Report } from "./evaluation";
+import { MARKS, allOf, suiteOf, type Evaluation, type Figures, type Mark, type Report } from "./evaluation";
 
 /** Most questions of a group that are listed; the filter of questions shows all. */
 const SHOWN = 50;
@@ -52,7 +52,7 @@ function titleOf(one: Evaluation): string {
 const isWhole = (one: Evaluation) => one.judged_count >= one.questions_count;
 
 function Changes({ report, before, open }: { report: Report; before: Evaluation | null; open: (id: string) => void }) {
-  const { changed, added, removed, accuracy } = report.difference!;
+  const { changed, added, removed, accuracy, before: earlier, now } = report.difference!;
   const texts = new Map(report.questions.map((one) => [one.id, one.question]));
   const newly = (mark: Mark) => changed.filter((one) => one.now === mark);
   const rest = changed.filter((one) => one.now !== "right" && one.now !== "wrong");
@@ -67,6 +67,7 @@ function Changes({ report, before, open }: { report: Report; before: Evaluation 
         {typeof accuracy === "number" ? <><b>{accuracy === 0 ? "The same accuracy" : percentagePoints(accuracy)}</b>{accuracy !== 0 && " of accuracy"} over the questions of both runs</> : "The runs have no question with an answer in common"}
         {changed.length === 0 ? ". No mark changed." : "."}
       </p>
+      <Totals before={earlier} now={now} />
       {groups.map(({ title, all }) => (
         <section key={title} class="stack tight" aria-label={title}>
           <h3>{title} <span class="muted">{number(all.length)}</span></h3>
@@ -84,6 +85,34 @@ function Changes({ report, before, open }: { report: Report; before: Evaluation 
       <Ids title={before && !isWhole(before) ? "Not judged in the earlier run, or added" : "Added"} ids={added} texts={texts} open={open} />
       <Ids title={isWhole(report) ? "Removed" : "Not judged in this run, or removed"} ids={removed} texts={texts} open={open} />
     </div>
+  );
+}
+
+type Total = [title: string, of: (figures: Figures) => number | null | undefined, write: (value: number) => string];
+
+const TOTALS: Total[] = [
+  ["Wrong", (one) => one.wrong_share, percent],
+  ["Recall of tables", (one) => one.recall_tables, percent],
+  ["Recall of columns", (one) => one.recall_columns, percent],
+  ["Repairs", (one) => one.repairs, number],
+  ["Tokens read", (one) => one.input_tokens, number],
+  ["Tokens written", (one) => one.output_tokens, number],
+  ["Cost", (one) => one.cost, price],
+  ["Median time", (one) => one.latency_p50_ms, milliseconds],
+  ["95% within", (one) => one.latency_p95_ms, milliseconds],
+];
+
+/** Figures over the questions of both runs, as far as both know them. */
+function Totals({ before, now }: { before: Figures; now: Figures }) {
+  if (now.answerable + now.unanswerable + now.invalid === 0) return null;
+  return (
+    <dl class="facts">
+      {TOTALS.flatMap(([title, of, write]) => {
+        const [from, to] = [of(before), of(now)];
+        if (typeof from !== "number" || typeof to !== "number") return [];
+        return [<dt key={title}>{title}</dt>, <dd key={`${title} then and now`}>{write(from)} → {write(to)}</dd>];
+      })}
+    </dl>
   );
 }
 

@@ -19,7 +19,7 @@ fn gold(data: &Value, order: Order) -> Gold {
 }
 
 fn compared(gold: &Gold, answer: &Value) -> Result<(), String> {
-    compare(gold, &rows(&table(answer)), 2)
+    compare(gold, &rows(&table(answer)), 2, &[])
 }
 
 #[track_caller]
@@ -62,6 +62,22 @@ fn columns_are_found_by_their_values() {
         &json!([["DE", 5, 0, 0, 0], ["FR", 9, 0, 0, 0]]),
         "5 columns",
     );
+}
+
+#[test]
+fn extra_columns_are_no_other_figures() {
+    let gold = gold(&json!([[5]]), Order::Any);
+    let compared =
+        |answer: &Value, figures: &[usize]| compare(&gold, &rows(&table(answer)), 2, figures);
+    assert_eq!(compared(&json!([["DE", 5, 9]]), &[]), Ok(()));
+    assert_eq!(compared(&json!([["DE", 5, 9]]), &[1]), Ok(()));
+    assert_eq!(
+        compared(&json!([["DE", 5, 9]]), &[1, 2]),
+        Err("column 3 is a figure that was not asked for".to_owned())
+    );
+    // Neither a text nor the same figure again is another one.
+    assert_eq!(compared(&json!([[5, "2024-01-02"]]), &[0, 1]), Ok(()));
+    assert_eq!(compared(&json!([[5, 5]]), &[1]), Ok(()));
 }
 
 #[test]
@@ -135,7 +151,7 @@ proptest! {
             columns.reverse();
         }
         let answer = rows(&turned(&shuffled, &columns));
-        prop_assert_eq!(compare(&any_order(&data), &answer, 0), Ok(()));
+        prop_assert_eq!(compare(&any_order(&data), &answer, 0, &[]), Ok(()));
     }
 
     #[test]
@@ -144,8 +160,8 @@ proptest! {
             let row = |row: &Vec<Value>| row.iter().chain(&extra[..count]).cloned().collect();
             rows(&data.iter().map(row).collect::<Vec<_>>())
         };
-        prop_assert_eq!(compare(&any_order(&data), &wider(2), 2), Ok(()));
-        prop_assert!(compare(&any_order(&data), &wider(3), 2).is_err());
+        prop_assert_eq!(compare(&any_order(&data), &wider(2), 2, &[]), Ok(()));
+        prop_assert!(compare(&any_order(&data), &wider(3), 2, &[]).is_err());
     }
 
     #[test]
@@ -155,25 +171,25 @@ proptest! {
         let column = at.index(changed[row].len());
         // A value that no cell has.
         changed[row][column] = json!("changed");
-        prop_assert!(compare(&any_order(&data), &rows(&changed), 0).is_err());
-        prop_assert!(compare(&any_order(&changed), &rows(&data), 0).is_err());
+        prop_assert!(compare(&any_order(&data), &rows(&changed), 0, &[]).is_err());
+        prop_assert!(compare(&any_order(&changed), &rows(&data), 0, &[]).is_err());
     }
 
     #[test]
     fn a_missing_row_makes_another_result(data in result()) {
-        prop_assert!(compare(&any_order(&data), &rows(&data[1..]), 2).is_err());
+        prop_assert!(compare(&any_order(&data), &rows(&data[1..]), 2, &[]).is_err());
     }
 
     #[test]
     fn exact_order_accepts_only_itself(data in result(), by in 1..5_usize) {
         let exact = Gold { order: Order::Exact, ..any_order(&data) };
-        prop_assert_eq!(compare(&exact, &rows(&data), 0), Ok(()));
+        prop_assert_eq!(compare(&exact, &rows(&data), 0, &[]), Ok(()));
         let mut rotated = data.clone();
         rotated.rotate_left(by % data.len());
         let is_same = turned(&rotated, &[0]) == turned(&data, &[0]);
         if !is_same && data[0].len() == 1 {
             let alike = rows(&rotated).iter().zip(&exact.rows).all(|(one, other)| one == other);
-            prop_assert_eq!(compare(&exact, &rows(&rotated), 0).is_ok(), alike);
+            prop_assert_eq!(compare(&exact, &rows(&rotated), 0, &[]).is_ok(), alike);
         }
     }
 }

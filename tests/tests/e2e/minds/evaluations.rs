@@ -109,7 +109,18 @@ async fn two_runs_are_compared_by_the_ids_of_their_questions() {
     ended(&host, &now).await;
 
     let id = before.rsplit('/').next().unwrap();
-    let compared = get(&host, &format!("{now}?baseline={id}")).await;
+    let mut compared = get(&host, &format!("{now}?baseline={id}")).await;
+    let difference = compared["difference"].as_object_mut().unwrap();
+    // Over the two questions of both runs.
+    for figures in ["before", "now"].map(|run| difference.remove(run).unwrap()) {
+        assert_eq!(
+            (&figures["answerable"], &figures["right"]),
+            (&json!(2), &json!(1))
+        );
+        assert_eq!(figures["repairs"], 0);
+        assert!(figures["input_tokens"].as_u64() > Some(0), "{figures}");
+        assert!(figures["latency_p95_ms"].is_u64(), "{figures}");
+    }
     assert_eq!(
         compared["difference"],
         json!({
