@@ -3,12 +3,17 @@
 use serde_json::Value;
 
 use crate::dialect::Dialect;
+use crate::taught::Metric;
 
 /// All tables that the model may use.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     /// In the order in which the host gave them.
     pub tables: Vec<Table>,
+    /// The metrics that the Mind was taught.
+    pub metrics: Vec<Metric>,
+    /// The terms that it was taught: name and synonyms, and what they mean.
+    pub terms: Vec<(Vec<String>, String)>,
 }
 
 /// A table or view, as `describe_tables` gives it.
@@ -113,12 +118,29 @@ impl Catalog {
                 .filter_map(|key| foreign_key(&tables, at, key))
                 .collect();
         }
-        Some(Self { tables })
+        Some(Self {
+            tables,
+            ..Self::default()
+        })
     }
 
     /// The table at an index that came from this catalog.
     pub fn table(&self, at: usize) -> &Table {
         &self.tables[at]
+    }
+
+    /// The one table that a name means, which may have the schema or the datasource before it.
+    pub fn named(&self, name: &str) -> Option<usize> {
+        let name = format!(".{name}").to_lowercase();
+        let is_called = |at: &usize| {
+            let table = self.table(*at);
+            let (source, own) = (&table.datasource, &table.name);
+            let whole = format!(".{source}.{}.{own}", table.schema);
+            let names = [whole, format!(".{source}.{own}")];
+            names.iter().any(|n| n.to_lowercase().ends_with(&name))
+        };
+        let mut found = (0..self.tables.len()).filter(is_called);
+        found.next().filter(|_| found.next().is_none())
     }
 
     /// The column behind a reference into this catalog.

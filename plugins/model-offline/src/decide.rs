@@ -30,18 +30,6 @@ fn next(turn: &Turn) -> Result<Action, String> {
         return Ok(action);
     }
     let about = meta::about_tables(&turn.question);
-    if let Some(metric) = turn.metric.as_ref().filter(|_| about.is_none()) {
-        return Err(match turn.taught {
-            None => format!(
-                "\"{metric}\" is a metric of this Mind. I can only give it as its editors define it, when it is asked \
-                 for by its bare name: \"{metric}\"."
-            ),
-            Some(_) => format!(
-                "The statement by which the editors of this Mind define \"{metric}\" could not be run, and I give it no \
-                 other meaning."
-            ),
-        });
-    }
     let found = match searched(turn, about.is_none())? {
         Ok(found) => found,
         Err(call) => return Ok(call),
@@ -53,14 +41,15 @@ fn next(turn: &Turn) -> Result<Action, String> {
         return Ok(Action::Say(meta::tables_text(&found)));
     }
     let Some(step) = turn.uses(DESCRIBE).last().copied() else {
+        let named = format!("{} {}", turn.question, taught::definitions(&turn.knowledge));
         return offered(
             turn,
             DESCRIBE,
-            tools::describe(&candidates(&turn.question, &found.tables)),
+            tools::describe(&candidates(&named, &found.tables)),
         );
     };
     let content = succeeded(step, "The tables could not be described")?;
-    let catalog =
+    let mut catalog =
         Catalog::parse(content).ok_or("The description of the tables is not what I can read.")?;
     if about == Some(Meta::Help) {
         return Ok(Action::Say(help::text(&catalog)));
@@ -69,6 +58,7 @@ fn next(turn: &Turn) -> Result<Action, String> {
         let text = meta::columns_text(&catalog, catalog.table(table));
         return Ok(Action::Say(text));
     }
+    taught::teach(&turn.knowledge, &mut catalog);
     query(turn, &catalog)
 }
 

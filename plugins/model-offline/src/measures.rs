@@ -15,6 +15,8 @@ pub enum Measure {
     Units,
     /// The average of a column that holds ratings.
     Rating,
+    /// A metric that the Mind was taught, by its index.
+    Taught(usize),
 }
 
 /// A measure over the rows of one table.
@@ -32,11 +34,31 @@ pub struct Candidate {
 
 impl Measure {
     /// What the column of the result is called, and what it is in words.
-    pub fn names(self) -> (&'static str, &'static str) {
+    pub fn names(self, catalog: &Catalog) -> (&str, &str) {
         match self {
+            Self::Taught(metric) => {
+                let name = catalog.metrics[metric].name.as_str();
+                (name, name)
+            }
             Self::Revenue => ("revenue", "total revenue"),
             Self::Units => ("units_sold", "number of units sold"),
             Self::Rating => ("average_rating", "average rating"),
+        }
+    }
+
+    /// Whether it is a number of rows or pieces, which "how many" asks for.
+    pub fn counts(self, catalog: &Catalog) -> bool {
+        match self {
+            Self::Taught(metric) => catalog.metrics[metric].is_over("count("),
+            _ => self == Self::Units,
+        }
+    }
+
+    /// Whether its total is the measure itself.
+    pub fn adds_up(self, catalog: &Catalog) -> bool {
+        match self {
+            Self::Taught(metric) => self.counts(catalog) || catalog.metrics[metric].is_over("sum("),
+            _ => true,
         }
     }
 }
@@ -58,12 +80,13 @@ pub fn phrase(tokens: &[Token], at: usize) -> Option<(usize, Measure)> {
     found.max_by_key(|(used, _)| *used)
 }
 
-/// All tables and columns that can give a measure.
+/// All tables and columns that can give a measure of the rules; a taught one has its own.
 pub fn candidates(catalog: &Catalog, measure: Measure) -> Vec<Candidate> {
     match measure {
         Measure::Revenue => revenue(catalog),
         Measure::Units => units(catalog),
         Measure::Rating => rated(catalog),
+        Measure::Taught(_) => Vec::new(),
     }
 }
 

@@ -16,6 +16,8 @@ pub enum Expr {
     Count(Option<ColumnRef>),
     /// A function over amounts.
     Agg(Aggregate, Amount),
+    /// A metric that the Mind was taught, by its index, with a column of the table whose rows it goes through.
+    Taught(usize, ColumnRef),
 }
 
 impl Expr {
@@ -25,6 +27,7 @@ impl Expr {
             Self::Column(c)
             | Self::Bucket(_, c)
             | Self::Count(Some(c))
+            | Self::Taught(_, c)
             | Self::Agg(_, Amount::Column(c) | Amount::Product { quantity: c, .. }) => Some(*c),
             Self::Count(None) => None,
         }
@@ -32,7 +35,7 @@ impl Expr {
 
     /// Whether it is worked out over several rows.
     pub fn is_figure(&self) -> bool {
-        matches!(self, Self::Count(_) | Self::Agg(..))
+        matches!(self, Self::Count(_) | Self::Agg(..) | Self::Taught(..))
     }
 
     /// Decimals that are shown of it: a sum is rounded by the statement, because binary fractions make noise, an
@@ -239,6 +242,17 @@ pub struct Query {
 }
 
 impl Query {
+    /// The taught metric that is worked out, by its index.
+    pub fn taught(&self) -> Option<usize> {
+        let shown = self.outputs.iter().map(|o| &o.expr);
+        let chosen = self.having.iter().map(|h| &h.0);
+        let mut exprs = shown.chain(chosen).chain(self.order.iter().map(|o| &o.0));
+        exprs.find_map(|expr| match expr {
+            Expr::Taught(metric, _) => Some(*metric),
+            _ => None,
+        })
+    }
+
     /// The name of the output that is this expression.
     pub fn name_of(&self, expr: &Expr) -> Option<&str> {
         let mut outputs = self.outputs.iter().filter(|o| o.expr == *expr);

@@ -23,22 +23,12 @@ pub fn turn(request: &Request) -> Turn {
     let may_call = request.tool_choice != "none";
     let question = questions.pop().unwrap_or_default();
     // The first is the host's; a caller may send others.
-    let ours = texts(Role::System).next();
-    let beside = |question: &str| {
-        ours.as_ref()
-            .and_then(|system| taught::beside(system, question))
-    };
-    // What was answered by a metric is nothing to go on from.
-    for earlier in questions.iter_mut().filter(|q| beside(q).is_some()) {
-        earlier.clear();
-    }
-    let metric = beside(&question);
+    let ours = texts(Role::System).next().unwrap_or_default();
+    let knowledge = taught::knowledge(&ours).unwrap_or_default().to_owned();
     Turn {
-        metric,
         today: texts(Role::System).find_map(|t| today(&t)),
-        taught: ours
-            .as_ref()
-            .and_then(|system| taught::find(system, &question)),
+        taught: taught::find(&knowledge, &question),
+        knowledge,
         question,
         earlier: questions,
         steps: steps(&request.messages[last..]),

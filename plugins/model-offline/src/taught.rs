@@ -1,10 +1,16 @@
-//! What the editors of a Mind taught it: a statement for the very question, or a metric that is all it asks for.
+//! What the editors of a Mind taught it: a statement for the very question, a metric that is all it asks for, and what
+//! the catalog does not say of itself: metrics, terms and joins.
+
+mod metric;
 
 use crate::answer;
+use crate::catalog::{Catalog, ForeignKey};
 use crate::tools::{self, MOST_ROWS, RUN, Rows};
 use crate::turn::{Action, Turn};
 use crate::vocabulary::holds;
 use crate::words::tokenize;
+
+pub use metric::{Formula, Metric};
 
 /// The host's words before what a Mind was taught.
 const KNOWLEDGE: &str = "\nKnowledge of this Mind, written by its editors.";
@@ -34,9 +40,8 @@ pub struct Taught {
     notes: Vec<String>,
 }
 
-/// Finds the statement for a question in the host's own system message.
-pub fn find(system: &str, question: &str) -> Option<Taught> {
-    let knowledge = knowledge(system)?;
+/// Finds the statement for a question in what was taught.
+pub fn find(knowledge: &str, question: &str) -> Option<Taught> {
     verified(knowledge).or_else(|| metric(knowledge, question))
 }
 
@@ -51,34 +56,116 @@ fn verified(knowledge: &str) -> Option<Taught> {
     })
 }
 
-/// The name of a metric that the question says beside other words: what the editors define has no other meaning.
-pub fn beside(system: &str, question: &str) -> Option<String> {
-    let asked = said(question);
-    let is_said = |name: &str| {
-        let name = said(name);
-        !name.is_empty() && asked.windows(name.len()).any(|part| part == name)
-    };
-    entries(knowledge(system)?).find_map(|entry| {
-        let (name, names) = names(&entry)?;
-        names.iter().any(|n| is_said(n)).then_some(name)
-    })
-}
-
 /// What the editors taught, in the host's own system message.
-fn knowledge(system: &str) -> Option<&str> {
+pub fn knowledge(system: &str) -> Option<&str> {
     let ours = BEHIND.iter().fold(system, |text, behind| {
         text.split_once(behind).map_or(text, |(before, _)| before)
     });
     ours.rsplit_once(KNOWLEDGE).map(|(_, knowledge)| knowledge)
 }
 
+/// The metrics, terms and joins, as they are told: they name tables that the question may not name.
+pub fn definitions(knowledge: &str) -> String {
+    let is_one = |entry: &String| {
+        ["Metric", "Term", "Join"]
+            .iter()
+            .any(|k| entry.starts_with(k))
+    };
+    let definitions: Vec<String> = entries(knowledge).filter(is_one).collect();
+    definitions.join("\n")
+}
+
+/// Adds what was taught to a catalog: joins as its foreign keys, terms and metrics.
+pub fn teach(knowledge: &str, catalog: &mut Catalog) {
+    for entry in entries(knowledge) {
+        if let Some((from, key)) = join(catalog, &entry) {
+            let keys = &mut catalog.tables[from].foreign_keys;
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        catalog.terms.extend(term(&entry));
+        let metric = defined(catalog, &entry);
+        catalog.metrics.extend(metric);
+    }
+}
+
+/// A join as the foreign key that it is, with the table that has it. A row of that has one row of the other table.
+fn join(catalog: &Catalog, entry: &str) -> Option<(usize, ForeignKey)> {
+    let (_, said) = entry.strip_prefix("Join (")?.split_once("): ")?;
+    let (said, _) = said.split_once(';').unwrap_or((said, ""));
+    let (pairs, cardinality) = said.split_once(", ").unwrap_or((said, ""));
+    let mut ends = [(0, Vec::new()), (0, Vec::new())];
+    for pair in pairs.split(" AND ") {
+        let (left, right) = pair.split_once(" = ")?;
+        for (side, end) in [left, right].into_iter().zip(&mut ends) {
+            let (table, column) = side.trim().rsplit_once('.')?;
+            end.0 = catalog.named(table)?;
+            end.1.push(catalog.table(end.0).find(column)?);
+        }
+    }
+    let [one, other] = ends;
+    let is_key = |(table, columns): &(usize, Vec<usize>)| {
+        let key = &catalog.table(*table).primary_key;
+        !key.is_empty() && key.iter().all(|k| columns.contains(k))
+    };
+    let (from, to) = match cardinality.trim() {
+        "many to one" | "one to one" => (one, other),
+        "one to many" => (other, one),
+        "" if is_key(&other) => (one, other),
+        "" if is_key(&one) => (other, one),
+        _ => return None,
+    };
+    let is_within = catalog.table(from.0).datasource == catalog.table(to.0).datasource;
+    let key = ForeignKey {
+        columns: from.1,
+        target: to.0,
+        target_columns: to.1,
+    };
+    is_within.then_some((from.0, key))
+}
+
+/// The names of a term, and what it means: its text, and the names of its column and table.
+fn term(entry: &str) -> Option<(Vec<String>, String)> {
+    let (names, rest) = called(entry.strip_prefix("Term ")?)?;
+    let (place, meaning) = rest.split_once(": ")?;
+    let place = place.trim_matches([' ', '(', ')']).split_once(' ');
+    let place = place.map_or("", |(_, names)| names).split(" of ");
+    // Of `main.orders` only the name counts.
+    let place: Vec<&str> = place.filter_map(|name| name.rsplit('.').next()).collect();
+    Some((names, format!("{meaning}, {}", place.join(", "))))
+}
+
+/// A metric, with its statement taken apart. Of two with one name, the second has no meaning.
+fn defined(catalog: &Catalog, entry: &str) -> Option<Metric> {
+    let (called, select) = statement(entry)?;
+    let stems = |name: &String| -> Vec<String> {
+        let tokens = tokenize(name).into_iter();
+        tokens.map(|t| t.stem).collect()
+    };
+    let mut names: Vec<Vec<String>> = called.iter().map(stems).collect();
+    names.retain(|name| !name.is_empty());
+    let mut known = catalog.metrics.iter().flat_map(|m| &m.names);
+    let is_taken = known.any(|name| names.contains(name));
+    let name = called.into_iter().next()?;
+    let line: Vec<&str> = select.split_whitespace().collect();
+    Some(Metric {
+        note: format!("{name} as taught: `{}`", line.join(" ")),
+        formula: Formula::of(catalog, select).filter(|_| !is_taken),
+        names,
+        name,
+    })
+}
+
 /// The one metric whose name or synonym is all that the question says.
 fn metric(knowledge: &str, question: &str) -> Option<Taught> {
     let asked = said(question);
     let mut found = entries(knowledge).filter_map(|entry| {
-        let (name, sql) = named(&entry, &asked)?;
+        let (names, select) = statement(&entry)?;
+        let is_asked = |one: &String| !asked.is_empty() && said(one) == asked;
+        let name = names.first().filter(|_| names.iter().any(is_asked))?;
         Some(Taught {
-            sql,
+            sql: format!("SELECT {select}"),
             origin: format!("the metric \"{name}\" as the editors of this Mind define it"),
             notes: vec![format!(
                 "{name} is what the editors of this Mind define it to be"
@@ -104,25 +191,21 @@ fn entries(knowledge: &str) -> impl Iterator<Item = String> {
     entries.into_iter()
 }
 
-/// Name and statement of a metric that is called so.
-fn named(entry: &str, asked: &[String]) -> Option<(String, String)> {
-    let (_, sql) = entry.split_once("\n  SELECT ")?;
-    let (name, names) = names(entry)?;
-    let is_asked = |one: &&str| !asked.is_empty() && said(one) == asked;
-    let sql = format!("SELECT {}", sql.trim_end());
-    names.iter().any(is_asked).then_some((name, sql))
+/// The names of a metric, and its statement behind SELECT.
+fn statement(entry: &str) -> Option<(Vec<String>, &str)> {
+    let (head, select) = entry.split_once("\n  SELECT ")?;
+    let (names, _) = called(head.strip_prefix("Metric ")?)?;
+    Some((names, select.trim_end()))
 }
 
-/// The name of a metric, and that with its synonyms.
-fn names(entry: &str) -> Option<(String, Vec<&str>)> {
-    let (head, _) = entry.split_once("\n  SELECT ")?;
-    let (name, rest) = head.strip_prefix("Metric \"")?.split_once('"')?;
-    let also = rest
-        .strip_prefix(" (also: ")
-        .and_then(|r| r.split_once(')'));
-    let synonyms = also.map_or("", |(synonyms, _)| synonyms).split(", ");
-    let names = [name].into_iter().chain(synonyms).collect();
-    Some((name.to_owned(), names))
+/// A name with its synonyms, and what stands behind them.
+fn called(text: &str) -> Option<(Vec<String>, &str)> {
+    let (name, rest) = text.strip_prefix('"')?.split_once('"')?;
+    let also = rest.strip_prefix(" (also: ");
+    let (synonyms, rest) = also.and_then(|r| r.split_once(')')).unwrap_or(("", rest));
+    let all = [name].into_iter().chain(synonyms.split(", "));
+    let names = all.filter(|n| !n.is_empty()).map(str::to_owned).collect();
+    Some((names, rest))
 }
 
 /// The stems of a text without the words that only ask.
@@ -160,7 +243,7 @@ mod tests {
         - Metric \"margin\"\n  SELECT avg(d) FROM t\n- Term \"x\": y\n\nThe catalog, one table a line: t\n";
 
     fn statement(system: &str, question: &str) -> Option<String> {
-        find(system, question).map(|taught| taught.sql)
+        find(knowledge(system)?, question).map(|taught| taught.sql)
     }
 
     #[test]
@@ -204,29 +287,6 @@ mod tests {
         }
         let of_caller = format!("You are sales.\n{}{METRICS}", BEHIND[0]);
         assert_eq!(statement(&of_caller, "revenue"), None);
-    }
-
-    #[test]
-    fn metric_beside_other_words_is_named() {
-        for (question, name) in [
-            ("revenue in May", Some("revenue")),
-            ("total net turnover per customer", Some("revenue")),
-            ("What is our margin?", Some("margin")),
-            ("turnover", None),
-            ("How many orders?", None),
-        ] {
-            assert_eq!(beside(METRICS, question).as_deref(), name, "{question}");
-        }
-        assert_eq!(beside("You are sales.", "revenue in May"), None);
-        let turn = Turn {
-            question: "revenue in May".to_owned(),
-            metric: beside(METRICS, "revenue in May"),
-            ..Turn::default()
-        };
-        let Action::Decline(text) = crate::decide::decide(&turn) else {
-            panic!("{turn:?}");
-        };
-        assert!(text.contains("bare name: \"revenue\""), "{text}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Questions asked as the host asks them: tool call by tool call, against real SQLite.
 
 mod answers;
-mod host;
+pub mod host;
 mod questions;
+mod taught;

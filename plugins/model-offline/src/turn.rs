@@ -24,8 +24,8 @@ pub struct Turn {
     pub today: Option<Date>,
     /// The statement that the Mind was taught for the question.
     pub taught: Option<Taught>,
-    /// The metric whose name the question says, whether or not it says more.
-    pub metric: Option<String>,
+    /// What the Mind was taught, as far as it is told with the question.
+    pub knowledge: String,
     /// Earlier questions, oldest first.
     pub earlier: Vec<String>,
     /// The last words of the user; empty if there are none.

@@ -3,15 +3,18 @@
 use crate::catalog::{Catalog, ColumnRef};
 use crate::dialect::Dialect;
 use crate::query::{Amount, Check, Condition, Discount, Edge, Expr, Membership, Query, Source};
+use crate::taught::Formula;
 use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
 /// Writes one SELECT statement. `qualified` says whether table names carry their schema.
 pub fn write(catalog: &Catalog, query: &Query, qualified: bool) -> String {
     let dialect = catalog.table(query.source.base).dialect;
+    let metric = query.taught().map(|at| &catalog.metrics[at]);
     Writer {
         catalog,
         dialect,
         qualified,
+        told: metric.and_then(|m| m.formula.as_ref()),
     }
     .query(query)
 }
@@ -20,6 +23,8 @@ struct Writer<'a> {
     catalog: &'a Catalog,
     dialect: Dialect,
     qualified: bool,
+    /// The taught metric whose tables and rows the statement has.
+    told: Option<&'a Formula>,
 }
 
 impl Writer<'_> {
@@ -86,11 +91,17 @@ impl Writer<'_> {
     }
 
     fn source(&self, source: &Source, members: &[Membership]) -> String {
-        let mut sql = format!("\nFROM {}", self.table(source.base));
-        for edge in &source.joins {
+        let from = match self.told {
+            Some(told) => told.from.clone(),
+            None => self.table(source.base),
+        };
+        let mut sql = format!("\nFROM {from}");
+        for edge in source.joins.iter().filter(|e| self.alias(e.to).is_none()) {
             sql += &self.join(edge);
         }
-        let mut conditions: Vec<String> = source.conditions.iter().map(|c| self.any(c)).collect();
+        let filter = self.told.and_then(|told| told.filter.as_ref());
+        let mut conditions: Vec<String> = filter.iter().map(|f| format!("({f})")).collect();
+        conditions.extend(source.conditions.iter().map(|c| self.any(c)));
         conditions.extend(members.iter().map(|m| self.member(m)));
         if !conditions.is_empty() {
             sql += &format!("\nWHERE {}", conditions.join("\n  AND "));
@@ -101,19 +112,35 @@ impl Writer<'_> {
     fn member(&self, member: &Membership) -> String {
         let base = member.source.base;
         let keys = &self.catalog.table(base).primary_key;
-        let key: Vec<String> = keys
-            .iter()
-            .map(|column| self.column(ColumnRef::new(base, *column)))
-            .collect();
+        let key = |writer: &Self| {
+            let columns = keys.iter().map(|column| ColumnRef::new(base, *column));
+            let all: Vec<String> = columns.map(|c| writer.column(c)).collect();
+            all.join(", ")
+        };
         let not = if member.negated { "NOT " } else { "" };
-        if let [key] = key.as_slice() {
-            let inner = self.source(&member.source, &[]).replace('\n', " ");
-            return format!("{key} {not}IN (SELECT {key}{inner})");
+        let plain = self.plain();
+        let inner = plain.source(&member.source, &[]).replace('\n', " ");
+        let own = match keys.as_slice() {
+            [_] => key(self),
+            // Several columns make the key.
+            _ => format!("({})", key(self)),
+        };
+        format!("{own} {not}IN (SELECT {}{inner})", key(&plain))
+    }
+
+    /// For a statement within this one, which has tables of its own.
+    fn plain(&self) -> Self {
+        Self {
+            told: None,
+            ..*self
         }
-        // Several columns make the key: the rows are compared under another name.
-        let inner = self.source(&member.source, &[]).replace('\n', " ");
-        let list = key.join(", ");
-        format!("({list}) {not}IN (SELECT {list}{inner})")
+    }
+
+    /// What the statement of a taught metric calls a table.
+    fn alias(&self, table: usize) -> Option<&str> {
+        let mut tables = self.told?.tables.iter();
+        let (_, alias) = tables.find(|(at, _)| *at == table)?;
+        Some(alias)
     }
 
     fn table(&self, at: usize) -> String {
@@ -138,7 +165,10 @@ impl Writer<'_> {
     }
 
     fn column(&self, at: ColumnRef) -> String {
-        let table = self.dialect.name(&self.catalog.table(at.table).name);
+        let table = match self.alias(at.table) {
+            Some(alias) => alias.to_owned(),
+            None => self.dialect.name(&self.catalog.table(at.table).name),
+        };
         format!(
             "{table}.{}",
             self.dialect.name(&self.catalog.column(at).name)
@@ -182,6 +212,10 @@ impl Writer<'_> {
             Expr::Count(None) => return "COUNT(*)".to_owned(),
             Expr::Count(Some(c)) => return format!("COUNT(DISTINCT {})", self.column(*c)),
             Expr::Agg(aggregate, amount) => (aggregate, self.amount(amount)),
+            Expr::Taught(..) => {
+                let expression = self.told.map_or("NULL", |told| told.expression.as_str());
+                return format!("({expression})");
+            }
         };
         match (aggregate, expr.decimals(self.catalog)) {
             (Aggregate::Sum, Some(decimals)) => {
@@ -256,7 +290,8 @@ impl Writer<'_> {
             }
             Check::Average(c) => {
                 let table = self.table(condition.column.table);
-                let average = self.dialect.average(&column);
+                let inner = self.plain().number(condition.column);
+                let average = self.dialect.average(&inner);
                 format!("{column} {} (SELECT {average} FROM {table})", sign(*c))
             }
             Check::Missing => format!("{column} IS {not}NULL"),

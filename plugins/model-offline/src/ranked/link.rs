@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::forms::{everyday, figure_of, parts, stored, value_words, without_table, written_out};
+use super::terms;
 use crate::catalog::{Catalog, ColumnRef, Kind, Table};
 use crate::countries;
 use crate::measures::{self, Measure};
@@ -14,7 +15,7 @@ use crate::vocabulary::synonyms;
 use crate::words::{Token, TokenKind, split, tokenize};
 
 /// Tokens that one name covers at most.
-const LONGEST: usize = 7;
+pub const LONGEST: usize = 7;
 /// Matches below this score are noise.
 const WEAKEST: f32 = 0.45;
 
@@ -28,6 +29,8 @@ pub struct Index {
     amounts: Vec<ColumnRef>,
     /// Measures that some table can give.
     pub measures: Vec<Measure>,
+    /// The stems of each name of a taught metric, with its index.
+    metrics: Vec<(Vec<String>, usize)>,
     views: Vec<usize>,
     /// Columns that hold dates.
     pub dates: Vec<ColumnRef>,
@@ -46,6 +49,7 @@ impl Index {
                 .into_iter()
                 .filter(|m| !measures::candidates(catalog, *m).is_empty())
                 .collect(),
+            metrics: Vec::new(),
             dates: Vec::new(),
             views: (0..catalog.tables.len())
                 .filter(|t| catalog.table(*t).is_view())
@@ -61,7 +65,40 @@ impl Index {
             }
         }
         index.aliases(catalog);
+        for (at, metric) in catalog.metrics.iter().enumerate() {
+            let names = metric.names.iter().map(|name| (name.clone(), at));
+            index.metrics.extend(names);
+        }
+        index.add_terms(catalog);
         index
+    }
+
+    /// The words of a term mean what the editors say, where that is one thing of the catalog, and nothing else.
+    fn add_terms(&mut self, catalog: &Catalog) {
+        let target = |(names, text): &(Vec<String>, String)| {
+            let target = terms::meant(self, text)?;
+            Some((names.clone(), target))
+        };
+        let found: Vec<(Vec<String>, Target)> = catalog.terms.iter().filter_map(target).collect();
+        for (names, target) in found {
+            for name in names {
+                let words: Vec<String> = tokenize(&name).into_iter().map(|t| t.norm).collect();
+                let (key, target) = (self.key(&words), target.clone());
+                self.values.remove(&words.join(" "));
+                self.names.insert(key, vec![Hit { target, score: 1.0 }]);
+            }
+        }
+    }
+
+    /// The taught metric that is named at a place, with the number of its tokens.
+    pub fn taught(&self, tokens: &[Token], at: usize) -> Option<(usize, Measure)> {
+        let is_said = |(name, _): &&(Vec<String>, usize)| {
+            let said = tokens[at..].iter().map(|t| &t.stem);
+            said.take(name.len()).eq(name)
+        };
+        let said = self.metrics.iter().filter(is_said);
+        let (name, metric) = said.max_by_key(|(name, _)| name.len())?;
+        Some((name.len(), Measure::Taught(*metric)))
     }
 
     /// Whatever it is called, the key of a table is its id.

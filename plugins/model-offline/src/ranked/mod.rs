@@ -16,6 +16,7 @@ mod read;
 mod resolve;
 mod sentences;
 mod standing;
+mod terms;
 mod times;
 
 use jiff::civil::Date;
@@ -197,6 +198,12 @@ impl Failure {
                 format!(
                     "I am not sure that \"{words}\" means {name}, so I do not answer. Please use the names of the \
                      catalog."
+                )
+            }
+            Self::Trouble(Trouble::Taught(name)) => {
+                format!(
+                    "\"{name}\" is a metric of this Mind, and its definition does not lead to what you ask it for. Ask \
+                     for it by its bare name, or for what each of its rows belongs to."
                 )
             }
             Self::Trouble(Trouble::Shape(shape)) => {

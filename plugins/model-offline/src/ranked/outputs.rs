@@ -13,7 +13,7 @@ pub fn named(catalog: &Catalog, select: &[Expr], measure: Option<&(Expr, Measure
         match expr {
             Expr::Bucket(unit, _) => unit.name().to_owned(),
             _ if measure.is_some_and(|m| m.0 == *expr) => {
-                measure.map_or_else(String::new, |m| m.1.names().0.to_owned())
+                measure.map_or_else(String::new, |m| m.1.names(catalog).0.to_owned())
             }
             Expr::Count(None) => "count".to_owned(),
             Expr::Count(Some(c)) if is_key(catalog, *c) => "count".to_owned(),
@@ -61,7 +61,7 @@ pub fn title(catalog: &Catalog, query: &Query, measure: Option<&(Expr, Measure)>
     let part = |output: &Output| {
         let label = output.expr.column().map(|c| catalog.label(c));
         if let Some((_, measure)) = measure.filter(|m| m.0 == output.expr) {
-            return measure.names().1.to_owned();
+            return measure.names(catalog).1.to_owned();
         }
         match (&output.expr, label) {
             (Expr::Bucket(unit, _), _) => unit.name().to_owned(),

@@ -283,7 +283,8 @@ impl Parser<'_> {
                 }) {
                     next = self.skip(next + 1);
                 }
-                if let Some((figure @ Figure::Measure(Measure::Units, _), end)) = self.figure(next)
+                if let Some((figure, end)) = self.figure(next)
+                    && matches!(figure, Figure::Measure(m, _) if m.counts(self.catalog))
                 {
                     return Some((figure, end));
                 }
@@ -304,7 +305,8 @@ impl Parser<'_> {
             Op::Agg(aggregate) => {
                 let next = self.skip_ops(at + 1, &[Op::Of]);
                 if let Some((figure @ Figure::Measure(..), end)) = self.figure(next) {
-                    return (aggregate == Aggregate::Sum).then_some((figure, end));
+                    let is_total = aggregate == Aggregate::Sum && self.adds_up(&figure);
+                    return is_total.then_some((figure, end));
                 }
                 let name = self.name(next)?;
                 let inner = self
@@ -322,6 +324,14 @@ impl Parser<'_> {
                 Some((Figure::Agg(aggregate, name), name + 1))
             }
             _ => None,
+        }
+    }
+
+    /// Whether a total of the figure is the figure itself.
+    pub(super) fn adds_up(&self, figure: &Figure) -> bool {
+        match figure {
+            Figure::Measure(measure, _) => measure.adds_up(self.catalog),
+            _ => true,
         }
     }
 

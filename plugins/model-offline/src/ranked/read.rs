@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 use super::items::{Item, Kind};
 use super::lexis::{self, Op, holds};
-use super::link::{Hit, Index, Target};
+use super::link::{Hit, Index, LONGEST, Target};
 use super::sentences::{
     elliptic, ends_as_figures, names_in_full, plain_rows, sentences, without_tail,
 };
@@ -163,15 +163,26 @@ impl Place<'_> {
         amount.map_or(found, |i| lexis::op(&self.tokens[..i], self.at))
     }
 
-    /// A time or a measure.
+    /// A taught metric, a time or a measure.
     fn special(&self) -> Option<(usize, Kind)> {
+        if let Some((used, metric)) = self.index.taught(self.tokens, self.at) {
+            return Some((used, Kind::Measure(metric)));
+        }
         let time = times::read(self.tokens, self.at, self.index, self.today);
         time.or_else(|| self.measure())
     }
 
+    /// Where the first taught metric behind this place starts: no other name reaches into it.
+    fn next_taught(&self) -> usize {
+        let all = self.tokens.len();
+        let mut behind = self.at + 1..all.min(self.at + LONGEST);
+        let found = behind.find(|i| self.index.taught(self.tokens, *i).is_some());
+        found.unwrap_or(all)
+    }
+
     /// A measure, where no table has a column that is called so. What a view works out is left to the measure.
     fn measure(&self) -> Option<(usize, Kind)> {
-        let (used, measure) = measures::phrase(self.tokens, self.at)?;
+        let (used, measure) = measures::phrase(&self.tokens[..self.next_taught()], self.at)?;
         let hits = self.index.hits(&self.tokens[self.at..self.at + used]);
         let own = |h: &Hit| h.score >= 0.6 && self.is_amount(h);
         let known = self.index.measures.contains(&measure) && !hits.iter().any(own);
@@ -273,7 +284,8 @@ impl Place<'_> {
     /// The longest name or value that starts here.
     fn named(&self) -> Option<(usize, Vec<Hit>)> {
         let token = &self.tokens[self.at];
-        let (mut used, mut hits) = self.index.longest(self.tokens, self.at)?;
+        let tokens = &self.tokens[..self.next_taught()];
+        let (mut used, mut hits) = self.index.longest(tokens, self.at)?;
         let value = |h: &Hit| matches!(h.target, Target::Value(..));
         if used == 1 {
             let short = token.norm.chars().count() < 2 && !self.is_capital();
@@ -314,10 +326,13 @@ impl Place<'_> {
         if numbers && hits.iter().any(exactly) && !hits.iter().any(rows) {
             used += 1;
         }
-        // A phrase that starts or ends with a small word is that phrase without it.
+        // A phrase that starts or ends with a small word is that phrase without it, and one that starts with a metric
+        // is the metric.
         let edge = |at: usize| holds(STOPS, self.word(at)) || self.word(at) == ",";
         let exact = hits.iter().any(|h| h.score >= 0.95);
-        let cut = used > 1 && !exact && (edge(self.at) || edge(self.at + used - 1));
+        let metric = self.index.taught(self.tokens, self.at).is_some();
+        let weak = metric || edge(self.at) || edge(self.at + used - 1);
+        let cut = used > 1 && !exact && weak;
         (!cut && !hits.is_empty()).then_some((used, hits))
     }
 }

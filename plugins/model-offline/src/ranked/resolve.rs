@@ -45,6 +45,8 @@ pub enum Trouble {
     Weak(String, String),
     /// A shape that the rules do not cover.
     Shape(&'static str),
+    /// A taught metric whose statement does not lead to what the question asks it for.
+    Taught(String),
 }
 
 type Answer<T> = Result<T, Trouble>;
@@ -359,6 +361,7 @@ impl Resolver<'_> {
                 .map(|c| c.table),
         );
         used.extend(&self.valued);
+        used.extend(self.told());
         let referred = |t: &usize| {
             self.own_key(query.source.base, *t)
                 .is_some_and(|key| query.groups.contains(&Expr::Column(key)))

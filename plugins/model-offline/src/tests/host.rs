@@ -5,6 +5,7 @@ use rusqlite::{Connection, Row};
 use serde_json::{Value, json};
 
 use crate::decide::decide;
+use crate::taught;
 use crate::turn::{Action, Step, Turn};
 
 /// The shop, and how it is described.
@@ -12,6 +13,8 @@ pub struct Host {
     db: Connection,
     /// Whether results come without their rows.
     pub withhold_rows: bool,
+    /// What the model is told that the Mind was taught: entries as the host writes them.
+    pub knowledge: String,
 }
 
 /// What came of a question.
@@ -39,6 +42,7 @@ impl Host {
         Self {
             db,
             withhold_rows: false,
+            knowledge: String::new(),
         }
     }
 
@@ -50,8 +54,8 @@ impl Host {
     pub fn ask_after(&self, earlier: &[&str], question: &str) -> Answer {
         let mut turn = Turn {
             today: "2024-11-20".parse().ok(),
-            taught: None,
-            metric: None,
+            taught: taught::find(&self.knowledge, question),
+            knowledge: self.knowledge.clone(),
             earlier: earlier.iter().map(|q| (*q).to_owned()).collect(),
             question: question.to_owned(),
             steps: Vec::new(),

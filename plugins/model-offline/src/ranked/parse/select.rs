@@ -90,7 +90,8 @@ impl Parser<'_> {
                 }
                 None if self.figure(at).is_some() => {
                     let (figure, end) = self.figure(at).ok_or_else(|| self.stuck(at))?;
-                    if aggregates.iter().any(|a| *a != Aggregate::Sum) {
+                    let totals = self.adds_up(&figure);
+                    if aggregates.iter().any(|a| *a != Aggregate::Sum || !totals) {
                         return Err(self.stuck(at));
                     }
                     aggregates.clear();

@@ -49,17 +49,24 @@ impl Resolver<'_> {
             far.sum::<Option<usize>>()
                 .map(|steps| candidate.cost + steps)
         };
-        let mut found: Vec<(usize, Candidate)> = measures::candidates(self.catalog, measure)
+        let candidates: Vec<Candidate> = match measure {
+            Measure::Taught(metric) => self.taught(metric).into_iter().collect(),
+            _ => measures::candidates(self.catalog, measure),
+        };
+        let mut found: Vec<(usize, Candidate)> = candidates
             .into_iter()
             .filter_map(|c| Some((cost(&c)?, c)))
             .collect();
         found.sort_by_key(|(cost, _)| *cost);
         match found.as_slice() {
-            [] => Err(Trouble::Shape("a figure that its tables do not have")),
+            [] => Err(match measure {
+                Measure::Taught(_) => Trouble::Taught(measure.names(self.catalog).0.to_owned()),
+                _ => Trouble::Shape("a figure that its tables do not have"),
+            }),
             [(a, one), (b, other), ..] if a == b => {
                 let names = [one, other].map(|c| self.catalog.table(c.base).name.clone());
                 Err(Trouble::Ambiguous(
-                    measure.names().1.to_owned(),
+                    measure.names(self.catalog).1.to_owned(),
                     names.to_vec(),
                 ))
             }
@@ -69,6 +76,33 @@ impl Resolver<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// A taught metric over the rows of that of its tables which leads to the others, so that no row comes twice.
+    fn taught(&self, metric: usize) -> Option<Candidate> {
+        let taught = &self.catalog.metrics[metric];
+        let tables = &taught.formula.as_ref()?.tables;
+        let leads = |base: &usize| {
+            let parents = self.graph.parents(self.catalog, *base);
+            tables.iter().all(|t| parents.contains_key(&t.0))
+        };
+        let base = tables.iter().map(|t| t.0).find(leads)?;
+        Some(Candidate {
+            base,
+            expr: Expr::Taught(metric, ColumnRef::new(base, 0)),
+            cost: 0,
+            note: Some(taught.note.clone()),
+        })
+    }
+
+    /// The tables that the statement of a taught metric joins.
+    pub(super) fn told(&self) -> Vec<usize> {
+        let metric = match &self.measure {
+            Some((Measure::Taught(metric), _)) => self.catalog.metrics.get(*metric),
+            _ => None,
+        };
+        let formula = metric.and_then(|m| m.formula.as_ref());
+        formula.map_or_else(Vec::new, |f| f.tables.iter().map(|t| t.0).collect())
     }
 
     /// Of several columns that a word may mean, those nearest to the rows of the measure.
@@ -98,9 +132,15 @@ impl Resolver<'_> {
     /// The date of a table, or of the nearest table that each of its rows leads to.
     pub(super) fn date_of(&self, base: usize) -> Option<ColumnRef> {
         let parents = self.graph.parents(self.catalog, base);
+        // The tables of a taught metric come before others.
+        let told = self.told();
         let dates = parents.iter().filter_map(|(table, (steps, _))| {
             let column = date_column(self.catalog.table(*table))?;
-            Some((*steps, ColumnRef::new(*table, column)))
+            let far = match told.contains(table) {
+                true => (*steps).min(1),
+                false => steps + 1,
+            };
+            Some((far, ColumnRef::new(*table, column)))
         });
         let mut dates: Vec<(usize, ColumnRef)> = dates.collect();
         dates.sort_unstable();

@@ -185,7 +185,9 @@ impl Resolver<'_> {
             let mut exprs: Vec<&mut Expr> = all.iter_mut().chain(ordered).chain(chosen).collect();
             self.count_once(&query, &keys, &mut exprs)?;
         }
-        let aggregates = all.iter().any(|e| matches!(e, Expr::Agg(..)));
+        let aggregates = all
+            .iter()
+            .any(|e| matches!(e, Expr::Agg(..) | Expr::Taught(..)));
         let repeats = query.source.joins.iter().filter(|e| e.many).count();
         if (aggregates && repeats > 0) || repeats > 1 {
             return Err(Trouble::Shape("a figure over rows that a join repeats"));

@@ -123,3 +123,30 @@ async fn offline_model_answers_a_metric_as_it_is_defined_and_says_so() {
         json!(["revenue is what the editors of this Mind define it to be"])
     );
 }
+
+#[tokio::test]
+async fn offline_model_groups_a_metric_by_what_its_rows_belong_to() {
+    let host = Host::start().await;
+    super::taught(&host).await;
+    teach(&host, revenue()).await.expect_status(201);
+    let body = json!({"model": "sales", "input": "turnover per customer"});
+    let response = host
+        .post("/responses", body)
+        .await
+        .expect_status(200)
+        .json();
+    let item = &response["output"][0];
+    let sql = item["sql"].as_str().unwrap();
+    assert!(
+        sql.contains(FORMULA) && sql.contains("(o.status <> 'cancelled')"),
+        "{response}"
+    );
+    // The cancelled order is not among it.
+    let text = response.to_string();
+    assert!(text.contains("| Ann | 1 | 9"), "{response}");
+    let assumption = item["assumptions"][0].as_str().unwrap();
+    assert!(
+        assumption.starts_with("revenue as taught: `sum("),
+        "{response}"
+    );
+}
