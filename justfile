@@ -75,9 +75,9 @@ test-trino *filter: setup _trino (_binaries "--bins") _plugins
     # `--workspace` for the features: the dependencies are those of the other tests.
     cargo test --workspace --test real -- {{ filter }}
 
-# Test TPC-H on Trino with more data than `just test-trino` has. Prints the time of each query.
+# Test TPC-H on Trino, and the move to it, with more data than `just test-trino` has. Prints the time of each query.
 test-trino-tpch scale="0.1": setup _trino (_binaries "--bins") _plugins
-    TPCH_SCALE={{ scale }} cargo test --workspace --test real -- tpch:: --test-threads=1 --nocapture
+    TPCH_SCALE={{ scale }} cargo test --workspace --test real -- tpch:: moving:: --test-threads=1 --nocapture
 
 # Test TPC-H with more data than `just test` has: `just test-tpch 0.1` has ten times as much. Prints the rows that moved.
 test-tpch scale="0.1" filter="federation::tpch": setup _console (_binaries "--all-targets") _plugins
@@ -124,7 +124,7 @@ test-console *filter: _setup-build _console _server (_components "debug" "plugin
 _cargo-deny:
     @command -v cargo-deny >/dev/null || cargo install --locked cargo-deny
 
-# Print the benchmarks, as ratios to native clients.
+# Print the benchmarks, as ratios to native clients: all, or the parts that are named. TPCH_SCALE is for `federation`.
 [positional-arguments]
 bench *parts: setup
     @command -v wrk >/dev/null || just _install wrk

@@ -1,4 +1,4 @@
--- # No engine runs this list: there is no SQL Server for the tests. The unit tests of the guard read it.
+-- # There is no SQL Server for the tests: the host has a double of it, which none of these reaches.
 -- # More than one statement, or none
 -- expect: sql_not_single_statement
 SELECT 1; SELECT 2

@@ -3,7 +3,8 @@
     python answers.py FOLDER < QUESTION
 
 The question is {"schemas": {"crm": "CREATE TABLE ..."}, "files": {"world": ["cities"]}, "statements": [...]}. A file is
-FOLDER/SCHEMA/NAME.csv. Prints [{"types": [...], "rows": [[...]]}, ...].
+FOLDER/SCHEMA/NAME.csv. With {"home": "shop.files"} the database is named `shop`, and tables of its schema `files` need
+no prefix. Prints [{"types": [...], "rows": [[...]]}, ...].
 """
 
 import datetime
@@ -30,14 +31,19 @@ def main():
     # As host/docs/sql.md has it: NULL is the largest value, and a quotient of integers is one.
     database.execute("SET default_null_order = 'nulls_last_on_asc_first_on_desc'")
     database.execute("SET integer_division = true")
+    home = question.get("home", "memory.main")
+    catalog = home.split(".")[0]
+    if catalog != "memory":
+        database.execute(f"ATTACH ':memory:' AS {catalog}; USE {catalog}")
     for schema, statements in question["schemas"].items():
         database.execute(f"CREATE SCHEMA {schema}; SET schema = '{schema}'; {statements}")
     for schema, names in question["files"].items():
         database.execute(f"CREATE SCHEMA {schema}")
         for name in names:
             file = folder / schema / f"{name}.csv"
-            database.execute(f"CREATE TABLE {schema}.{name} AS FROM read_csv('{file}', header = true)")
-    database.execute("SET schema = 'main'")
+            table = f'{schema}."{name}"'
+            database.execute(f"CREATE TABLE {table} AS FROM read_csv('{file}', header = true)")
+    database.execute(f"USE {home}")
     answers = []
     for statement in question["statements"]:
         try:

@@ -1,4 +1,4 @@
--- # No engine runs this list: there is no SQL Server for the tests. The unit tests of the guard read it.
+-- # There is no SQL Server for the tests: the statements run against a double of it.
 SELECT 1
 ;;
 SELECT 1 AS one, 'two' AS two, NULL AS three

@@ -129,4 +129,22 @@ mod tests {
         ];
         assert_eq!(wanted_encryption(&request), Some(1));
     }
+
+    #[test]
+    fn the_login_of_the_specification_is_read() {
+        // MS-TDS, section 4.2, behind the header of the packet.
+        let request = "
+            88 00 00 00 02 00 09 72 00 10 00 00 00 00 00 07 00 01 00 00 00 00 00 00 E0 03 00 00 00 00 00 00
+            09 04 00 00 5E 00 08 00 6E 00 02 00 72 00 00 00 72 00 07 00 80 00 00 00 80 00 00 00 80 00 04 00
+            88 00 00 00 88 00 00 00 00 50 8B E2 B7 8F 88 00 00 00 88 00 00 00 88 00 00 00 00 00 00 00 73 00
+            6B 00 6F 00 73 00 74 00 6F 00 76 00 31 00 73 00 61 00 4F 00 53 00 51 00 4C 00 2D 00 33 00 32 00
+            4F 00 44 00 42 00 43 00";
+        let expected = Login {
+            version: 0x7209_0002,
+            packet_size: 4096,
+            user: "sa".into(),
+            ..Login::default()
+        };
+        assert_eq!(read(&crate::types::from_hex(request)), Some(expected));
+    }
 }

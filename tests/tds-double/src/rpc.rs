@@ -153,3 +153,31 @@ fn number(token: u8, bytes: &[u8]) -> Option<String> {
     };
     Some(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::headers;
+    use crate::types::from_hex;
+
+    #[test]
+    fn the_requests_of_the_specification_are_read() {
+        // MS-TDS, sections 4.6 and 4.8, behind the headers of the packets.
+        let batch = from_hex(
+            "16 00 00 00 12 00 00 00 02 00 00 00 00 00 00 00 00 01 00 00 00 00 0A 00 73 00 65 00 6C 00 65 00
+             63 00 74 00 20 00 27 00 66 00 6F 00 6F 00 27 00 20 00 61 00 73 00 20 00 27 00 62 00 61 00 72 00
+             27 00 0A 00 20 00 20 00 20 00 20 00 20 00 20 00 20 00 20 00",
+        );
+        let text = utf16(headers(&batch).unwrap());
+        assert_eq!(text, "\nselect 'foo' as 'bar'\n        ");
+        let call = from_hex(
+            "16 00 00 00 12 00 00 00 02 00 00 00 00 00 00 00 00 01 00 00 00 00 04 00 66 00 6F 00 6F 00 33 00
+             00 00 00 02 26 02 00",
+        );
+        let expected = Call {
+            name: "foo3".into(),
+            parameters: vec![(String::new(), Parameter::Literal("NULL".into()))],
+        };
+        assert_eq!(read(headers(&call).unwrap()), Some(expected));
+    }
+}

@@ -521,7 +521,7 @@ impl Session {
 }
 
 /// What follows the headers of a request.
-fn headers(payload: &[u8]) -> Option<&[u8]> {
+pub(crate) fn headers(payload: &[u8]) -> Option<&[u8]> {
     let length = u32::from_le_bytes(payload.get(..4)?.try_into().ok()?);
     payload.get(length as usize..)
 }

@@ -68,6 +68,15 @@ pub fn utf16(bytes: &[u8]) -> String {
         .collect()
 }
 
+/// The bytes of an example of the specification.
+#[cfg(test)]
+pub(crate) fn from_hex(hex: &str) -> Vec<u8> {
+    let bytes = hex.split_whitespace();
+    bytes
+        .map(|byte| u8::from_str_radix(byte, 16).unwrap())
+        .collect()
+}
+
 fn to_utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }

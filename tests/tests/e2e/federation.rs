@@ -3,7 +3,7 @@
 mod attacks;
 mod cancellation;
 mod clickhouse;
-mod corpus;
+pub mod corpus;
 mod limits;
 mod mariadb;
 mod meaning;

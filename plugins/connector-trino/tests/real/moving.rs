@@ -1,5 +1,5 @@
 //! The move from federation in the host to Trino, as `host/docs/scale.md` describes it: the same questions have the same
-//! answers before and after.
+//! answers before and after. `just test-trino-tpch` has ten times the data of the usual tests.
 
 use mindhost_tests::tpch::MADE;
 use serde_json::json;

@@ -53,7 +53,7 @@ fn directly(sql: &str) -> Rows {
 }
 
 #[test]
-fn legitimate_statements_give_the_rows_of_trino() {
+fn legitimate_statements_give_the_rows_and_names_of_trino() {
     let host = shop();
     let statements = list(include_str!("../../../../tests/sql/legitimate/trino.sql"));
     assert!(statements.len() >= 80);
@@ -62,6 +62,7 @@ fn legitimate_statements_give_the_rows_of_trino() {
         let page = host.first_page("m", &sql);
         let (found, own) = (rows(&page["result"]), directly(&sql));
         assert_eq!(page["total"], json!(own.rows.len()), "{sql}");
+        assert_eq!(page["result"]["column_names"], json!(own.names), "{sql}");
         // Only an ORDER BY at the top says how rows follow each other.
         let compared = match page["is_pagination_consistent"] == true {
             true => {

@@ -23,6 +23,8 @@ pub struct Trino {
 /// A result, as Trino sends it.
 #[derive(Debug, Default)]
 pub struct Rows {
+    /// The names of the columns.
+    pub names: Vec<Value>,
     /// The signatures of the columns' types.
     pub types: Vec<Value>,
     pub rows: Vec<Value>,
@@ -124,7 +126,7 @@ impl Trino {
         self.result(sql, &["X-Trino-User: app"]).rows
     }
 
-    /// As [`Trino::rows`], with headers of its own, and with the types.
+    /// As [`Trino::rows`], with headers of its own, and with the names and types of the columns.
     pub fn result(&self, sql: &str, headers: &[&str]) -> Rows {
         self.attempt(sql, headers)
             .unwrap_or_else(|error| panic!("{sql}\n{error}"))
@@ -151,6 +153,8 @@ impl Trino {
             if let Some(columns) = body["columns"].as_array() {
                 let types = columns.iter().map(|column| column["typeSignature"].clone());
                 result.types = types.collect();
+                let names = columns.iter().map(|column| column["name"].clone());
+                result.names = names.collect();
             }
             let rows = body["data"].as_array().cloned();
             result.rows.extend(rows.unwrap_or_default());

@@ -54,6 +54,13 @@ async fn client_that_leaves_ends_the_part_of_clickhouse() {
     );
 }
 
+/// How often the server has a file open.
+fn times_open(host: &Host, file: &str) -> usize {
+    let open = std::fs::read_dir(format!("/proc/{}/fd", host.pid())).unwrap();
+    let open = open.filter_map(|one| std::fs::read_link(one.unwrap().path()).ok());
+    open.filter(|path| path.ends_with(file)).count()
+}
+
 /// No key joins `big.part` with itself, so the host computes for as long as it may, and reads one side slowly.
 const SLOW: &str = "SELECT count(*) FROM big.part a CROSS JOIN big.part b CROSS JOIN own.few f
     WHERE a.id + length(b.filler) + f.id < 0";
@@ -92,14 +99,38 @@ async fn client_that_leaves_ends_the_part_of_files() {
     host.datasource("big", "csv", data).await.load().await;
     let mind = beside_few(&host).await;
     // A part of files is a file that the server has open.
-    let files = format!("/proc/{}/fd", host.pid());
-    let running = async || {
-        let open = std::fs::read_dir(&files).unwrap();
-        let open = open.filter_map(|one| std::fs::read_link(one.unwrap().path()).ok());
-        open.filter(|path| path.ends_with("part.csv")).count()
-    };
+    let running = async || times_open(&host, "part.csv");
     eventually(running, |running| *running == 0).await;
     leave(&mind, SLOW, running).await;
+    let sql = "SELECT p.id FROM big.part p JOIN own.few f ON f.id = p.id ORDER BY p.id";
+    assert_eq!(mind.rows(sql).await, [[json!(1)], [json!(2)]]);
+}
+
+#[tokio::test]
+async fn client_that_leaves_ends_the_part_of_sqlite() {
+    // A connection has its file open until it is closed, which an idle one is soon here.
+    let host = Host::builder().env("MINDHOST_PLUGINS__IDLE_TIMEOUT", "1s");
+    let host = host.start().await;
+    let few = "CREATE TABLE part (id INTEGER); INSERT INTO part VALUES (1), (2);
+        CREATE VIEW endless AS
+            SELECT a.id + b.id + c.id AS id FROM part a CROSS JOIN part b CROSS JOIN part c";
+    host.sqlite("big", few).await.load().await;
+    let mind = beside_few(&host).await;
+    // The parts may take longer than the test waits for their end.
+    for name in ["big", "own"] {
+        let limit = json!({"statement_timeout": "5m"});
+        let path = format!("/datasources/{name}");
+        host.patch(&path, limit).await.expect_status(200);
+    }
+    // After the catalog was read, so that it has not to wait for the view.
+    let many = "INSERT INTO part
+        WITH RECURSIVE n(id) AS (SELECT 3 UNION ALL SELECT id + 1 FROM n WHERE id < 20000) SELECT id FROM n";
+    host.write_sqlite("big.db", many);
+    let running = async || times_open(&host, "big.db");
+    eventually(running, |running| *running == 0).await;
+    // Filtered there, so that no row comes for as long as it runs.
+    let sql = "SELECT e.id FROM big.endless e JOIN own.few f ON f.id = e.id WHERE e.id < -41";
+    leave(&mind, sql, running).await;
     let sql = "SELECT p.id FROM big.part p JOIN own.few f ON f.id = p.id ORDER BY p.id";
     assert_eq!(mind.rows(sql).await, [[json!(1)], [json!(2)]]);
 }

@@ -4,6 +4,7 @@
 use std::{
     io::Write as _,
     process::{Command, Stdio},
+    slice,
 };
 
 use mindhost_tests::{Host, Mind, Postgres, build::target_dir};
@@ -42,8 +43,9 @@ async fn shop() -> (Host, Mind) {
     (host, mind)
 }
 
-/// DuckDB's types and rows of each statement.
-fn answers(host: &Host, statements: &[String]) -> Vec<Value> {
+/// DuckDB's types and rows of each statement of a question, as `tests/sql/federated/answers.py` describes it. The files
+/// are those of the host.
+pub fn answers(host: &Host, question: &Value) -> Vec<Value> {
     let python = target_dir().join("duckdb/bin/python");
     assert!(
         python.exists(),
@@ -57,11 +59,6 @@ fn answers(host: &Host, statements: &[String]) -> Vec<Value> {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let question = json!({
-        "schemas": {"crm": CRM, "sales": SALES},
-        "files": {"world": WORLD.map(|(name, _)| name)},
-        "statements": statements,
-    });
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(question.to_string().as_bytes()).unwrap();
     drop(stdin);
@@ -70,12 +67,40 @@ fn answers(host: &Host, statements: &[String]) -> Vec<Value> {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// An error that shows the first row that DuckDB has otherwise. Rows may come in any order unless the statement ends
+/// with an ORDER BY.
+pub fn compared(statement: &str, found: &[Value], answer: &Value) -> Result<(), String> {
+    let types: Vec<String> = serde_json::from_value(answer["types"].clone()).unwrap();
+    let expected = answer["rows"].as_array().unwrap();
+    let end = statement.rsplit_once("ORDER BY");
+    if end.is_some_and(|(_, order)| !order.contains(')')) {
+        return compare::rows(found, expected, &types);
+    }
+    if found.len() != expected.len() {
+        return Err(format!("{} rows for {}", found.len(), expected.len()));
+    }
+    let mut found: Vec<&Value> = found.iter().collect();
+    for own in expected {
+        let own = slice::from_ref(own);
+        let is_same = |found: &&Value| compare::rows(slice::from_ref(*found), own, &types).is_ok();
+        let same = found.iter().position(is_same);
+        let same = same.ok_or_else(|| format!("no {own:?} in {found:?}"))?;
+        found.swap_remove(same);
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn statements_over_three_datasources_give_the_rows_of_duckdb() {
     let (host, mind) = shop().await;
     let statements: Vec<String> = list(STATEMENTS).into_iter().map(|one| one.text).collect();
     assert!(statements.len() >= 130, "{}", statements.len());
-    let answers = answers(&host, &statements);
+    let question = json!({
+        "schemas": {"crm": CRM, "sales": SALES},
+        "files": {"world": WORLD.map(|(name, _)| name)},
+        "statements": statements,
+    });
+    let answers = answers(&host, &question);
     assert_eq!(answers.len(), statements.len());
     let (mut wrong, mut rows) = (Vec::new(), 0);
     for (statement, answer) in statements.iter().zip(&answers) {
