@@ -125,3 +125,7 @@ SELECT min(placed), max(placed) - min(placed) FROM orders
 ;;
 SELECT id, id + 1 AS next FROM orders WHERE id > 0 OR true
 ;;
+SELECT id, (SELECT c.name FROM customers AS c WHERE c.id = o.customer_id) FROM orders AS o
+;;
+SELECT c.id, (SELECT o.total FROM orders AS o WHERE o.customer_id = c.id ORDER BY o.total DESC NULLS LAST LIMIT 1) FROM customers AS c
+;;

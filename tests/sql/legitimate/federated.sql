@@ -390,3 +390,11 @@ SELECT t.country, t.year, t.goal, coalesce(s.total, 0) AS total FROM world.targe
 (SELECT w.country, sum(o.total) AS total FROM sales.orders o JOIN crm.customers c ON c.id = o.customer_id
 JOIN world.cities w ON w.city = c.city GROUP BY w.country) s ON s.country = t.country ORDER BY 1, 2
 ;;
+-- # Values of other rows
+SELECT o.id, (SELECT c.name FROM crm.customers c WHERE c.id = o.customer_id) AS name FROM sales.orders o ORDER BY o.id
+;;
+SELECT c.id, (SELECT o.total FROM sales.orders o WHERE o.customer_id = c.id ORDER BY o.total DESC NULLS LAST, o.id LIMIT 1)
+AS largest FROM crm.customers c ORDER BY c.id
+;;
+SELECT c.id FROM crm.customers c WHERE (SELECT w.country FROM world.cities w WHERE w.city = c.city) IS NULL ORDER BY c.id
+;;

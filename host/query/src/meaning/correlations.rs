@@ -1,7 +1,7 @@
 //! Subqueries over tables that have columns of one name.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     sync::Arc,
 };
 
@@ -11,7 +11,8 @@ use datafusion::{
         tree_node::{Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion},
     },
     logical_expr::{
-        Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Subquery, SubqueryAlias,
+        BinaryExpr, Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Operator, Subquery,
+        SubqueryAlias,
         expr::{Exists, InSubquery, SetComparison},
         lit,
         utils::{conjunction, split_conjunction_owned},
@@ -29,7 +30,7 @@ pub fn unambiguous(expr: Expr) -> Result<Expr> {
         Expr::Exists(Exists { subquery, negated }) => {
             check_rows(&subquery)?;
             check_limits(&subquery)?;
-            let subquery = with_keys(subquery)?;
+            let subquery = with_keys(subquery, false)?;
             Expr::Exists(Exists { subquery, negated })
         }
         Expr::InSubquery(InSubquery {
@@ -38,13 +39,13 @@ pub fn unambiguous(expr: Expr) -> Result<Expr> {
             negated,
         }) => {
             check_rows(&subquery)?;
-            let subquery = with_plain_column(with_keys(subquery)?)?;
+            let subquery = with_plain_column(with_keys(subquery, false)?)?;
             Expr::InSubquery(InSubquery::new(expr, subquery, negated))
         }
         Expr::SetComparison(comparison) => {
             check_rows(&comparison.subquery)?;
             check_limits(&comparison.subquery)?;
-            let subquery = with_own_value(with_keys(comparison.subquery)?)?;
+            let subquery = with_own_value(with_keys(comparison.subquery, false)?)?;
             Expr::SetComparison(SetComparison {
                 subquery,
                 ..comparison
@@ -52,7 +53,7 @@ pub fn unambiguous(expr: Expr) -> Result<Expr> {
         }
         Expr::ScalarSubquery(subquery) => {
             check_windows(&subquery)?;
-            Expr::ScalarSubquery(with_keys(subquery)?)
+            Expr::ScalarSubquery(with_keys(subquery, true)?)
         }
         other => other,
     })
@@ -160,16 +161,23 @@ fn hides_columns(plan: &LogicalPlan) -> bool {
     }
 }
 
-fn with_keys(subquery: Subquery) -> Result<Subquery> {
+/// `is_grouped`: the join is with groups by what is compared. DataFusion groups by a column even if a cast of it is
+/// compared, which would give several groups for one value. So whatever is no column becomes one.
+fn with_keys(subquery: Subquery, is_grouped: bool) -> Result<Subquery> {
     if subquery.outer_ref_columns.is_empty() {
         return Ok(subquery);
     }
     let shared = shared_names(&subquery.subquery)?;
-    if shared.is_empty() {
+    if shared.is_empty() && !is_grouped {
         return Ok(subquery);
     }
     let plan = Arc::unwrap_or_clone(subquery.subquery);
-    let plan = Keys { shared, count: 0 }.named(plan)?;
+    let mut keys = Keys {
+        shared,
+        is_grouped,
+        count: 0,
+    };
+    let plan = keys.named(plan)?;
     Ok(Subquery {
         subquery: Arc::new(plan),
         ..subquery
@@ -197,10 +205,12 @@ fn shared_names(plan: &LogicalPlan) -> Result<HashSet<String>> {
     Ok(shared.map(|(name, _)| name).collect())
 }
 
-/// Gives names to columns.
+/// Gives names to what is compared with the outer statement.
 struct Keys {
     /// The names that two columns have.
     shared: HashSet<String>,
+    /// Whether expressions get a name too.
+    is_grouped: bool,
     /// Names that were given.
     count: usize,
 }
@@ -236,34 +246,59 @@ impl Keys {
     }
 
     fn filter(&mut self, filter: Filter) -> Result<LogicalPlan> {
-        let mut keys: BTreeMap<Column, String> = BTreeMap::new();
-        let mut name = |part: Expr| match part {
-            Expr::Column(column) if self.shared.contains(&column.name) => {
-                let key = keys.entry(column).or_insert_with(|| {
-                    self.count += 1;
-                    format!("__key_{}", self.count)
-                });
-                let key = Column::new_unqualified(key.clone());
-                Ok(Transformed::yes(Expr::Column(key)))
-            }
-            other => Ok(Transformed::no(other)),
+        let mut keys: Vec<(Expr, String)> = Vec::new();
+        let mut key = |part: Expr| {
+            let known = keys.iter().find(|(known, _)| *known == part);
+            let name = known.map(|(_, name)| name.clone()).unwrap_or_else(|| {
+                self.count += 1;
+                let name = format!("__key_{}", self.count);
+                keys.push((part, name.clone()));
+                name
+            });
+            Expr::Column(Column::new_unqualified(name))
         };
-        let conditions = split_conjunction_owned(filter.predicate).into_iter();
-        let conditions = conditions.map(|condition| match condition.contains_outer() {
-            true => condition.transform_up(&mut name).data(),
-            false => Ok(condition),
-        });
-        let conditions: Vec<_> = conditions.collect::<Result<_>>()?;
+        let mut conditions = Vec::new();
+        for condition in split_conjunction_owned(filter.predicate) {
+            let condition = match condition {
+                Expr::BinaryExpr(BinaryExpr {
+                    left,
+                    op: Operator::Eq,
+                    right,
+                }) if self.is_grouped => {
+                    let (left, right) = match (is_inner(&left), is_inner(&right)) {
+                        (true, false) => (Box::new(key(*left)), right),
+                        (false, true) => (left, Box::new(key(*right))),
+                        _ => (left, right),
+                    };
+                    Expr::BinaryExpr(BinaryExpr::new(left, Operator::Eq, right))
+                }
+                other => other,
+            };
+            conditions.push(match condition.contains_outer() {
+                true => condition
+                    .transform_up(|part| match part {
+                        Expr::Column(column) if self.shared.contains(&column.name) => {
+                            Ok(Transformed::yes(key(Expr::Column(column))))
+                        }
+                        other => Ok(Transformed::no(other)),
+                    })
+                    .data()?,
+                false => condition,
+            });
+        }
         let mut input = self.named(Arc::unwrap_or_clone(filter.input))?;
         if !keys.is_empty() {
             let columns = input.schema().columns().into_iter().map(Expr::Column);
-            let keys = keys
-                .into_iter()
-                .map(|(column, name)| Expr::Column(column).alias(name));
+            let keys = keys.into_iter().map(|(part, name)| part.alias(name));
             let all: Vec<_> = columns.chain(keys).collect();
             input = LogicalPlanBuilder::from(input).project(all)?.build()?;
         }
         let predicate = conjunction(conditions).unwrap_or_else(|| lit(true));
         Filter::try_new(predicate, Arc::new(input)).map(LogicalPlan::Filter)
     }
+}
+
+/// Whether an expression is computed from the columns of a subquery alone, and is none itself.
+fn is_inner(expr: &Expr) -> bool {
+    !matches!(expr, Expr::Column(_)) && expr.any_column_refs() && !expr.contains_outer()
 }

@@ -28,7 +28,7 @@ use sqlparser::ast::{
 };
 
 use super::{scalar, templates};
-use crate::{errors, functions, names::folded};
+use crate::{column_names::without_brackets, errors, functions, names::folded};
 use mindhost_base::error::{Code, Error};
 
 /// The function that gives the value of the only row. The guard lets no statement call it.
@@ -61,16 +61,26 @@ pub fn are_in(error: &DataFusionError) -> bool {
 
 /// Gives an aggregate to each subquery that stands for a value and has none.
 pub fn aggregated(statement: &mut Statement) {
-    let _ = statement.visit(&mut Lookups);
+    let _ = statement.visit(&mut Lookups::default());
 }
 
-struct Lookups;
+/// For each expression around the present one, whether it compares with all rows of a subquery: `> ANY (SELECT …)`.
+#[derive(Default)]
+struct Lookups(Vec<bool>);
 
 impl VisitorMut for Lookups {
     type Break = ();
 
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let is_quantified = matches!(expr, Expr::AnyOp { .. } | Expr::AllOp { .. });
+        self.0.push(is_quantified);
+        ControlFlow::Continue(())
+    }
+
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Expr::Subquery(query) = expr
+        self.0.pop();
+        let has_all_rows = self.0.last().is_some_and(|is_quantified| *is_quantified);
+        if let (Expr::Subquery(query), false) = (&*expr, has_all_rows)
             && let Some(value) = of_first_row(query).or_else(|| of_only_row(query))
         {
             *expr = value;
@@ -166,17 +176,21 @@ fn select(query: &Query) -> Option<&Select> {
     }
 }
 
-/// A part of ORDER BY, with the value in place of its number or its alias.
+/// A part of ORDER BY, with the value in place of its number or its name, which goes before columns of this name.
 fn named(mut part: OrderByExpr, query: &Query) -> Option<OrderByExpr> {
-    let is_value = match (&part.expr, select(query)?.projection.as_slice()) {
-        (Expr::Value(_), _) => number(&part.expr) == Some(1),
-        (Expr::Identifier(name), [SelectItem::ExprWithAlias { alias, .. }]) => {
-            folded(name) == folded(alias)
-        }
-        _ => false,
+    let value = plain_value(query)?;
+    let name = match (select(query)?.projection.as_slice(), value) {
+        ([SelectItem::ExprWithAlias { alias, .. }], _) => Some(alias),
+        (_, Expr::Identifier(name)) => Some(name),
+        (_, Expr::CompoundIdentifier(parts)) => parts.last(),
+        _ => None,
+    };
+    let is_value = match without_brackets(&part.expr) {
+        Expr::Identifier(written) => name.is_some_and(|name| folded(name) == folded(written)),
+        written => number(written) == Some(1),
     };
     if is_value {
-        part.expr = plain_value(query)?.clone();
+        part.expr = value.clone();
     }
     Some(part)
 }

@@ -249,6 +249,37 @@ async fn value_of_another_row_is_looked_up() {
              WHERE salary >= 700 ORDER BY name",
             "Ann,Ann Bob,Fay Cid,Gus",
         ),
+        (
+            "SELECT name, (SELECT title AS code FROM depts d WHERE d.code = e.dept ORDER BY (code) NULLS FIRST LIMIT 1) \
+             FROM emp e WHERE dept = 'hr' ORDER BY name",
+            "Cid,Hiring Gus,Hiring",
+        ),
+        (
+            "SELECT dept FROM emp e GROUP BY dept HAVING (SELECT d.since FROM depts d WHERE d.code = e.dept AND since <> 4) > 2",
+            "hr",
+        ),
+        (
+            "SELECT CASE WHEN dept = 'hr' THEN 'two' ELSE (SELECT d.title FROM depts d WHERE d.code = e.dept AND \
+             d.title <> 'Hiring') END AS t FROM emp e WHERE salary >= 700 ORDER BY t",
+            "Management Technology two",
+        ),
+        // What is compared is no column.
+        (
+            "SELECT name, (SELECT title FROM depts d WHERE upper(d.code) = upper(e.dept) AND since < 4) FROM emp e \
+             WHERE salary >= 700 ORDER BY name",
+            "Ann,Management Bob,Technology Cid,People",
+        ),
+        // Those behind ANY and ALL have all their rows.
+        (
+            "SELECT name, (SELECT title FROM depts d WHERE d.code = e.dept) FROM emp e \
+             WHERE salary > ANY (SELECT salary FROM emp WHERE dept = 'it') AND dept = 'it' ORDER BY name",
+            "Bob,Technology Dan,Technology Eve,Technology",
+        ),
+        (
+            "SELECT name, (SELECT title FROM depts d WHERE d.code = e.dept) FROM emp e \
+             WHERE dept = 'mg' AND salary >= ALL (SELECT salary FROM emp WHERE dept = 'none' ORDER BY 1 LIMIT 1)",
+            "Ann,Management",
+        ),
         // An uncorrelated one beside it.
         (
             "SELECT name, (SELECT title FROM depts d WHERE d.code = e.dept), (SELECT title FROM depts WHERE since = 4) \
@@ -262,5 +293,38 @@ async fn value_of_another_row_is_looked_up() {
     assert_eq!(lookup(sql).await, "Ann,Ann");
     let sql = "SELECT name, (SELECT title FROM depts d WHERE d.code = e.dept) FROM emp e WHERE dept = 'hr'";
     let error = refused(&format!("WITH {EMP}, {DEPTS} {sql}")).await;
+    assert!(error.to_string().contains("more than one row"), "{error}");
+}
+
+#[tokio::test]
+async fn rows_that_a_cast_makes_equal_are_one_group() {
+    const DAYS: &str = "events(at, title) AS (VALUES (timestamp '2024-03-01 08:00:00', 'a'), \
+                        (timestamp '2024-03-01 09:00:00', 'b'), (timestamp '2024-03-02 09:00:00', 'c')), \
+                        days(day) AS (VALUES (date '2024-03-01'), (date '2024-03-02'), (date '2024-03-03')), \
+                        texts(code, n) AS (VALUES ('1', 5), ('01', 7), ('2', 9)), numbers(id) AS (VALUES (1), (2))";
+    for (sql, expected) in [
+        (
+            "SELECT day, (SELECT title FROM events e WHERE CAST(e.at AS date) = d.day ORDER BY e.at LIMIT 1) FROM days d \
+             ORDER BY day",
+            "2024-03-01,a 2024-03-02,c 2024-03-03,",
+        ),
+        (
+            "SELECT day, (SELECT count(*) FROM events e WHERE CAST(e.at AS date) = d.day) FROM days d ORDER BY day",
+            "2024-03-01,2 2024-03-02,1 2024-03-03,0",
+        ),
+        (
+            "SELECT id, (SELECT sum(n) FROM texts t WHERE t.code = m.id) FROM numbers m ORDER BY id",
+            "1,12 2,9",
+        ),
+        (
+            "SELECT id, (SELECT max(n) FROM texts t WHERE CAST(t.code AS int) + 1 = m.id + 1) FROM numbers m ORDER BY id",
+            "1,7 2,9",
+        ),
+    ] {
+        assert_eq!(table(&format!(", {DAYS} {sql}")).await, expected, "{sql}");
+    }
+    let sql =
+        "SELECT day, (SELECT title FROM events e WHERE CAST(e.at AS date) = d.day) FROM days d";
+    let error = refused(&format!("WITH {DAYS} {sql}")).await;
     assert!(error.to_string().contains("more than one row"), "{error}");
 }
