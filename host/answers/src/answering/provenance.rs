@@ -120,6 +120,8 @@ impl Provenance {
         // Decimals with a comma: 12,34.
         let (decimals, _) = values::take(&words.to_lowercase().replace(',', "."));
         said.values.extend(decimals);
+        said.values
+            .extend(values::short_dates(&words.to_lowercase()));
         let beside = said.values.iter().flat_map(ExactValue::neighbours);
         self.said.values.extend(beside);
         self.said.words.extend(said.words);
@@ -143,6 +145,8 @@ impl Provenance {
         for literal in literals {
             let mut written = Content::default();
             let whole = written.add(literal, MIN_WORD);
+            let meant = written.values.into_iter().map(ExactValue::of_literal);
+            written.values = meant.collect();
             // The complete text is one of its words.
             let spelled = written.words.iter().filter(|word| **word != whole).count();
             self.remove_known(datasource, &mut written);
@@ -161,17 +165,19 @@ impl Provenance {
     fn remove_known(&self, datasource: &str, written: &mut Content) {
         let own = self.read.get(datasource);
         let known = || std::iter::once(&self.said).chain(own);
-        written
-            .words
-            .retain(|word| !known().any(|one| one.words.contains(word)));
-        written.values.retain(|value| {
-            let day = value.day();
-            let names = |one: &Content| {
-                let names_day = day.as_ref().is_some_and(|day| one.values.contains(day));
-                names_day || one.values.contains(value)
-            };
-            !value.is_usual(self.today) && !known().any(names)
+        let is_known = |value: &ExactValue| {
+            let forms = [Some(value.clone()), value.less_exact()];
+            let mut forms = forms.iter().flatten();
+            forms.any(|form| known().any(|one| one.values.contains(form)))
+        };
+        written.words.retain(|word| {
+            let is_known_date = values::compact_date(word).is_some_and(|date| is_known(&date));
+            !is_known_date && !known().any(|one| one.words.contains(word))
         });
+        let today = self.today;
+        written
+            .values
+            .retain(|value| !value.is_usual(today) && !is_known(value));
     }
 }
 
@@ -186,10 +192,8 @@ impl Content {
             self.words.insert(whole.to_owned());
         }
         for word in text.split(|c: char| !c.is_alphanumeric()) {
-            if let Some(date) = values::compact_date(word) {
-                self.values.insert(date);
-                continue;
-            }
+            // A number like 20240301 may also be that of a customer, so it is a word too.
+            self.values.extend(values::compact_date(word));
             let tells = match word.parse::<u64>() {
                 Ok(number) => number >= MIN_NUMBER && !is_usual(number),
                 Err(_) => word.chars().count() >= min_word && !TIMES.contains(&word),
@@ -424,6 +428,60 @@ mod tests {
         provenance.read("hr", &json!(may_be_written));
         for usual in may_be_written {
             assert!(!refused(&provenance, "crm", usual), "{usual}");
+        }
+    }
+
+    #[test]
+    fn day_that_was_said_may_be_written_with_the_days_beside_it() {
+        let mut provenance = asked("How many visits on 9 May, and how many after 6/23/87?");
+        let may_be_written = [
+            "2025-05-08",
+            "2025-05-09",
+            "2025-05-10",
+            "20250510",
+            "1987-06-22",
+            "1987-06-23",
+            "1987-06-24",
+        ];
+        provenance.read("hr", &json!(may_be_written));
+        provenance.read("hr", &json!(["2025-05-11", "1987-06-25"]));
+        for said in may_be_written {
+            assert!(!refused(&provenance, "crm", said), "{said}");
+        }
+        for brought in ["2025-05-11", "1987-06-25"] {
+            assert!(refused(&provenance, "crm", brought), "{brought}");
+        }
+    }
+
+    #[test]
+    fn number_that_reads_like_a_usual_date_is_still_a_number() {
+        let mut provenance = asked("Who came on 1 April 2024, and who is 20240501?");
+        provenance.read(
+            "hr",
+            &json!([[20_240_301, "20240401", 20_240_501, 20_240_601]]),
+        );
+        for brought in ["20240301", "x|20240301", "20240601"] {
+            assert!(refused(&provenance, "crm", brought), "{brought}");
+            assert!(!refused(&provenance, "hr", brought), "{brought}");
+        }
+        for other in ["20240401", "20240501", "20240701", "2024-03-01"] {
+            assert!(!refused(&provenance, "crm", other), "{other}");
+        }
+        provenance.read("crm", &json!("2024-06-01"));
+        assert!(!refused(&provenance, "crm", "20240601"));
+    }
+
+    #[test]
+    fn decimal_without_its_last_zero_is_refused() {
+        let mut provenance = asked("Is 13.5 or 14,5 too much?");
+        provenance.read("hr", &json!([["12.50", "13.50", "14.50", "15.50", 16.5]]));
+        provenance.read("crm", &json!([[15.5]]));
+        for brought in ["12.5", "12.50", "x|12.5"] {
+            assert!(refused(&provenance, "crm", brought), "{brought}");
+            assert!(!refused(&provenance, "hr", brought), "{brought}");
+        }
+        for other in ["13.5", "13.50", "14.5", "15.5", "15.50", "16.5", "12.6"] {
+            assert!(!refused(&provenance, "crm", other), "{other}");
         }
     }
 

@@ -85,20 +85,28 @@ fn cost_of_plan(rows: &Value) -> Option<f64> {
     }
 }
 
-/// The cost in a plan that is nested too deeply for the parser: of PostgreSQL that of the first step, which is that of
-/// the whole plan, else the greatest.
+/// The cost in a plan that is nested too deeply for the parser, counted as [`cost`] does. The first step of PostgreSQL
+/// is the whole plan. MariaDB writes the cost of a block before what is within the block; of a block without a cost,
+/// the first cost behind its name is added. A text that the statement has in its conditions can only add to the cost.
 fn cost_in_text(plan: &str) -> Option<f64> {
-    let costs = |name: &'static str| {
-        let behind = plan.split(name).skip(1);
-        behind.filter_map(|behind| {
-            let behind = behind.trim_start_matches([' ', '"']);
-            let number = behind.split([' ', '"', ',', '}', '\r', '\n']).next()?;
-            number.parse::<f64>().ok()
-        })
-    };
-    let whole = costs("\"Total Cost\":").next();
-    let parts = ["\"query_cost\":", "\"estimated_total_cost\":", "\"cost\":"];
-    whole.or_else(|| parts.into_iter().flat_map(costs).reduce(f64::max))
+    let whole = costs_in_text(plan, "\"Total Cost\":").next();
+    let steps = costs_in_text(plan, "\"estimated_total_cost\":");
+    let blocks = plan.split("\"query_block\":").skip(1);
+    let blocks = blocks.filter_map(|block| costs_in_text(block, "\"cost\":").next());
+    let blocks = costs_in_text(plan, "\"query_cost\":").chain(blocks);
+    let all = blocks.reduce(|all, one| all + one);
+    all.into_iter().chain(whole).chain(steps).reduce(f64::max)
+}
+
+/// The numbers behind each place of a name. Numbers below 0 and NaN are no costs.
+fn costs_in_text(plan: &str, name: &'static str) -> impl Iterator<Item = f64> {
+    let behind = plan.split(name).skip(1);
+    let costs = behind.filter_map(|behind| {
+        let behind = behind.trim_start_matches([' ', '"']);
+        let number = behind.split([' ', '"', ',', '}', '\r', '\n']).next()?;
+        number.parse::<f64>().ok()
+    });
+    costs.filter(|cost| *cost >= 0.0)
 }
 
 /// The rows that ClickHouse reads of all tables: database, table, parts, rows and marks of each. It gives none for
@@ -276,11 +284,49 @@ mod tests {
             cost_of_plan(&json!([[text]]))
         };
         let mysql = r#"{"query_cost": "2.00", "query_block": "#;
-        assert_eq!(nested(mysql, r#"{"query_cost": "31.5"}"#), Some(31.5));
-        let mariadb = r#"{"cost": 1.5, "query_block": "#;
-        assert_eq!(nested(mariadb, r#"{"cost": 80}"#), Some(80.0));
+        assert_eq!(nested(mysql, r#"{"query_cost": "31.5"}"#), Some(331.5));
+        let steps = r#"{"estimated_total_cost": 7.5, "inputs": "#;
+        let step = r#"{"estimated_total_cost": 9.5}"#;
+        assert_eq!(nested(steps, step), Some(9.5));
+        let mariadb = r#"{"table": {"cost": 1.5}, "query_block": "#;
+        assert_eq!(nested(mariadb, r#"{"cost": 80}"#), Some(303.5));
         let postgres = r#"{"Total Cost": 12.5, "Plans": "#;
         assert_eq!(nested(postgres, r#"{"Total Cost": 99.0}"#), Some(12.5));
         assert_eq!(cost_of_plan(&json!([["no plan"]])), None);
+    }
+
+    /// A union of 100 blocks, of which the last has 60 derived tables within each other: 160 blocks with a cost.
+    #[test]
+    fn costs_of_a_plan_that_is_wide_and_too_deep_for_the_parser_are_added_up() {
+        let union = |cost: &str, step: &str, derived: &str| {
+            let block = |inner: &str| {
+                let table = format!(r#"{{"table_name": "a", {step}{inner}}}"#);
+                let steps = format!(r#""nested_loop": [{{"table": {table}}}]"#);
+                format!(r#"{{"query_block": {{"select_id": 2, {cost}, {steps}}}}}"#)
+            };
+            let flat = block("");
+            let deep = (0..60).fold(flat.clone(), |deep, _| {
+                block(&format!(r#", "{derived}": {deep}"#))
+            });
+            let arms = format!("{}{deep}", format!("{flat},").repeat(99));
+            let union = format!(r#"{{"union_result": {{"query_specifications": [{arms}]}}}}"#);
+            let plan = format!(r#"{{"query_block": {union}}}"#);
+            assert!(serde_json::from_str::<Value>(&plan).is_err());
+            cost_of_plan(&json!([[plan]]))
+        };
+        let mariadb = union(r#""cost": 90.5"#, r#""cost": 0.25"#, "materialized");
+        let mysql = union(
+            r#""cost_info": {"query_cost": "90.50"}"#,
+            r#""cost_info": {"prefix_cost": "90.50"}"#,
+            "materialized_from_subquery",
+        );
+        assert_eq!((mariadb, mysql), (Some(14_480.0), Some(14_480.0)));
+    }
+
+    #[test]
+    fn text_in_a_condition_does_not_lower_the_cost() {
+        let plan = r#"{"query_block": {"select_id": 1, "cost": 80.5, "attached_condition":
+            "o.note = '"Total Cost": 0, "query_cost": -80, "query_cost": NaN, "query_block": "cost": -9 '"}}"#;
+        assert_eq!(cost_of_plan(&json!([[plan]])), Some(80.5));
     }
 }

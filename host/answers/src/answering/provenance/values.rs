@@ -38,6 +38,8 @@ pub enum ExactValue {
     Day(i8, i8),
     /// Two or more digits stand behind the point; zeros at the end are cut off.
     Decimal(String),
+    /// One digit stands behind the point. Such a number is too common to identify the origin of what was read.
+    ShortDecimal(String),
 }
 
 impl ExactValue {
@@ -50,7 +52,7 @@ impl ExactValue {
                 let is_end = moment.hour() == 23 && moment.minute() == 59;
                 is_end || (moment.minute() == 0 && moment.second() == 0)
             }
-            Self::Day(..) => true,
+            Self::Day(..) | Self::ShortDecimal(_) => true,
             Self::Decimal(number) => is_usual_decimal(number),
         }
     }
@@ -58,19 +60,39 @@ impl ExactValue {
     /// What else the author of a text has named with this value: the days beside a date, one of which is where a
     /// half-open range ends.
     pub fn neighbours(&self) -> Vec<Self> {
-        let Self::Date(date) = self else {
-            return Vec::new();
-        };
-        let beside = [date.yesterday(), date.tomorrow()];
-        beside.into_iter().flatten().map(Self::Date).collect()
+        match self {
+            Self::Date(date) => beside(*date).map(Self::Date).collect(),
+            // In leap years, other days are beside the end of February.
+            Self::Day(month, day) => [2023, 2024]
+                .into_iter()
+                .filter_map(|year| Date::new(year, *month, *day).ok())
+                .flat_map(beside)
+                .map(Self::of_any_year)
+                .collect(),
+            Self::Moment(_) | Self::Decimal(_) | Self::ShortDecimal(_) => Vec::new(),
+        }
     }
 
-    /// The day of any year of a date.
-    pub fn day(&self) -> Option<Self> {
+    /// The value with less detail, as the author of a text may have written it: the day of any year of a date, and 12.5
+    /// for 12.50.
+    pub fn less_exact(&self) -> Option<Self> {
         match self {
-            Self::Date(date) => Some(Self::Day(date.month(), date.day())),
-            Self::Moment(_) | Self::Day(..) | Self::Decimal(_) => None,
+            Self::Date(date) => Some(Self::of_any_year(*date)),
+            Self::Decimal(number) => Some(Self::ShortDecimal(number.clone())),
+            Self::Moment(_) | Self::Day(..) | Self::ShortDecimal(_) => None,
         }
+    }
+
+    /// The value as a literal means it: 12.5 may be a copy of 12.50.
+    pub fn of_literal(self) -> Self {
+        match self {
+            Self::ShortDecimal(number) => Self::Decimal(number),
+            other => other,
+        }
+    }
+
+    fn of_any_year(date: Date) -> Self {
+        Self::Day(date.month(), date.day())
     }
 }
 
@@ -99,7 +121,7 @@ pub fn take(text: &str) -> (HashSet<ExactValue>, String) {
     }
     written_dates(&rest, &mut values);
     let parts = rest.split(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '_')));
-    values.extend(parts.filter_map(decimal).map(ExactValue::Decimal));
+    values.extend(parts.filter_map(decimal));
     (values, rest)
 }
 
@@ -111,6 +133,28 @@ pub fn compact_date(word: &str) -> Option<ExactValue> {
     let is_date = rest.is_empty() && USUAL_YEARS.contains(&year);
     let date = date(year, month, day).filter(|_| is_date);
     date.map(ExactValue::Date)
+}
+
+/// Dates with two digits for the year, as people write them: 6/23/87. All orders and both centuries are meant.
+pub fn short_dates(text: &str) -> HashSet<ExactValue> {
+    let mut values = HashSet::new();
+    for separator in ['/', '.', '-'] {
+        for word in text.split(|c: char| !(c.is_alphanumeric() || c == separator)) {
+            let parts: Vec<&str> = word.trim_matches(separator).split(separator).collect();
+            if let [first, second, third] = *parts {
+                let orders = orders(first, second, third).into_iter();
+                values.extend(orders.flat_map(|(year, month, day)| {
+                    let years = short_year(year).into_iter().flatten();
+                    years.filter_map(move |year| date(year, month_of(month)?, day_of(day)?))
+                }));
+            }
+        }
+    }
+    values.into_iter().map(ExactValue::Date).collect()
+}
+
+fn beside(date: Date) -> impl Iterator<Item = Date> {
+    [date.yesterday(), date.tomorrow()].into_iter().flatten()
 }
 
 fn is_first_or_last(date: Date) -> bool {
@@ -183,12 +227,8 @@ fn written_dates(text: &str, values: &mut HashSet<ExactValue>) {
     let parts: Vec<&str> = parts.filter(|part| !matches!(*part, "" | "of")).collect();
     for three in parts.windows(3) {
         if let [first, second, third] = *three {
-            let orders = [
-                (first, second, third),
-                (third, second, first),
-                (third, first, second),
-            ];
-            values.extend(orders.into_iter().filter_map(|(year, month, day)| {
+            let orders = orders(first, second, third).into_iter();
+            values.extend(orders.filter_map(|(year, month, day)| {
                 let date = date(year_of(year)?, month_of(month)?, day_of(day)?)?;
                 Some(ExactValue::Date(date))
             }));
@@ -204,6 +244,21 @@ fn written_dates(text: &str, values: &mut HashSet<ExactValue>) {
             }));
         }
     }
+}
+
+/// The year, month and day in the orders that are in use.
+fn orders<'a>(first: &'a str, second: &'a str, third: &'a str) -> [(&'a str, &'a str, &'a str); 3] {
+    [
+        (first, second, third),
+        (third, second, first),
+        (third, first, second),
+    ]
+}
+
+/// The years of this and the last century that two digits may mean.
+fn short_year(part: &str) -> Option<[i16; 2]> {
+    let (year, rest) = digits(part, 2)?;
+    rest.is_empty().then_some([1900 + year, 2000 + year])
 }
 
 fn year_of(part: &str) -> Option<i16> {
@@ -233,21 +288,28 @@ fn day_of(part: &str) -> Option<i16> {
     (1..=31).contains(&day).then_some(day)
 }
 
-/// A number with two or more digits behind its point. A unit may follow it.
-fn decimal(part: &str) -> Option<String> {
+/// A number with digits behind its point that are not all 0. A unit may follow it.
+fn decimal(part: &str) -> Option<ExactValue> {
     let number = part.trim_matches('.').trim_end_matches(char::is_alphabetic);
     let (whole, fraction) = number.split_once('.')?;
     let are_digits =
         |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !are_digits(whole) || !are_digits(fraction) || fraction.len() < 2 {
+    if !are_digits(whole) || !are_digits(fraction) {
         return None;
     }
     let whole = match whole.trim_start_matches('0') {
         "" => "0",
         whole => whole,
     };
-    let fraction = fraction.trim_end_matches('0');
-    (!fraction.is_empty()).then(|| format!("{whole}.{fraction}"))
+    let kept = fraction.trim_end_matches('0');
+    if kept.is_empty() {
+        return None;
+    }
+    let number = format!("{whole}.{kept}");
+    Some(match fraction.len() {
+        1 => ExactValue::ShortDecimal(number),
+        _ => ExactValue::Decimal(number),
+    })
 }
 
 #[cfg(test)]
@@ -311,6 +373,46 @@ mod tests {
     }
 
     #[test]
+    fn years_of_two_digits_are_of_this_or_the_last_century() {
+        let expected = HashSet::from([
+            ExactValue::Date(Date::constant(1987, 6, 23)),
+            ExactValue::Date(Date::constant(2087, 6, 23)),
+        ]);
+        for text in [
+            "6/23/87",
+            "after 06/23/87, before summer",
+            "23.6.87.",
+            "23-jun-87",
+            "87-06-23",
+        ] {
+            assert_eq!(short_dates(text), expected, "{text}");
+            assert!(dates(text).is_empty(), "{text}");
+        }
+        assert_eq!(short_dates("6/23/87-7/24/88").len(), 4);
+        for text in ["6/23/1987", "6 23 87", "6/23", "10:15:23", "v6.23.87"] {
+            assert!(short_dates(text).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn days_beside_a_day_are_those_of_any_year() {
+        let beside = |month, day| -> HashSet<ExactValue> {
+            let neighbours = ExactValue::Day(month, day).neighbours();
+            neighbours.into_iter().collect()
+        };
+        let days = |days: &[(i8, i8)]| -> HashSet<ExactValue> {
+            let days = days.iter();
+            days.map(|(month, day)| ExactValue::Day(*month, *day))
+                .collect()
+        };
+        assert_eq!(beside(5, 9), days(&[(5, 8), (5, 10)]));
+        assert_eq!(beside(12, 31), days(&[(12, 30), (1, 1)]));
+        assert_eq!(beside(2, 28), days(&[(2, 27), (2, 29), (3, 1)]));
+        assert_eq!(beside(2, 29), days(&[(2, 28), (3, 1)]));
+        assert!(beside(2, 30).is_empty());
+    }
+
+    #[test]
     fn parts_of_a_date_are_no_words() {
         let (values, rest) = take("miller 2024-03-17t10:15:23z left");
         assert_eq!(rest, "miller   left");
@@ -341,6 +443,11 @@ mod tests {
         ] {
             assert!(decimals(text).is_empty(), "{text}");
         }
+        let short = ExactValue::ShortDecimal("12.5".to_owned());
+        for text in ["12.5", "012.5kg"] {
+            assert_eq!(take(text).0, HashSet::from([short.clone()]), "{text}");
+        }
+        assert!(take("12.0").0.is_empty());
     }
 
     #[test]
