@@ -48,7 +48,8 @@ pub fn rows(data: &[Vec<Value>]) -> Rows {
 }
 
 /// Compares an answer with an accepted result. It may have so many columns more, among which are none of `figures`: an
-/// answer that gives several figures does not say which of them it means. A column without a number is no figure.
+/// answer that gives several figures does not say which of them it means. A column without a number is no figure, and
+/// one that repeats an accepted column is no other figure.
 ///
 /// # Errors
 /// What differs, for a person.
@@ -162,10 +163,17 @@ impl Search<'_> {
     }
 
     fn has_no_other_figure(&mut self, chosen: &[usize]) -> bool {
-        let mut figures = self.figures.iter();
-        let other = figures.find(|at| !chosen.contains(at)).copied();
+        let is_asked_for = |at: usize| chosen.iter().any(|one| self.is_same_column(*one, at));
+        let mut figures = self.figures.iter().copied();
+        let other = figures.find(|at| !is_asked_for(*at));
         self.other_figure = other.or(self.other_figure);
         other.is_none()
+    }
+
+    /// Whether two columns of the answer have the same values, row by row. The same values in other rows do not do.
+    fn is_same_column(&self, one: usize, other: usize) -> bool {
+        let mut rows = self.answer.iter();
+        one == other || rows.all(|row| row[one].accepts(&row[other], self.gold.rounding))
     }
 
     /// Why no way was found.

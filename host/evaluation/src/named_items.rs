@@ -254,6 +254,27 @@ mod tests {
     }
 
     #[test]
+    fn cte_with_the_name_of_a_table_does_not_lower_recall() {
+        let context = json!({"name": "context", "status": "completed", "tables": [
+            {"name": "shop.main.orders", "columns": ["customer_id", "total", "paid"]},
+            {"name": "shop.main.customers", "columns": ["id", "name"]},
+        ]});
+        let whole = Recall {
+            tables: Some(1.0),
+            columns: Some(1.0),
+        };
+        for gold in [
+            "WITH orders AS (SELECT * FROM orders WHERE paid) \
+             SELECT o.total, c.name FROM orders o JOIN customers c ON c.id = o.customer_id",
+            "WITH t(cid, n) AS (SELECT customer_id, count(*) FROM orders GROUP BY customer_id) \
+             SELECT name, t.n FROM t JOIN customers c ON c.id = cid ORDER BY n DESC",
+        ] {
+            let told = NamedItems::of(std::slice::from_ref(&context));
+            assert_eq!(told.recall(&Facts::of(gold)), whole, "{gold}");
+        }
+    }
+
+    #[test]
     fn failed_statements_are_repairs() {
         let failed = json!({"name": "run_sql", "status": "failed", "sql": "SELECT x"});
         assert_eq!(NamedItems::of(&[failed.clone(), failed]).repairs, 2);

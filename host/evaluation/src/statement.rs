@@ -6,8 +6,8 @@ use std::{collections::BTreeSet, ops::ControlFlow};
 
 use sqlparser::{
     ast::{
-        Expr, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Statement, TableFactor,
-        Value, Visit, Visitor,
+        Cte, Expr, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Statement, TableAlias,
+        TableFactor, Value, Visit, Visitor, visit_relations,
     },
     dialect::{self, Dialect},
     parser::Parser,
@@ -141,26 +141,96 @@ fn parsed(sql: &str) -> Option<Statement> {
 /// Names in a statement, all in lower case.
 #[derive(Default)]
 struct Names {
-    /// Tables, each with its alias.
+    /// Tables of the database, each with its alias.
     tables: BTreeSet<(TableName, Option<String>)>,
-    /// The parts of each name of a column, its own name last.
-    columns: BTreeSet<Vec<String>>,
-    /// Tables that the statement itself makes.
-    ctes: BTreeSet<String>,
+    /// Names of columns.
+    columns: BTreeSet<Path>,
     /// Columns that the statement itself makes.
     aliases: BTreeSet<String>,
+    /// Tables that the statement itself makes, of each query around the place that is visited.
+    ctes: Vec<Ctes>,
+}
+
+/// A name of a column, as the statement writes it.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Path {
+    /// Its parts, the column's own name last.
+    parts: Vec<String>,
+    /// Whether its first part is the name of a table that the statement itself makes.
+    is_of_cte: bool,
+}
+
+/// The tables that the WITH of a query makes.
+struct Ctes {
+    /// Each with the number of queries of the WITH after which its name stands for it. Before that, as in its own
+    /// query, the name stands for a table of the database.
+    names: Vec<(String, usize)>,
+    /// How many of these queries were visited.
+    visited: usize,
+}
+
+impl Ctes {
+    fn of(query: &Query) -> Self {
+        let with = query.with.iter();
+        let names = with.flat_map(|with| {
+            let ctes = with.cte_tables.iter().enumerate();
+            ctes.map(move |(at, cte)| {
+                let from = match with.recursive {
+                    true => 0,
+                    false => at + usize::from(!may_read_itself(cte)),
+                };
+                (cte.alias.name.value.to_lowercase(), from)
+            })
+        });
+        Self {
+            names: names.collect(),
+            visited: 0,
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        let mut names = self.names.iter();
+        names.any(|(cte, from)| cte == name && *from <= self.visited)
+    }
+}
+
+/// Whether the query of a WITH may be recursive without RECURSIVE, as SQLite and SQL Server allow: it is a UNION, and
+/// its first part does not read its own name.
+fn may_read_itself(cte: &Cte) -> bool {
+    let mut first: &SetExpr = &cte.query.body;
+    if !matches!(first, SetExpr::SetOperation { .. }) {
+        return false;
+    }
+    while let SetExpr::SetOperation { left, .. } = first {
+        first = left;
+    }
+    let name = &cte.alias.name.value;
+    let read = visit_relations(first, |table| {
+        let parts = table.0.iter().filter_map(|part| part.as_ident());
+        let parts: Vec<&str> = parts.map(|part| part.value.as_str()).collect();
+        match parts[..] {
+            [one] if one.eq_ignore_ascii_case(name) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    });
+    read.is_continue()
 }
 
 impl Names {
-    /// The tables of the database, each with its alias.
-    fn known(&self) -> impl Iterator<Item = &(TableName, Option<String>)> {
-        self.tables
-            .iter()
-            .filter(|(table, _)| !(table.within.is_empty() && self.ctes.contains(&table.name)))
+    /// Whether a name stands here for a table that the statement itself makes.
+    fn is_cte(&self, name: &str) -> bool {
+        self.ctes.iter().any(|ctes| ctes.has(name))
+    }
+
+    /// Notes the columns that the alias of a table names, as in `WITH t(a, b)`.
+    fn alias(&mut self, alias: &TableAlias) {
+        let columns = alias.columns.iter();
+        let columns = columns.map(|column| column.name.value.to_lowercase());
+        self.aliases.extend(columns);
     }
 
     fn tables(&self) -> BTreeSet<TableName> {
-        self.known().map(|(table, _)| table.clone()).collect()
+        self.tables.iter().map(|(table, _)| table.clone()).collect()
     }
 
     fn columns(&self) -> BTreeSet<Column> {
@@ -178,17 +248,19 @@ impl Names {
     }
 
     /// The column that a name stands for; `None` if the statement itself makes it.
-    fn column(&self, path: &[String]) -> Option<Column> {
-        let (name, qualifier) = path.split_last()?;
-        let named = self
-            .known()
-            .filter(|(table, alias)| is_called(table, alias.as_deref(), qualifier));
+    fn column(&self, path: &Path) -> Option<Column> {
+        let (name, qualifier) = path.parts.split_last()?;
+        // The name of a table that the statement makes is that of another table only as its alias.
+        let named = self.tables.iter().filter(|(table, alias)| {
+            (alias.is_some() || !path.is_of_cte) && is_called(table, alias.as_deref(), qualifier)
+        });
         let tables: BTreeSet<TableName> = named.map(|(table, _)| table.clone()).collect();
         let name = name.clone();
         if !tables.is_empty() {
             return Some(Column { name, tables });
         }
-        let is_own = self.aliases.contains(&name) || self.ctes.contains(&name);
+        let is_row = path.is_of_cte && qualifier.is_empty();
+        let is_own = self.aliases.contains(&name) || is_row;
         (!is_own).then(|| Column {
             name,
             tables: self.tables(),
@@ -214,8 +286,9 @@ impl Visitor for Names {
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
         for table in query.with.iter().flat_map(|with| &with.cte_tables) {
-            self.ctes.insert(table.alias.name.value.to_lowercase());
+            self.alias(&table.alias);
         }
+        self.ctes.push(Ctes::of(query));
         if let SetExpr::Select(select) = &*query.body {
             for item in &select.projection {
                 if let SelectItem::ExprWithAlias { expr, alias } = item
@@ -228,7 +301,25 @@ impl Visitor for Names {
         ControlFlow::Continue(())
     }
 
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.ctes.pop();
+        // The queries of a WITH are visited before all others of the query around them.
+        if let Some(around) = self.ctes.last_mut() {
+            around.visited += 1;
+        }
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Table { alias, .. }
+        | TableFactor::Derived { alias, .. }
+        | TableFactor::Function { alias, .. }
+        | TableFactor::TableFunction { alias, .. }
+        | TableFactor::UNNEST { alias, .. } = table
+            && let Some(alias) = alias
+        {
+            self.alias(alias);
+        }
         // With arguments it is a function.
         if let TableFactor::Table {
             name,
@@ -239,6 +330,7 @@ impl Visitor for Names {
         {
             let parts = name.0.iter().filter_map(|part| part.as_ident());
             let name = TableName::of(parts.map(|part| part.value.as_str()));
+            let name = name.filter(|name| !(name.within.is_empty() && self.is_cte(&name.name)));
             let alias = alias.as_ref().map(|alias| alias.name.value.to_lowercase());
             self.tables.extend(name.map(|name| (name, alias)));
         }
@@ -251,8 +343,11 @@ impl Visitor for Names {
             Expr::CompoundIdentifier(names) => names.as_slice(),
             _ => return ControlFlow::Continue(()),
         };
-        let path = path.iter().map(|name| name.value.to_lowercase());
-        self.columns.insert(path.collect());
+        let parts = path.iter().map(|name| name.value.to_lowercase());
+        let parts: Vec<String> = parts.collect();
+        // With more parts the first one is a schema.
+        let is_of_cte = matches!(&parts[..], [first] | [first, _] if self.is_cte(first));
+        self.columns.insert(Path { parts, is_of_cte });
         ControlFlow::Continue(())
     }
 }
@@ -340,15 +435,12 @@ mod tests {
 
     #[test]
     fn columns_are_of_the_tables_that_the_statement_names() {
-        let facts = Facts::of(
+        let (tables, columns) = read(
             "SELECT o.total AS orders, public.customers.name, city, x.n FROM archive.orders o \
              JOIN public.customers ON public.customers.id = o.customer_id \
              JOIN (SELECT count(*) AS n FROM generate_series(1, 3)) x ON true",
         );
-        assert_eq!(tables(&facts.tables), "archive.orders public.customers");
-        let columns = facts.columns.iter();
-        let columns = columns.map(|one| format!("{}: {}", one.name, tables(&one.tables)));
-        let columns: Vec<String> = columns.collect();
+        assert_eq!(tables, "archive.orders public.customers");
         assert_eq!(
             columns,
             [
@@ -357,6 +449,84 @@ mod tests {
                 "id: public.customers",
                 "name: public.customers",
                 "total: archive.orders",
+            ]
+        );
+    }
+
+    /// Tables of a statement, and its columns with the tables that each may be of.
+    fn read(sql: &str) -> (String, Vec<String>) {
+        let facts = Facts::of(sql);
+        let columns = facts.columns.iter();
+        let columns = columns.map(|one| format!("{}: {}", one.name, tables(&one.tables)));
+        (tables(&facts.tables), columns.collect())
+    }
+
+    #[test]
+    fn cte_with_the_name_of_a_table_reads_this_table() {
+        let (tables, columns) = read(
+            "WITH orders AS (SELECT * FROM orders WHERE paid) \
+             SELECT o.total, c.name FROM orders o JOIN customers c ON c.id = o.customer_id",
+        );
+        assert_eq!(tables, "customers orders");
+        assert_eq!(
+            columns,
+            [
+                "customer_id: customers orders",
+                "id: customers",
+                "name: customers",
+                "paid: customers orders",
+                "total: customers orders",
+            ]
+        );
+        // What it computes is no column of the table.
+        let (tables, columns) = read(
+            "WITH orders AS (SELECT sum(orders.price) AS total FROM orders) \
+             SELECT orders.total FROM orders",
+        );
+        assert_eq!(tables, "orders");
+        assert_eq!(columns, ["price: orders"]);
+    }
+
+    #[test]
+    fn cte_is_read_after_its_query_only() {
+        let tables = |sql: &str| read(sql).0;
+        let chain = "WITH a AS (SELECT x FROM t), b AS (SELECT x FROM a) SELECT x FROM b";
+        assert_eq!(tables(chain), "t");
+        let inner = "SELECT x FROM (WITH t AS (SELECT x FROM u) SELECT x FROM t) s JOIN t ON true";
+        assert_eq!(tables(inner), "t u");
+        let nested = "WITH t AS (SELECT x FROM u) SELECT x FROM v WHERE x IN (SELECT x FROM t)";
+        assert_eq!(tables(nested), "u v");
+        let again = "WITH t AS (SELECT x FROM u) SELECT x FROM (WITH t AS (SELECT x FROM t) SELECT x FROM t) s";
+        assert_eq!(tables(again), "u");
+    }
+
+    #[test]
+    fn recursive_cte_reads_itself() {
+        let union = "boss AS (SELECT id FROM staff UNION ALL SELECT s.id FROM staff s JOIN boss b ON s.boss = b.id) \
+                     SELECT id FROM boss";
+        assert_eq!(read(&format!("WITH RECURSIVE {union}")).0, "staff");
+        assert_eq!(read(&format!("WITH {union}")).0, "staff");
+        let thrice = "WITH t AS (SELECT x FROM u UNION SELECT x FROM t UNION SELECT x FROM t) SELECT x FROM t";
+        assert_eq!(read(thrice).0, "u");
+        let table = "WITH t AS (SELECT x FROM t UNION SELECT x FROM u) SELECT x FROM t";
+        assert_eq!(read(table).0, "t u");
+    }
+
+    #[test]
+    fn alias_columns_are_not_those_of_the_database() {
+        let (tables, columns) = read(
+            "WITH t(cid, n) AS (SELECT customer_id, count(*) FROM orders GROUP BY 1) \
+             SELECT c.name, t.n, m FROM t JOIN customers c ON c.id = t.cid \
+             JOIN (SELECT max(total) FROM orders) AS x(m) ON n < m",
+        );
+        assert_eq!(tables, "customers orders");
+        assert_eq!(
+            columns,
+            [
+                "customer_id: customers orders",
+                "id: customers",
+                "name: customers",
+                "total: customers orders",
             ]
         );
     }

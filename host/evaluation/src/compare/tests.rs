@@ -78,6 +78,38 @@ fn extra_columns_are_no_other_figures() {
     // Neither a text nor the same figure again is another one.
     assert_eq!(compared(&json!([[5, "2024-01-02"]]), &[0, 1]), Ok(()));
     assert_eq!(compared(&json!([[5, 5]]), &[1]), Ok(()));
+    assert_eq!(compared(&json!([[5, 5]]), &[0, 1]), Ok(()));
+    assert_eq!(compared(&json!([[5, 5, 5]]), &[0, 1, 2]), Ok(()));
+    assert_eq!(
+        compared(&json!([[5, 5, 9]]), &[0, 1, 2]),
+        Err("column 3 is a figure that was not asked for".to_owned())
+    );
+}
+
+#[test]
+fn repeated_figure_has_its_values_in_the_same_rows() {
+    let gold = gold(&json!([["DE", 5], ["FR", 9]]), Order::Any);
+    let compared = |answer: &Value| compare(&gold, &rows(&table(answer)), 2, &[1, 2]);
+    assert_eq!(compared(&json!([["FR", 9, 9], ["DE", 5, 5]])), Ok(()));
+    assert_eq!(
+        compared(&json!([["DE", 5, 9], ["FR", 9, 5]])),
+        Err("column 3 is a figure that was not asked for".to_owned())
+    );
+}
+
+#[test]
+fn rounded_figure_repeats_the_one_it_is_rounded_from() {
+    let gold = Gold {
+        rounding: Rounding::To(2),
+        ..gold(&json!([[12.35]]), Order::Any)
+    };
+    for answer in [json!([[12.3456, 12.35]]), json!([[12.35, 12.3456]])] {
+        assert_eq!(
+            compare(&gold, &rows(&table(&answer)), 2, &[0, 1]),
+            Ok(()),
+            "{answer}"
+        );
+    }
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, GroupByExpr, OrderByKind, Query, Select, SelectItem, Visit, Visitor};
+use sqlparser::ast::{
+    DuplicateTreatment, Expr, Function, FunctionArguments, GroupByExpr, OrderByKind, Query, Select,
+    SelectItem, Visit, Visitor,
+};
 
 use super::{Facts, place};
 
@@ -15,7 +18,7 @@ const RANKS: [&str; 4] = ["row_number", "rank", "dense_rank", "ntile"];
 impl Facts {
     /// The places of lone aggregates in its result, such as of an average beside a count. `columns` are the names of
     /// the result. An aggregate is not alone if the statement orders or filters by it, or computes another column from
-    /// it; if it counts the rows of a group, or picks a row; or if its name is that of a key. Of a statement that does
+    /// it; if it counts in a group, or picks a row; or if its name is that of a key. Of a statement that does
     /// not write out its columns nothing is known.
     pub fn lone_aggregates(&self, columns: &[String]) -> Vec<usize> {
         let (Some(query), Some(select)) = (self.query.as_deref(), self.select()) else {
@@ -39,16 +42,17 @@ impl Facts {
             let is_ordered = terms
                 .iter()
                 .any(|term| place(term, columns, &items) == Some(at));
-            let mut filters = select.having.iter().chain(&select.qualify);
-            let is_filtered = filters.any(|filter| names(filter, &name));
+            let filters = select.having.iter().chain(&select.qualify);
+            let mut users = filters.chain(terms.iter().copied());
+            let is_named = users.any(|user| names(user, &name));
             let others = items.iter().enumerate().filter(|(other, _)| *other != at);
             let mut others = others.map(|(_, text)| text).chain(&clauses);
-            let counts_group = has_groups && item == "count(*)";
+            let counts_group = has_groups && is_plain_count(exprs[at]);
             // Some engines give the row of the largest or smallest value.
             let picks_row =
                 !has_groups && has_rows && (item.starts_with("max(") || item.starts_with("min("));
             is_ordered
-                || is_filtered
+                || is_named
                 || counts_group
                 || picks_row
                 || is_key(&name)
@@ -98,6 +102,20 @@ fn names(expr: &Expr, column: &str) -> bool {
 
 fn has_aggregate(expr: &Expr) -> bool {
     !is_call(expr, &RANKS) && has(expr, |expr| is_call(expr, &AGGREGATES))
+}
+
+/// Whether an expression is `count(…)` and no more: of all rows or of those with a value, and not of distinct values.
+fn is_plain_count(expr: &Expr) -> bool {
+    let Expr::Function(Function {
+        args: FunctionArguments::List(args),
+        filter: None,
+        over: None,
+        ..
+    }) = expr
+    else {
+        return false;
+    };
+    is_call(expr, &["count"]) && args.duplicate_treatment != Some(DuplicateTreatment::Distinct)
 }
 
 /// Whether an expression calls one of these functions.
@@ -154,6 +172,39 @@ mod tests {
             lone("SELECT name, (SELECT max(b) FROM u) FROM t", &["name", "m"]),
             [1]
         );
+    }
+
+    #[test]
+    fn plain_count_of_group_is_not_alone() {
+        let of_group = |count: &str| {
+            let sql = format!(
+                "SELECT c.name, {count} FROM customers c JOIN orders o ON o.customer_id = c.id GROUP BY c.name"
+            );
+            lone(&sql, &["name", "n"])
+        };
+        for count in ["count(*)", "count(o.id)", "COUNT(ALL o.id)"] {
+            assert_eq!(of_group(count), [0; 0], "{count}");
+        }
+        for count in [
+            "count(DISTINCT o.id)",
+            "count(*) FILTER (WHERE o.total > 5)",
+            "count(o.id) OVER ()",
+            "100.0 * count(o.id) / 7",
+        ] {
+            assert_eq!(of_group(count), [1], "{count}");
+        }
+        assert_eq!(lone("SELECT count(o.id) FROM orders o", &["n"]), [0]);
+    }
+
+    #[test]
+    fn aggregate_named_in_order_expression_is_not_alone() {
+        let sql = |order: &str| {
+            format!("SELECT name, sum(x) AS t FROM u GROUP BY name ORDER BY {order} DESC LIMIT 1")
+        };
+        for order in ["coalesce(t, 0)", "abs(\"T\")", "coalesce(sum(x), 0)"] {
+            assert_eq!(lone(&sql(order), &["name", "t"]), [0; 0], "{order}");
+        }
+        assert_eq!(lone(&sql("lower(name)"), &["name", "t"]), [1]);
     }
 
     #[test]
