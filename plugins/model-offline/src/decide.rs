@@ -5,7 +5,7 @@ use crate::meta::{self, Meta};
 use crate::tools::{self, DESCRIBE, Found, FoundTables, MOST_DESCRIBED, RUN, Rows, SEARCH};
 use crate::turn::{Action, Step, Turn};
 use crate::vocabulary::is_filler;
-use crate::words::{name_stems, tokenize};
+use crate::words::{name_stems, stems, tokenize};
 use crate::{help, lookup, ranked, run, taught};
 
 /// What to do next about the question of a turn.
@@ -41,12 +41,11 @@ fn next(turn: &Turn) -> Result<Action, String> {
         return Ok(Action::Say(meta::tables_text(&found)));
     }
     let Some(step) = turn.uses(DESCRIBE).last().copied() else {
-        let named = format!("{} {}", turn.question, taught::definitions(&turn.knowledge));
-        return offered(
-            turn,
-            DESCRIBE,
-            tools::describe(&candidates(&named, &found.tables)),
-        );
+        // What goes on from a question before has its metric too.
+        let asked = format!("{} {}", turn.earlier.join(" "), turn.question);
+        let told = taught::definitions(&turn.knowledge, &asked);
+        let tables = candidates(&turn.question, &told, &found.tables);
+        return offered(turn, DESCRIBE, tools::describe(&tables));
     };
     let content = succeeded(step, "The tables could not be described")?;
     let mut catalog =
@@ -109,9 +108,12 @@ fn offered(turn: &Turn, tool: &str, call: Action) -> Result<Action, String> {
     Err(tools::not_offered(tool))
 }
 
-/// The tables to look at: those whose names and columns share words with the question first.
-fn candidates(question: &str, found: &[Found]) -> Vec<String> {
-    let words: Vec<String> = tokenize(question).into_iter().map(|t| t.stem).collect();
+/// The tables to look at: those that the question names first, then those of the definitions that it names, then those
+/// whose names and columns share words with the question.
+fn candidates(question: &str, definitions: &str, found: &[Found]) -> Vec<String> {
+    let words = stems(question);
+    // A statement may quote names.
+    let told = stems(&definitions.replace(['"', '`'], " "));
     let score = |t: &Found| {
         let hits = |name: &str| {
             name_stems(name)
@@ -119,7 +121,11 @@ fn candidates(question: &str, found: &[Found]) -> Vec<String> {
                 .filter(|s| words.contains(s))
                 .count()
         };
-        4 * hits(&t.table) + t.columns.iter().map(|c| hits(&c.name)).sum::<usize>()
+        let name = name_stems(t.table.rsplit('.').next().unwrap_or_default());
+        let is_named = name.iter().any(|s| words.contains(s));
+        let is_told = name.iter().all(|s| told.contains(s));
+        let columns = t.columns.iter().map(|c| hits(&c.name)).sum::<usize>();
+        (is_named, is_told, 4 * hits(&t.table) + columns)
     };
     let mut order: Vec<&Found> = found.iter().collect();
     order.sort_by_key(|t| std::cmp::Reverse(score(t)));
@@ -172,4 +178,24 @@ fn learn(turn: &Turn, catalog: &Catalog) -> (Catalog, Option<Action>) {
         rows.map_or_else(|| catalog.clone(), |rows| lookup::learned(catalog, &rows)),
         None,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_the_question_come_before_those_of_definitions_that_it_names() {
+        let knowledge = "\n- Metric \"revenue\"\n  SELECT sum(amount) FROM \"invoices\"\n\
+            - Metric \"margin\"\n  SELECT avg(share) FROM margins\n";
+        let tables = ["margins", "revenue_log", "invoices", "staff", "customers"];
+        let tables = tables.map(|t| serde_json::json!({"table": format!("main.{t}")}));
+        let found: Vec<Found> = serde_json::from_value(tables.to_vec().into()).unwrap();
+        let question = "revenues per customer";
+        let told = taught::definitions(knowledge, question);
+        assert_eq!(
+            candidates(question, &told, &found)[..3],
+            ["main.revenue_log", "main.customers", "main.invoices"]
+        );
+    }
 }

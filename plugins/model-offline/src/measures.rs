@@ -49,7 +49,7 @@ impl Measure {
     /// Whether it is a number of rows or pieces, which "how many" asks for.
     pub fn counts(self, catalog: &Catalog) -> bool {
         match self {
-            Self::Taught(metric) => catalog.metrics[metric].is_over("count("),
+            Self::Taught(metric) => catalog.metrics[metric].is_over("count"),
             _ => self == Self::Units,
         }
     }
@@ -57,7 +57,7 @@ impl Measure {
     /// Whether its total is the measure itself.
     pub fn adds_up(self, catalog: &Catalog) -> bool {
         match self {
-            Self::Taught(metric) => self.counts(catalog) || catalog.metrics[metric].is_over("sum("),
+            Self::Taught(metric) => self.counts(catalog) || catalog.metrics[metric].is_over("sum"),
             _ => true,
         }
     }

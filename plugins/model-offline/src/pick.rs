@@ -22,6 +22,14 @@ pub fn label_columns(table: &Table) -> Vec<usize> {
 
 /// The date that says when a row came to be. Several with the same claim: none.
 pub fn date_column(table: &Table) -> Option<usize> {
+    match date_columns(table).as_slice() {
+        [only] => Some(*only),
+        _ => None,
+    }
+}
+
+/// The dates with the best claim to say when a row came to be.
+pub fn date_columns(table: &Table) -> Vec<usize> {
     let head = name_stems(&table.name).pop().unwrap_or_default();
     let rank = |at: usize| {
         let stems = name_stems(&table.columns[at].name);
@@ -49,15 +57,12 @@ pub fn date_column(table: &Table) -> Option<usize> {
             1
         }
     };
-    let dates: Vec<usize> = (0..table.columns.len())
-        .filter(|c| table.columns[*c].kind == Kind::Date)
+    let mut dates: Vec<usize> = (0..table.columns.len())
+        .filter(|c| table.columns[*c].kind == Kind::Date && rank(*c) > 0)
         .collect();
-    let top = dates.iter().map(|c| rank(*c)).max().filter(|r| *r > 0)?;
-    let mut best = dates.iter().filter(|c| rank(**c) == top);
-    match (best.next(), best.next()) {
-        (Some(only), None) => Some(*only),
-        _ => None,
-    }
+    let top = dates.iter().map(|c| rank(*c)).max();
+    dates.retain(|c| Some(rank(*c)) == top);
+    dates
 }
 
 /// The one column of a table whose name says the concept ("amount", "price", "quantity", "rating").

@@ -8,7 +8,7 @@ use crate::catalog::{Catalog, ForeignKey};
 use crate::tools::{self, MOST_ROWS, RUN, Rows};
 use crate::turn::{Action, Turn};
 use crate::vocabulary::holds;
-use crate::words::tokenize;
+use crate::words::{stems, tokenize};
 
 pub use metric::{Formula, Metric};
 
@@ -64,18 +64,25 @@ pub fn knowledge(system: &str) -> Option<&str> {
     ours.rsplit_once(KNOWLEDGE).map(|(_, knowledge)| knowledge)
 }
 
-/// The metrics, terms and joins, as they are told: they name tables that the question may not name.
-pub fn definitions(knowledge: &str) -> String {
-    let is_one = |entry: &String| {
-        ["Metric", "Term", "Join"]
-            .iter()
-            .any(|k| entry.starts_with(k))
+/// The metrics and terms that a text names, as they are told: they name tables that the question may not name.
+pub fn definitions(knowledge: &str, text: &str) -> String {
+    let text = stems(text);
+    let is_said = |name: &String| {
+        let name = stems(name);
+        text.windows(name.len().max(1)).any(|said| said == name)
     };
-    let definitions: Vec<String> = entries(knowledge).filter(is_one).collect();
+    let is_named = |entry: &String| {
+        let entry = entry
+            .strip_prefix("Metric ")
+            .or(entry.strip_prefix("Term "));
+        let names = entry.and_then(called).map(|(names, _)| names);
+        names.is_some_and(|names| names.iter().any(is_said))
+    };
+    let definitions: Vec<String> = entries(knowledge).filter(is_named).collect();
     definitions.join("\n")
 }
 
-/// Adds what was taught to a catalog: joins as its foreign keys, terms and metrics.
+/// Adds what was taught to a catalog: joins as its foreign keys, then terms, and metrics, whose joins must be keys.
 pub fn teach(knowledge: &str, catalog: &mut Catalog) {
     for entry in entries(knowledge) {
         if let Some((from, key)) = join(catalog, &entry) {
@@ -84,6 +91,8 @@ pub fn teach(knowledge: &str, catalog: &mut Catalog) {
                 keys.push(key);
             }
         }
+    }
+    for entry in entries(knowledge) {
         catalog.terms.extend(term(&entry));
         let metric = defined(catalog, &entry);
         catalog.metrics.extend(metric);
@@ -139,11 +148,7 @@ fn term(entry: &str) -> Option<(Vec<String>, String)> {
 /// A metric, with its statement taken apart. Of two with one name, the second has no meaning.
 fn defined(catalog: &Catalog, entry: &str) -> Option<Metric> {
     let (called, select) = statement(entry)?;
-    let stems = |name: &String| -> Vec<String> {
-        let tokens = tokenize(name).into_iter();
-        tokens.map(|t| t.stem).collect()
-    };
-    let mut names: Vec<Vec<String>> = called.iter().map(stems).collect();
+    let mut names: Vec<Vec<String>> = called.iter().map(|name| stems(name)).collect();
     names.retain(|name| !name.is_empty());
     let mut known = catalog.metrics.iter().flat_map(|m| &m.names);
     let is_taken = known.any(|name| names.contains(name));
@@ -208,10 +213,10 @@ fn called(text: &str) -> Option<(Vec<String>, &str)> {
     Some((names, rest))
 }
 
-/// The stems of a text without the words that only ask.
+/// The stems of a text without the words that only ask for a figure, as "show" does not.
 fn said(text: &str) -> Vec<String> {
-    const ASKING: &str = "a an the what is was are were how much our my we have do us me please show tell give \
-        compute calculate display report now currently";
+    const ASKING: &str = "a an the what is was are were how much our my we have do us me please tell compute \
+        calculate report now currently";
     let tokens = tokenize(text).into_iter();
     let kept = tokens.filter(|t| !holds(ASKING, &t.norm));
     kept.map(|t| t.stem).collect()

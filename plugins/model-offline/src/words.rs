@@ -272,6 +272,12 @@ pub fn split(name: &str) -> Vec<String> {
     words
 }
 
+/// The stems of the tokens of a text.
+pub fn stems(text: &str) -> Vec<String> {
+    let tokens = tokenize(text).into_iter();
+    tokens.map(|t| t.stem).collect()
+}
+
 /// The stems of the words of an identifier.
 pub fn name_stems(name: &str) -> Vec<String> {
     split(name).iter().map(|w| stem(w)).collect()

@@ -151,6 +151,18 @@ impl Graph {
         })
     }
 
+    /// Whether these pairs of columns are exactly a key, in whichever direction.
+    pub fn is_key(&self, pairs: &[(ColumnRef, ColumnRef)]) -> bool {
+        let mut keys = self.edges.iter().filter(|e| !e.guessed);
+        keys.any(|e| {
+            let is_said = |(a, b): &(usize, usize)| {
+                let (a, b) = (ColumnRef::new(e.from, *a), ColumnRef::new(e.to, *b));
+                pairs.contains(&(a, b)) || pairs.contains(&(b, a))
+            };
+            e.pairs.len() == pairs.len() && e.pairs.iter().all(is_said)
+        })
+    }
+
     /// Whether a way leads from each row of a table to one row of another.
     pub fn leads(&self, from: usize, to: usize) -> bool {
         let mut reached = vec![from];

@@ -11,7 +11,7 @@ use super::terms;
 use crate::catalog::{Catalog, ColumnRef, Kind, Table};
 use crate::countries;
 use crate::measures::{self, Measure};
-use crate::vocabulary::synonyms;
+use crate::vocabulary::{holds, synonyms};
 use crate::words::{Token, TokenKind, split, tokenize};
 
 /// Tokens that one name covers at most.
@@ -73,24 +73,39 @@ impl Index {
         index
     }
 
-    /// The words of a term mean what the editors say, where that is one thing of the catalog, and nothing else.
+    /// The words of a term mean what the editors say, where that is one thing of the catalog. Known values stay what
+    /// they are: if `gold` is a segment of customers, it is no other word for the column `segment`.
     fn add_terms(&mut self, catalog: &Catalog) {
-        let target = |(names, text): &(Vec<String>, String)| {
-            let target = terms::meant(self, text)?;
-            Some((names.clone(), target))
+        let key = |name: &String| {
+            let words: Vec<String> = tokenize(name).into_iter().map(|t| t.norm).collect();
+            self.key(&words)
         };
-        let found: Vec<(Vec<String>, Target)> = catalog.terms.iter().filter_map(target).collect();
-        for (names, target) in found {
-            for name in names {
-                let words: Vec<String> = tokenize(&name).into_iter().map(|t| t.norm).collect();
-                let (key, target) = (self.key(&words), target.clone());
-                self.values.remove(&words.join(" "));
-                self.names.insert(key, vec![Hit { target, score: 1.0 }]);
+        let is_taken = |key: &String, column: Option<ColumnRef>| {
+            let is_said = |words: &str| self.key(&words.split(' ').collect::<Vec<_>>()) == *key;
+            let mut values = self.values.iter().filter(|(words, _)| is_said(words));
+            values.any(|(_, hits)| column.is_none() || hits.iter().any(|h| h.value() == column))
+        };
+        let mut found: Vec<(String, Target)> = Vec::new();
+        for (names, text) in &catalog.terms {
+            let Some(target) = terms::meant(self, text) else {
+                continue;
+            };
+            let column = match target {
+                Target::Value(column, _) => Some(column),
+                _ => None,
+            };
+            let keys: Vec<String> = names.iter().map(key).collect();
+            if !keys.iter().any(|key| is_taken(key, column)) {
+                found.extend(keys.into_iter().map(|key| (key, target.clone())));
             }
+        }
+        for (key, target) in found {
+            self.names.insert(key, vec![Hit { target, score: 1.0 }]);
         }
     }
 
-    /// The taught metric that is named at a place, with the number of its tokens.
+    /// The taught metric that is named at a place, with the number of its tokens. The name of a table means its rows,
+    /// unless they are counted.
     pub fn taught(&self, tokens: &[Token], at: usize) -> Option<(usize, Measure)> {
         let is_said = |(name, _): &&(Vec<String>, usize)| {
             let said = tokens[at..].iter().map(|t| &t.stem);
@@ -98,7 +113,16 @@ impl Index {
         };
         let said = self.metrics.iter().filter(is_said);
         let (name, metric) = said.max_by_key(|(name, _)| name.len())?;
-        Some((name.len(), Measure::Taught(*metric)))
+        let is_table = |h: &Hit| h.score >= 0.9 && matches!(h.target, Target::Table(_));
+        let is_small = |t: &&Token| holds("the our all different", &t.norm);
+        let before = tokens[..at].iter().rev().skip_while(is_small);
+        let mut before = before.map(|t| t.norm.as_str());
+        let is_counted = matches!(
+            (before.next(), before.next()),
+            (Some("many"), Some("how")) | (Some("of"), Some("number"))
+        );
+        let hits = self.hits(&tokens[at..at + name.len()]);
+        (is_counted || !hits.iter().any(is_table)).then_some((name.len(), Measure::Taught(*metric)))
     }
 
     /// Whatever it is called, the key of a table is its id.

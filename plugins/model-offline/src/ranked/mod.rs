@@ -21,6 +21,8 @@ mod times;
 
 use jiff::civil::Date;
 
+pub use join::Graph;
+
 use follow::Asked;
 use parse::Stuck;
 use resolve::Trouble;

@@ -13,6 +13,7 @@ const SURE: f32 = 0.9;
 /// status is cancelled". What says more, such as "a customer with three orders", is more than another word for it.
 pub fn meant(index: &Index, text: &str) -> Option<Target> {
     let items = read(&text.to_lowercase(), index, None);
+    let is_condition = |item: &Item| matches!(item.op(), Some(Op::Relative | Op::Have));
     let is_small = |item: &Item| match item.op() {
         Some(op) => op.connects() && op != Op::Both,
         None => item.kind == Kind::Soft && is_filler(&item.text),
@@ -34,5 +35,7 @@ pub fn meant(index: &Index, text: &str) -> Option<Target> {
     let all = named.iter().flat_map(|item| sure(item));
     let mut found: Vec<Target> = all.filter(fits).collect();
     let first = found.pop()?;
-    found.iter().all(|other| *other == first).then_some(first)
+    // "a customer with an email" says which customers, and only a value does that.
+    let is_plain = matches!(first, Target::Value(..)) || !items.iter().any(is_condition);
+    (is_plain && found.iter().all(|other| *other == first)).then_some(first)
 }

@@ -1,6 +1,7 @@
 //! The statement of a metric, taken apart so that its figure can be grouped, filtered and ranked.
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, ColumnRef};
+use crate::ranked::Graph;
 use crate::vocabulary::holds;
 
 /// A metric as the editors define it.
@@ -34,10 +35,18 @@ const JOINS: &str = "left right full outer cross natural lateral using straight_
     all final paste tablesample";
 
 impl Metric {
-    /// Whether it is a sum or count over its rows, and no ratio of them.
+    /// Whether it is this function over its rows, rounded or not, and nothing is worked out from that.
     pub fn is_over(&self, function: &str) -> bool {
-        let text = self.formula.as_ref().map(|f| f.expression.to_lowercase());
-        text.is_some_and(|t| t.starts_with(function) && !t.contains('/'))
+        let text = self.formula.as_ref().map_or("", |f| &f.expression);
+        let mut all = pieces(text).unwrap_or_default();
+        all.retain(|piece| !is_blank(piece));
+        let mut found = call(&all);
+        while let Some((name, inner)) = found
+            && holds("round coalesce", &name.to_lowercase())
+        {
+            found = call(cut(inner, ",").map_or(inner, |(first, _)| first));
+        }
+        found.is_some_and(|(name, _)| name.eq_ignore_ascii_case(function))
     }
 }
 
@@ -57,6 +66,7 @@ impl Formula {
         if says(&all, "select over") || says(from, JOINS) || cut(from, ",").is_some() {
             return None;
         }
+        let graph = Graph::of(catalog);
         let mut tables: Vec<(usize, String)> = Vec::new();
         let mut rest = Some(from);
         while let Some(step) = rest {
@@ -65,10 +75,9 @@ impl Formula {
                 None => (step, None),
             };
             rest = behind;
-            let named = match cut(step, "on") {
-                Some((named, _)) => named,
-                None if tables.is_empty() => step,
-                None => return None,
+            let (named, on) = match cut(step, "on") {
+                Some((named, on)) => (named, Some(on)),
+                None => (step, None),
             };
             let one = table(catalog, named)?;
             let source = |at: usize| &catalog.table(at).datasource;
@@ -77,6 +86,13 @@ impl Formula {
                 return None;
             }
             tables.push(one);
+            // Only a key says which row of the one table belongs to which of the other.
+            let is_key = |on| Some(graph.is_key(&pairs(catalog, &tables, on)?));
+            match on {
+                None if tables.len() == 1 => {}
+                Some(on) if is_key(on)? => {}
+                _ => return None,
+            }
         }
         Some(Self {
             expression: qualified(catalog, &tables, expression),
@@ -85,6 +101,73 @@ impl Formula {
             tables,
         })
     }
+}
+
+fn is_blank(piece: &str) -> bool {
+    piece.trim().is_empty()
+}
+
+/// The function of a call that is all of a text without blanks, and what is in its brackets.
+fn call<'p, 's>(pieces: &'p [&'s str]) -> Option<(&'s str, &'p [&'s str])> {
+    let [name, "(", inner @ .., ")"] = pieces else {
+        return None;
+    };
+    let mut depth = 0;
+    let closes = inner.iter().any(|piece| {
+        depth += bracket(piece);
+        depth < 0
+    });
+    (!closes).then_some((*name, inner))
+}
+
+/// What a bracket adds to the depth.
+fn bracket(piece: &str) -> i32 {
+    match piece {
+        "(" => 1,
+        ")" => -1,
+        _ => 0,
+    }
+}
+
+/// The pairs of columns that ON takes for equal, if it says nothing else, and the last table is in each of them.
+fn pairs(
+    catalog: &Catalog,
+    tables: &[(usize, String)],
+    on: &[&str],
+) -> Option<Vec<(ColumnRef, ColumnRef)>> {
+    let is_said = |piece: &&str| !is_blank(piece) && bracket(piece) == 0;
+    let said: Vec<&str> = on.iter().copied().filter(is_said).collect();
+    let (last, _) = tables.last()?;
+    let pair = |pair: &[&str]| {
+        let at = pair.iter().position(|piece| *piece == "=")?;
+        let one = column(catalog, tables, &pair[..at])?;
+        let other = column(catalog, tables, &pair[at + 1..])?;
+        [one, other]
+            .iter()
+            .any(|c| c.table == *last)
+            .then_some((one, other))
+    };
+    said.split(|piece| piece.eq_ignore_ascii_case("and"))
+        .map(pair)
+        .collect()
+}
+
+/// The one column that a name means, which may have what the statement calls its table before it.
+fn column(catalog: &Catalog, tables: &[(usize, String)], path: &[&str]) -> Option<ColumnRef> {
+    let plain = |name: &str| name.trim_matches(['"', '`', '[', ']']).to_lowercase();
+    let (owner, name) = match path {
+        [name] => (None, plain(name)),
+        [owner, ".", name] => (Some(plain(owner)), plain(name)),
+        _ => return None,
+    };
+    let named = tables
+        .iter()
+        .filter(|(_, alias)| owner.as_ref().is_none_or(|o| *o == plain(alias)));
+    let mut found = named.filter_map(|(table, _)| {
+        let column = catalog.table(*table).find(&name)?;
+        Some(ColumnRef::new(*table, column))
+    });
+    found.next().filter(|_| found.next().is_none())
 }
 
 /// Words, quoted names and texts, blanks and signs as they are written. None where something may hide what follows.
@@ -119,11 +202,7 @@ fn pieces(sql: &str) -> Option<Vec<&str>> {
 fn cut<'p, 's>(pieces: &'p [&'s str], word: &str) -> Option<(&'p [&'s str], &'p [&'s str])> {
     let mut depth = 0;
     let at = pieces.iter().position(|piece| {
-        depth += match *piece {
-            "(" => 1,
-            ")" => -1,
-            _ => 0,
-        };
+        depth += bracket(piece);
         depth == 0 && piece.eq_ignore_ascii_case(word)
     })?;
     Some((&pieces[..at], &pieces[at + 1..]))
@@ -131,7 +210,6 @@ fn cut<'p, 's>(pieces: &'p [&'s str], word: &str) -> Option<(&'p [&'s str], &'p 
 
 /// A table of FROM, with what the statement calls it.
 fn table(catalog: &Catalog, pieces: &[&str]) -> Option<(usize, String)> {
-    let is_blank = |piece: &&str| piece.trim().is_empty();
     let mut words: Vec<&str> = pieces.iter().copied().filter(|p| !is_blank(p)).collect();
     words.pop_if(|last| last.eq_ignore_ascii_case("inner"));
     let mut end = 1;
@@ -149,13 +227,20 @@ fn table(catalog: &Catalog, pieces: &[&str]) -> Option<(usize, String)> {
     Some((table, alias.to_owned()))
 }
 
-/// The text with each column that stands alone behind the name of its table, so that other tables can be joined.
+/// The text with each column that stands alone behind the name of its table, so that other tables can be joined. Behind
+/// AS and `::` stands a type, and before FROM in brackets a part of a date.
 fn qualified(catalog: &Catalog, tables: &[(usize, String)], pieces: &[&str]) -> String {
     let mut text = String::new();
     for (at, piece) in pieces.iter().enumerate() {
-        let next = pieces[at + 1..].iter().find(|p| !p.trim().is_empty());
-        let is_other = next.is_some_and(|n| matches!(*n, "." | "(") || n.starts_with('\''));
-        let is_free = !is_other && !text.trim_end().ends_with('.');
+        let next = pieces[at + 1..].iter().find(|p| !is_blank(p));
+        let next = next.copied().unwrap_or_default();
+        let is_other = matches!(next, "." | "(") || next.starts_with('\'');
+        let before = pieces[..at].iter().rfind(|p| !is_blank(p));
+        let before = before.copied().unwrap_or_default();
+        let is_free = !is_other
+            && !matches!(before, "." | ":")
+            && !before.eq_ignore_ascii_case("as")
+            && !next.eq_ignore_ascii_case("from");
         let column = |(table, alias): &(usize, String)| {
             let table = catalog.table(*table);
             let column = &table.columns[table.find(piece)?];
@@ -201,12 +286,48 @@ mod tests {
     }
 
     #[test]
+    fn words_of_the_language_are_no_columns() {
+        let host = Host::over("CREATE TABLE sales (date DATE, year INTEGER, amount REAL)");
+        let catalog = Catalog::parse(&host.catalog().to_string()).unwrap();
+        let select = "sum(CAST(amount AS year) + amount::year) FROM sales \
+            WHERE extract(year FROM date) = 2024 AND (year > 1 OR year = 0)";
+        let formula = Formula::of(&catalog, select).unwrap();
+        let expression = "sum(CAST(sales.\"amount\" AS year) + sales.\"amount\"::year)";
+        assert_eq!(formula.expression, expression);
+        let filter = "extract(year FROM sales.\"date\") = 2024 AND (sales.\"year\" > 1 OR sales.\"year\" = 0)";
+        assert_eq!(formula.filter.as_deref(), Some(filter));
+    }
+
+    #[test]
+    fn total_of_a_metric_is_that_of_one_call() {
+        for (expression, is_sum) in [
+            ("sum(total)", true),
+            ("round(coalesce(SUM (total), 0), 2)", true),
+            ("sum(total) - avg(total)", false),
+            ("sum(total) / count(*)", false),
+            ("round(avg(total), 2)", false),
+        ] {
+            let metric = Metric {
+                name: String::new(),
+                names: Vec::new(),
+                note: String::new(),
+                formula: formula(&format!("{expression} FROM orders")),
+            };
+            assert_eq!(metric.is_over("sum"), is_sum, "{expression}");
+        }
+    }
+
+    #[test]
     fn statement_of_another_shape_is_refused() {
         for select in [
             "sum(total) FROM nowhere",
             "sum(o.total) FROM orders o LEFT JOIN customers c ON c.id = o.customer_id",
             "sum(o.total) FROM orders o, customers c",
             "sum(o.total) FROM orders o JOIN orders p ON p.id = o.id",
+            "sum(o.total) FROM orders o JOIN customers c ON c.id = o.id",
+            "sum(o.total) FROM orders o JOIN customers c ON c.id = o.customer_id OR c.id = 1",
+            "sum(o.total) FROM orders o JOIN customers c ON c.id = o.customer_id AND c.segment = 'business'",
+            "sum(o.total) FROM order_items i JOIN orders o ON o.id = i.order_id JOIN customers c ON o.id = i.order_id",
             "sum(total) FROM orders WHERE customer_id IN (SELECT id FROM customers)",
             "sum(total) FROM (SELECT total FROM orders) AS o",
             "sum(total) FROM orders -- all\n",

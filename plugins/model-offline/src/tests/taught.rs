@@ -6,6 +6,8 @@ use super::host::{Answer, Host};
 const METRICS: &str = "\n\
     - Metric \"revenue\" (also: turnover): Sold and not cancelled.\n  SELECT sum(i.quantity * i.unit_price) \
     FROM order_items i JOIN orders o ON o.id = i.order_id WHERE o.status <> 'cancelled'\n\
+    - Metric \"intake\"\n  SELECT sum(total) FROM orders WHERE status = 'delivered' OR status = 'shipped'\n\
+    - Metric \"basket size\"\n  SELECT avg(total) FROM orders\n\
     - Metric \"active buyers\"\n  SELECT count(DISTINCT customer_id) FROM orders WHERE status = 'delivered'\n\
     - Metric \"basket\"\n  SELECT avg(o.total) FROM orders o LEFT JOIN customers c ON c.id = o.customer_id\n";
 /// What the metric is over, for references.
@@ -66,6 +68,20 @@ fn taught_metric_is_a_measure_like_any_other() {
             "SELECT count(DISTINCT customer_id) FROM orders WHERE status = 'delivered' AND ordered_at LIKE '2024%'"
                 .to_owned(),
         ),
+        (
+            "active buyers per country",
+            "SELECT c.country, count(DISTINCT customer_id) FROM orders JOIN customers c ON c.id = customer_id \
+             WHERE status = 'delivered' GROUP BY 1 ORDER BY 2 DESC, 1"
+                .to_owned(),
+        ),
+        (
+            "What was the intake in 2023?",
+            format!("SELECT sum(total) FROM orders WHERE status IN ('delivered', 'shipped') AND {in_2023}"),
+        ),
+        (
+            "basket size in 2023",
+            format!("SELECT avg(total) FROM orders WHERE {in_2023}"),
+        ),
     ] {
         let answer = host.ask(question);
         let fits = has_rows(&host, &answer, &reference);
@@ -103,8 +119,16 @@ fn taught_metric_has_no_other_meaning() {
         "revenue per review",
         "average revenue per customer",
         "sales revenue in 2023",
-        "total basket in 2023",
-        "revenue per warehouse",
+        "total basket size in 2023",
+        "revenue per carrier",
+        // The other figure would be of the rows of the metric too.
+        "number of orders and intake per customer",
+        "average shipping fee and intake per customer",
+        "customers with more than 5 orders and intake",
+        // These ask for rows, which a count does not have.
+        "List the active buyers in Germany",
+        "Which active buyers are from Germany?",
+        "Show the active buyers",
         // Rows of a left join may have no partner.
         "basket per month",
     ] {
@@ -119,11 +143,69 @@ fn taught_metric_has_no_other_meaning() {
 }
 
 #[test]
+fn taught_metric_with_the_name_of_a_table_is_meant_where_it_is_counted() {
+    let kept = "SELECT count(*) FROM orders WHERE status <> 'cancelled'";
+    let host = shop(&format!("\n- Metric \"orders\"\n  {kept}\n"));
+    let answer = host.ask("How many orders are there?");
+    assert!(has_rows(&host, &answer, kept), "{answer:#?}");
+    let answer = host.ask("Show the cancelled orders");
+    let rows = "SELECT id FROM orders WHERE status = 'cancelled'";
+    assert!(has_rows(&host, &answer, rows), "{answer:#?}");
+}
+
+#[test]
+fn taught_metric_joins_its_tables_over_keys() {
+    let mut host = Host::over(
+        "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+         CREATE TABLE orders (id INTEGER PRIMARY KEY, buyer_id INTEGER NOT NULL REFERENCES users (id),
+             seller_id INTEGER NOT NULL, total INTEGER NOT NULL);
+         INSERT INTO users VALUES (1, 'Ann'), (2, 'Bo');
+         INSERT INTO orders VALUES (1, 1, 2, 10), (2, 1, 2, 20), (3, 2, 1, 5);",
+    );
+    for (on, is_declined) in [
+        ("u.id = o.buyer_id", false),
+        ("u.id = o.seller_id", true),
+        ("u.id = o.buyer_id OR u.id = o.seller_id", true),
+    ] {
+        host.knowledge = format!(
+            "\n- Metric \"takings\"\n  SELECT sum(o.total) FROM orders o JOIN users u ON {on}\n"
+        );
+        let answer = host.ask("takings per user");
+        assert_eq!(answer.is_declined, is_declined, "{on}: {answer:#?}");
+    }
+}
+
+#[test]
+fn date_of_other_rows_is_not_that_of_a_measure() {
+    let mut host = Host::over(
+        "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL, registered_at DATE NOT NULL);
+         CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL REFERENCES customers (id),
+             total INTEGER NOT NULL, shipped_at DATE NOT NULL, delivered_at DATE NOT NULL);
+         INSERT INTO customers VALUES (1, 'Ann', '2024-01-01'), (2, 'Bo', '2023-01-01');
+         INSERT INTO orders VALUES (1, 1, 10, '2023-12-30', '2024-01-02'), (2, 2, 20, '2024-02-01', '2024-02-03');",
+    );
+    host.knowledge = "\n- Metric \"takings\"\n  SELECT sum(total) FROM orders\n".to_owned();
+    for question in [
+        "takings in 2024",
+        "takings per month",
+        "top 2 customers by takings in 2024",
+        "revenue in 2024",
+    ] {
+        let answer = host.ask(question);
+        assert!(answer.is_declined, "{question}: {answer:#?}");
+    }
+    let answer = host.ask("takings per customer");
+    assert!(!answer.is_declined, "{answer:#?}");
+}
+
+#[test]
 fn term_that_names_one_thing_is_another_word_for_it() {
     let host = shop(
         "\n- Term \"member\" (also: patron): A customer.\n\
          - Term \"lost\": An order whose status is cancelled.\n\
          - Term \"tier\" (column segment of main.customers): The segment of a customer.\n\
+         - Term \"business\" (also: firm): A segment of customers.\n\
+         - Term \"reachable\": A customer with a phone.\n\
          - Term \"regular\" (table customers): A customer with three orders or more.\n",
     );
     for (question, reference) in [
@@ -139,6 +221,11 @@ fn term_that_names_one_thing_is_another_word_for_it() {
             "Number of customers per tier",
             "SELECT segment, count(*) FROM customers GROUP BY 1 ORDER BY 2 DESC",
         ),
+        (
+            // The value stays a value.
+            "How many business customers are there?",
+            "SELECT count(*) FROM customers WHERE segment = 'business'",
+        ),
     ] {
         let answer = host.ask(question);
         assert!(
@@ -146,8 +233,13 @@ fn term_that_names_one_thing_is_another_word_for_it() {
             "{question}: {answer:#?}"
         );
     }
-    let answer = host.ask("How many regulars are there?");
-    assert!(answer.is_declined, "{answer:#?}");
+    for question in [
+        "How many regulars are there?",
+        "List the reachable customers",
+    ] {
+        let answer = host.ask(question);
+        assert!(answer.is_declined, "{question}: {answer:#?}");
+    }
 }
 
 #[test]
@@ -175,5 +267,12 @@ fn taught_join_leads_from_table_to_table() {
     let answer = host.ask(question);
     let reference =
         "SELECT city, count(*) FROM visits JOIN stores ON code = shop GROUP BY 1 ORDER BY 2 DESC";
+    assert!(has_rows(&host, &answer, reference), "{answer:#?}");
+    // The host tells metrics first.
+    host.knowledge = format!(
+        "\n- Metric \"crowd\"\n  SELECT sum(guests) FROM visits JOIN stores ON code = shop{turned}"
+    );
+    let answer = host.ask("crowd by city");
+    let reference = "SELECT city, sum(guests) FROM visits JOIN stores ON code = shop GROUP BY 1 ORDER BY 2 DESC";
     assert!(has_rows(&host, &answer, reference), "{answer:#?}");
 }

@@ -109,11 +109,33 @@ impl Parser<'_> {
             // One figure for each row, or their sum: the question does not say.
             return Err(Stuck::Unclear("number of".to_owned()));
         }
-        if aggregates.is_empty() {
-            Ok(())
-        } else {
-            Err(Stuck::Unclear("the figure".to_owned()))
+        if !aggregates.is_empty() {
+            return Err(Stuck::Unclear("the figure".to_owned()));
         }
+        self.rows_asked()
+    }
+
+    /// "Which active buyers are from Germany?" asks for rows, and the taught metric that counts them is no answer.
+    fn rows_asked(&self) -> Result<(), Stuck> {
+        let counting = self.frame.select.iter().find_map(|f| match f {
+            Figure::Measure(m @ Measure::Taught(_), at) if m.counts(self.catalog) => Some(*at),
+            _ => None,
+        });
+        let ranked = self.frame.rank.as_ref();
+        let grouped = ranked.is_some_and(|r| r.by.is_over_groups())
+            || !self.frame.groups.is_empty()
+            || !self.frame.units.is_empty();
+        let Some(at) = counting.filter(|_| !grouped) else {
+            return Ok(());
+        };
+        let start = (0..at).rev().find(|i| self.op(*i) == Some(Op::Break));
+        let before = &self.items[start.map_or(0, |i| i + 1)..at];
+        let counts = |i: &Item| matches!(i.op(), Some(Op::HowMany | Op::NumberOf | Op::Agg(_)));
+        let is_small = |i: &Item| lexis::holds("what is was the our", &i.text.to_lowercase());
+        if before.iter().any(counts) || before.iter().all(is_small) {
+            return Ok(());
+        }
+        Err(self.stuck(at))
     }
 
     pub(super) fn push_count(&mut self, figure: Figure, total: bool) {

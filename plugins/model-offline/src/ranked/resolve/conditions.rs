@@ -92,9 +92,15 @@ impl Resolver<'_> {
                 .ok_or(Trouble::Shape("a date that may be missing")),
             (_, Some(at), _) => self.column(at),
             (_, None, Some(quality)) => {
-                let time = self.time(filter.at).filter(|_| quality == Quality::Time);
+                let is_time = quality == Quality::Time;
+                let time = self.time(filter.at).filter(|_| is_time);
+                let base = self.measure.as_ref().map(|(_, c)| c.base);
                 match time {
                     Some(column) => Ok(column),
+                    // A date of other rows is not that of the measure.
+                    None if is_time && base.is_some_and(|t| self.has_rival_dates(t)) => {
+                        Err(Trouble::Shape("a single date of those rows"))
+                    }
                     None => self.quality(filter.at, quality),
                 }
             }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::dialect::Unit;
 use crate::measures::{self, Candidate, Measure};
-use crate::pick::{concept_column, date_column};
+use crate::pick::{concept_column, date_column, date_columns};
 
 impl Resolver<'_> {
     /// Chooses the table whose rows give the measure of the question: the cheapest that leads to all that the question
@@ -16,7 +16,13 @@ impl Resolver<'_> {
         let Some((measure, at)) = measures.next() else {
             return Ok(());
         };
-        if measures.any(|other| other.0 != measure) {
+        // Every figure of a statement would be of the rows of a taught metric: its filter holds for all of them.
+        let is_other =
+            |f: &Figure| matches!(f, Figure::Count(..) | Figure::Agg(..) | Figure::End(..));
+        let is_taught = matches!(measure, Measure::Taught(_));
+        if measures.any(|other| other.0 != measure)
+            || is_taught && self.frame.figures().any(is_other)
+        {
             return Err(Trouble::Shape("two figures at once"));
         }
         let mut wanted: Vec<Vec<usize>> = self.mentioned.iter().map(|t| vec![*t]).collect();
@@ -129,8 +135,18 @@ impl Resolver<'_> {
         expr.ok_or(Trouble::Shape("a figure without a column"))
     }
 
+    /// Whether rows of a table, or of a taught metric, have several dates with the same claim to be theirs.
+    pub(super) fn has_rival_dates(&self, base: usize) -> bool {
+        let told = self.told();
+        let mut own = told.iter().chain([&base]);
+        own.any(|t| date_columns(self.catalog.table(*t)).len() > 1)
+    }
+
     /// The date of a table, or of the nearest table that each of its rows leads to.
     pub(super) fn date_of(&self, base: usize) -> Option<ColumnRef> {
+        if self.has_rival_dates(base) {
+            return None;
+        }
         let parents = self.graph.parents(self.catalog, base);
         // The tables of a taught metric come before others.
         let told = self.told();
