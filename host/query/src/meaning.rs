@@ -14,6 +14,7 @@ pub mod membership;
 pub mod merged_columns;
 mod narrowing;
 pub mod natural;
+pub mod no_rows;
 pub mod outer_constants;
 mod patterns;
 pub mod refused;
@@ -89,7 +90,8 @@ impl AnalyzerRule for AfterCasts {
             expressions(node, |part, schema| {
                 let part = texts::of_postgresql(narrowing::kept(part, schema), schema);
                 correlations::unambiguous(part)
-            })
+            })?
+            .map_data(LogicalPlan::recompute_schema)
         })
         .data()
     }

@@ -19,7 +19,7 @@ use datafusion::{
     },
 };
 
-use super::unknown::COMPARED;
+use super::{no_rows, unknown::COMPARED};
 use crate::errors;
 use mindhost_base::error::{Code, Error};
 
@@ -53,7 +53,7 @@ pub fn unambiguous(expr: Expr) -> Result<Expr> {
         }
         Expr::ScalarSubquery(subquery) => {
             check_windows(&subquery)?;
-            Expr::ScalarSubquery(with_keys(subquery, true)?)
+            no_rows::or_null(with_keys(subquery, true)?)
         }
         other => other,
     })

@@ -328,3 +328,46 @@ async fn rows_that_a_cast_makes_equal_are_one_group() {
     let error = refused(&format!("WITH {DAYS} {sql}")).await;
     assert!(error.to_string().contains("more than one row"), "{error}");
 }
+
+#[tokio::test]
+async fn value_of_no_rows_is_null() {
+    for (sql, expected) in [
+        (
+            "SELECT (SELECT 1 FROM emp WHERE name = 'Nil') IS NULL",
+            "true",
+        ),
+        ("SELECT (SELECT 1 FROM emp WHERE name = 'Nil')", ""),
+        (
+            "SELECT coalesce((SELECT coalesce(salary, 0) FROM emp WHERE name = 'Nil'), 7)",
+            "7",
+        ),
+        (
+            "SELECT (SELECT count(*) FROM emp WHERE name = 'Nil' HAVING count(*) > 0) IS NULL",
+            "true",
+        ),
+        (
+            "SELECT (SELECT count(*) FROM emp WHERE name = 'Nil') IS NULL",
+            "false",
+        ),
+        (
+            "SELECT x IS NULL FROM (SELECT (SELECT 1 FROM emp WHERE name = 'Nil') AS x) AS v",
+            "true",
+        ),
+        (
+            "SELECT name FROM emp e WHERE (SELECT count(*) FROM emp f WHERE f.dept = e.dept GROUP BY f.dept) IS NULL",
+            "Zed",
+        ),
+        (
+            "SELECT name FROM emp e WHERE (SELECT count(*) FROM emp f WHERE f.dept = e.dept HAVING count(*) > 1) IS NULL \
+             ORDER BY name",
+            "Ann Zed",
+        ),
+        (
+            "SELECT name FROM emp e WHERE (SELECT coalesce(f.salary, 0) FROM emp f WHERE f.dept = e.dept \
+             ORDER BY f.name LIMIT 1) IS NULL",
+            "Zed",
+        ),
+    ] {
+        assert_eq!(table(&format!(", {EMP} {sql}")).await, expected, "{sql}");
+    }
+}
