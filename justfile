@@ -83,8 +83,13 @@ test-trino-tpch scale="0.1": setup _trino (_binaries "--bins") _plugins
 test-tpch scale="0.1" filter="federation::tpch": setup _console (_binaries "--all-targets") _plugins
     TPCH_SCALE={{ scale }} cargo test --workspace --test e2e -- {{ filter }} --test-threads=1 --nocapture
 
-# Everything that this repository is held to: what continuous integration runs, and the tests against Trino.
-check: ci test-trino
+# Everything that this repository is held to: `ci`, `doc` and `test-trino`.
+check: ci doc test-trino
+
+# Check the documentation of the code, which cargo checks all crates for once more.
+doc:
+    # The introductions of crates point at private modules, for those who read the source.
+    RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps
 
 # What continuous integration runs.
 ci: setup _cargo-deny
@@ -93,9 +98,6 @@ ci: setup _cargo-deny
     cargo clippy --workspace --all-targets -- -D warnings
     cargo clippy --profile plugin --target wasm32-wasip2 {{ prepend("-p ", plugins) }} -- -D warnings
     cargo deny --workspace check --hide-inclusion-graph licenses bans sources
-    @just _say "documentation of the code"
-    # The introductions of crates point at private modules, for those who read the source.
-    RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps
     @just _say "tests"
     just test
     @just _say "tests of the console"
