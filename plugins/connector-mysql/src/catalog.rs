@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn defaults_of_mysql_are_written_as_those_of_mariadb() {
         for (default, column_type, extra, expected) in [
-            ("nobody", "varchar(40)", "", "'nobody'"),
+            ("guest", "varchar(40)", "", "'guest'"),
             ("NULL", "varchar(9)", "", "'NULL'"),
             ("", "varchar(9)", "", "''"),
             ("it's \\\n", "varchar(9)", "", r"'it''s \\\n'"),
