@@ -5,6 +5,7 @@ use std::time::Duration;
 use datafusion::common::DataFusionError;
 
 use super::{
+    meaning::lookups::UNNAMED,
     memory::StatementMemory,
     names::{CATALOG, NO_SCHEMA},
     spill::{SpillError, StatementDisk},
@@ -15,17 +16,20 @@ use mindhost_base::error::{Blame, Code, Error};
 const MAX_MESSAGE: usize = 2_048;
 
 /// What stands in messages about parts that the planner made of a subquery, and the caller did not write.
-const INVENTED: [&str; 6] = [
+const INVENTED: [&str; 9] = [
     "Physical plan does not support logical expression",
     "__compared",
     "__correlated_sq_",
     "__key_",
+    "__looked_",
+    "__lookup_",
+    "__part_",
     "__row",
     "__truth_",
 ];
 
 /// What DataFusion says of a form of SQL, and what to write in its place.
-const ADVICE: [(&str, &str); 8] = [
+const ADVICE: [(&str, &str); 9] = [
     (
         "Empty tuple not supported",
         "GROUP BY () is not supported here; leave out GROUP BY, and the total is one row",
@@ -51,14 +55,20 @@ const ADVICE: [(&str, &str); 8] = [
     ),
     (
         "Correlated scalar subquery can only be used in",
-        "a (SELECT …) that depends on the statement around it can stand in the list of SELECT, in WHERE and in HAVING \
-         here; join its table with LEFT JOIN",
+        "a (SELECT …) that depends on the statement around it cannot stand in ON here, nor in the ORDER BY of DISTINCT \
+         or UNION, and in ORDER BY it uses the columns of FROM, not the names that SELECT gives; join its table with \
+         LEFT JOIN",
+    ),
+    (
+        UNNAMED,
+        "the value of a (SELECT …) in GROUP BY, in an aggregate or in a window cannot have a name (AS …) here that its \
+         GROUP BY, HAVING or ORDER BY may use; leave the name out",
     ),
     (
         "does not support logical expression ScalarSubquery",
         "a (SELECT …) cannot be run as a value in the way it is written; if it depends on the statement around it, \
-         give it an aggregate and no LIMIT, (SELECT max(x) …), and compare with that statement by `=` alone, or join \
-         its table with LEFT JOIN",
+         give it an aggregate and no LIMIT, (SELECT max(x) …), compare with that statement by `=` alone, and use that \
+         statement's columns in none of its aggregates and not in its ORDER BY, or join its table with LEFT JOIN",
     ),
     (
         "does not support logical expression OuterReferenceColumn",

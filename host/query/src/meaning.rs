@@ -9,6 +9,7 @@ pub mod exponents;
 pub mod floats;
 mod interval_length;
 pub mod keys;
+mod lifted;
 pub mod lookups;
 pub mod membership;
 pub mod merged_columns;
@@ -138,8 +139,12 @@ pub fn is_comparison(op: Operator) -> bool {
 pub fn around(
     rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>>,
 ) -> impl Iterator<Item = Arc<dyn AnalyzerRule + Send + Sync>> {
+    let lifted: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(lifted::Lifted);
     let before: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(BeforeCasts);
     let after: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(AfterCasts);
     let keys: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(keys::ForgetKeys);
-    [before].into_iter().chain(rules).chain([after, keys])
+    [lifted, before]
+        .into_iter()
+        .chain(rules)
+        .chain([after, keys])
 }

@@ -125,6 +125,14 @@ pub async fn make(text: &str, tables: Tables, bounds: &Bounds) -> HostResult<Sta
                 own_parts.aggregates = true;
                 refusal = Some(error);
             }
+            // Equal names of columns may be those of two subqueries' values.
+            Err(error)
+                if !own_parts.values
+                    && (lookups::are_unnamed(&error) || distinct_names::are_missing(&error)) =>
+            {
+                own_parts.values = true;
+                refusal = Some(error);
+            }
             Err(error)
                 if table_names::are_in(&error)
                     || places::are_in(&error)
@@ -167,6 +175,8 @@ struct OwnParts {
     tables: bool,
     /// Aggregates of subqueries that stand for values, where DataFusion does not join them without.
     aggregates: bool,
+    /// The values of subqueries, where DataFusion would have one name for two.
+    values: bool,
 }
 
 async fn plan(
@@ -198,8 +208,14 @@ async fn plan(
             floats::as_doubles(query);
             similar::to_regex(query);
             text_length::kept(query);
+            if !own_parts.values {
+                lookups::named_in_orders(query);
+            }
             if own_parts.aggregates {
                 lookups::aggregated(query);
+            }
+            if own_parts.values {
+                lookups::named(query);
             }
             let mut own = match own_parts.columns {
                 false => distinct_names::Shown::new(),

@@ -167,7 +167,7 @@ fn with_keys(subquery: Subquery, is_grouped: bool) -> Result<Subquery> {
     if subquery.outer_ref_columns.is_empty() {
         return Ok(subquery);
     }
-    let shared = shared_names(&subquery.subquery)?;
+    let shared = shared_names(&subquery.subquery, is_grouped)?;
     if shared.is_empty() && !is_grouped {
         return Ok(subquery);
     }
@@ -184,8 +184,9 @@ fn with_keys(subquery: Subquery, is_grouped: bool) -> Result<Subquery> {
     })
 }
 
-/// The names that two columns have. A table and its alias are one.
-fn shared_names(plan: &LogicalPlan) -> Result<HashSet<String>> {
+/// The names that two columns have. A table and its alias are one. So is one of WITH with its alias if the join is with
+/// groups: nothing of what is in it comes out by another name, and its own GROUP BY has to keep the name of a key.
+fn shared_names(plan: &LogicalPlan, is_grouped: bool) -> Result<HashSet<String>> {
     let mut tables: HashMap<String, HashSet<Option<TableReference>>> = HashMap::new();
     plan.apply(|node| {
         for (table, field) in node.schema().iter() {
@@ -194,7 +195,8 @@ fn shared_names(plan: &LogicalPlan) -> Result<HashSet<String>> {
         }
         Ok(match node {
             LogicalPlan::SubqueryAlias(alias)
-                if matches!(*alias.input, LogicalPlan::TableScan(_)) =>
+                if matches!(*alias.input, LogicalPlan::TableScan(_))
+                    || is_grouped && alias.input.all_out_ref_exprs().is_empty() =>
             {
                 TreeNodeRecursion::Jump
             }

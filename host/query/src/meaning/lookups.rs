@@ -1,10 +1,11 @@
 //! `(SELECT name FROM customers c WHERE c.id = o.customer)`: the value of one row that depends on the statement around
 //! it. DataFusion joins such a subquery by groups, so it wants an aggregate that gives one value of each group. A
 //! statement that it refuses for this is planned again with such aggregates: the first value in the order of a subquery
-//! that ends in `LIMIT 1`, and of another one the value of its only row.
+//! that ends in `LIMIT 1`, and of another one the value of its only row. What else its value and its place need, see
+//! [`super::lifted`].
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     ops::ControlFlow,
     sync::{Arc, LazyLock},
 };
@@ -23,11 +24,11 @@ use datafusion::{
 };
 use sqlparser::ast::{
     Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
-    FunctionArguments, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select,
-    SelectItem, SetExpr, Statement, Value, VisitMut as _, VisitorMut, visit_expressions,
+    FunctionArguments, GroupByExpr, Ident, LimitClause, OrderBy, OrderByExpr, OrderByKind, Query,
+    Select, SelectItem, SetExpr, Statement, Value, VisitMut as _, VisitorMut, visit_expressions,
 };
 
-use super::{scalar, templates};
+use super::{lifted::LOOKED, scalar, templates};
 use crate::{column_names::without_brackets, errors, functions, names::folded};
 use mindhost_base::error::{Code, Error};
 
@@ -40,6 +41,11 @@ const VALUE: &str = "__value";
 /// What the function is called with.
 const CALL: &str = "__only(__value)";
 
+/// The names of our own for values of subqueries, with a number behind.
+pub const NAME: &str = "__lookup_";
+/// What is said of a value that needs such a name.
+pub const UNNAMED: &str = "the value of a subquery has no name of its own";
+
 /// What DataFusion says of a subquery without an aggregate.
 const REFUSALS: [&str; 2] = [
     "Correlated scalar subquery must be aggregated",
@@ -48,15 +54,25 @@ const REFUSALS: [&str; 2] = [
 
 /// Whether a statement may have been refused because of a subquery without an aggregate.
 pub fn are_missing(error: &DataFusionError) -> bool {
+    says(error, &REFUSALS)
+}
+
+/// Whether a statement was refused because of a value without a name.
+pub fn are_unnamed(error: &DataFusionError) -> bool {
+    says(error, &[UNNAMED])
+}
+
+fn says(error: &DataFusionError, parts: &[&str]) -> bool {
     let root = error.find_root();
     let of_planner = !matches!(root, DataFusionError::External(_));
     let message = root.strip_backtrace();
-    of_planner && REFUSALS.iter().any(|part| message.contains(part))
+    of_planner && parts.iter().any(|part| message.contains(part))
 }
 
 /// Whether an error names what the caller did not write.
 pub fn are_in(error: &DataFusionError) -> bool {
-    error.strip_backtrace().contains(ONLY)
+    let message = error.strip_backtrace();
+    [ONLY, NAME, LOOKED].iter().any(|own| message.contains(own))
 }
 
 /// Gives an aggregate to each subquery that stands for a value and has none.
@@ -64,22 +80,127 @@ pub fn aggregated(statement: &mut Statement) {
     let _ = statement.visit(&mut Lookups::default());
 }
 
+/// Gives a name to each value of a subquery, the same to those of the same text. DataFusion knows groups and aggregates
+/// by their names, and would take the value of one subquery for that of another one.
+pub fn named(statement: &mut Statement) {
+    let _ = statement.visit(&mut Names::default());
+}
+
+/// Gives such names in ORDER BY alone, to what is no column of the result itself. DataFusion would take a value for the
+/// column that has its text. Before the aggregates: these have texts of their own.
+pub fn named_in_orders(statement: &mut Statement) {
+    let _ = statement.visit(&mut Orders::default());
+}
+
 /// For each expression around the present one, whether it compares with all rows of a subquery: `> ANY (SELECT …)`.
 #[derive(Default)]
-struct Lookups(Vec<bool>);
+struct Around(Vec<bool>);
+
+impl Around {
+    fn enter(&mut self, expr: &Expr) {
+        let is_quantified = matches!(expr, Expr::AnyOp { .. } | Expr::AllOp { .. });
+        self.0.push(is_quantified);
+    }
+
+    /// Whether the expression that ends here is one whose rows are compared.
+    fn leave(&mut self) -> bool {
+        self.0.pop();
+        self.0.last().is_some_and(|is_quantified| *is_quantified)
+    }
+}
+
+#[derive(Default)]
+struct Names {
+    around: Around,
+    /// The numbers of the names by the texts of the subqueries.
+    known: HashMap<String, usize>,
+    /// The subqueries that stay as they are.
+    kept: Vec<Expr>,
+}
+
+impl VisitorMut for Names {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        self.around.enter(expr);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let stays = self.around.leave() || self.kept.contains(expr);
+        if let (Expr::Subquery(query), false) = (expr, stays) {
+            let next = self.known.len() + 1;
+            let number = *self.known.entry(query.to_string()).or_insert(next);
+            name(query, format!("{NAME}{number}"));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Names the value of a subquery. One that the caller named keeps its name where another clause may use that.
+fn name(query: &mut Query, name: String) {
+    let is_ordered = query.order_by.is_some();
+    let SetExpr::Select(select) = &mut *query.body else {
+        return;
+    };
+    let is_used = is_ordered
+        || select.having.is_some()
+        || select.qualify.is_some()
+        || !matches!(&select.group_by, GroupByExpr::Expressions(parts, _) if parts.is_empty());
+    let [item] = select.projection.as_mut_slice() else {
+        return;
+    };
+    let expr = match item {
+        SelectItem::UnnamedExpr(expr) => expr.clone(),
+        SelectItem::ExprWithAlias { expr, .. } if !is_used => expr.clone(),
+        _ => return,
+    };
+    let alias = Ident::with_quote('"', name);
+    *item = SelectItem::ExprWithAlias { expr, alias };
+}
+
+#[derive(Default)]
+struct Orders(Names);
+
+impl VisitorMut for Orders {
+    type Break = ();
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        let Query { body, order_by, .. } = query;
+        if let SetExpr::Select(select) = &**body
+            && let Some(OrderBy {
+                kind: OrderByKind::Expressions(parts),
+                ..
+            }) = order_by
+        {
+            let columns = select.projection.iter().filter_map(|item| match item {
+                SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+                    Some(without_brackets(expr).clone())
+                }
+                _ => None,
+            });
+            self.0.kept = columns.collect();
+            for part in parts {
+                let _ = part.expr.visit(&mut self.0);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[derive(Default)]
+struct Lookups(Around);
 
 impl VisitorMut for Lookups {
     type Break = ();
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        let is_quantified = matches!(expr, Expr::AnyOp { .. } | Expr::AllOp { .. });
-        self.0.push(is_quantified);
+        self.0.enter(expr);
         ControlFlow::Continue(())
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        self.0.pop();
-        let has_all_rows = self.0.last().is_some_and(|is_quantified| *is_quantified);
+        let has_all_rows = self.0.leave();
         if let (Expr::Subquery(query), false) = (&*expr, has_all_rows)
             && let Some(value) = of_first_row(query).or_else(|| of_only_row(query))
         {
@@ -112,7 +233,7 @@ fn of_first_row(query: &Query) -> Option<Expr> {
     if let (Expr::Function(call), false) = (&mut first, order.is_empty())
         && let FunctionArguments::List(list) = &mut call.args
     {
-        let order = order.into_iter().map(|part| named(part, query));
+        let order = order.into_iter().map(|part| order_part(part, query));
         let order = order.collect::<Option<Vec<_>>>()?;
         list.clauses.push(FunctionArgumentClause::OrderBy(order));
     }
@@ -177,10 +298,12 @@ fn select(query: &Query) -> Option<&Select> {
 }
 
 /// A part of ORDER BY, with the value in place of its number or its name, which goes before columns of this name.
-fn named(mut part: OrderByExpr, query: &Query) -> Option<OrderByExpr> {
+fn order_part(mut part: OrderByExpr, query: &Query) -> Option<OrderByExpr> {
     let value = plain_value(query)?;
     let name = match (select(query)?.projection.as_slice(), value) {
-        ([SelectItem::ExprWithAlias { alias, .. }], _) => Some(alias),
+        ([SelectItem::ExprWithAlias { alias, .. }], _) if !alias.value.starts_with(NAME) => {
+            Some(alias)
+        }
         (_, Expr::Identifier(name)) => Some(name),
         (_, Expr::CompoundIdentifier(parts)) => parts.last(),
         _ => None,

@@ -1,5 +1,7 @@
 //! `ANY`, `ALL`, and rows before `IN`: subqueries that DataFusion alone compares otherwise, or not at all.
 
+mod lookups;
+
 use super::{meaning::table, refused};
 
 /// The statement reads it by the same name as its subqueries. One salary is NULL.
