@@ -16,10 +16,11 @@ pub use super::scope::{Scope, ScopeDatasource, ScopeTable};
 use super::{
     clickhouse,
     column_names::ColumnNames,
+    datasource_references,
     dialect::PrefixLimited,
     headings::Headings,
     lexical::{self, Source},
-    meant, mysql,
+    mysql,
     paging::Plan,
     rules::Rules,
     sqlite::without_materialized,
@@ -219,25 +220,25 @@ pub fn guard(sql: &str, scope: &Scope) -> Result<GuardedStatement> {
                 Err(error) => errors.push((dialect, error)),
             }
         }
-        let mut meant = Vec::new();
+        let mut references = Vec::new();
         if scope.datasources.len() > 1 {
             let refused = match guard_several(&source, scope) {
                 Ok(Some(guarded)) => return Ok(guarded),
                 Ok(None) => None,
                 Err(error) => Some(error),
             };
-            meant = meant::datasources(&source, scope);
+            references = datasource_references::find(&source, scope);
             let is_syntax = |error: &Error| error.code() == Code::SqlSyntax;
             // Otherwise the refusals of the dialects say more.
             if let Some(error) = refused
                 && (reads_several
-                    || meant.len() > 1
+                    || references.len() > 1
                         && (!is_syntax(&error) || errors.iter().all(|(_, other)| is_syntax(other))))
             {
                 return Err(error);
             }
         }
-        let meant = match meant.as_slice() {
+        let only_dialect = match references.as_slice() {
             [only] => scope.datasources.get(*only).map(|one| one.dialect),
             _ => None,
         };
@@ -247,7 +248,7 @@ pub fn guard(sql: &str, scope: &Scope) -> Result<GuardedStatement> {
                 Code::SqlSyntax => 2,
                 _ => 1,
             };
-            (kind, Some(*dialect) != meant)
+            (kind, Some(*dialect) != only_dialect)
         });
         let first = errors.into_iter().next().map(|(_, error)| error);
         Err(first.unwrap_or_else(|| {

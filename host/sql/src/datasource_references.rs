@@ -1,4 +1,4 @@
-//! Which datasources a refused statement is about, so that the error is that of the engine which would have run it.
+//! The datasources that a refused statement refers to, so that its error is that of the engine which would have run it.
 
 use std::ops::ControlFlow;
 
@@ -16,9 +16,9 @@ use super::{
 };
 use mindhost_plugin_api::Dialect;
 
-/// Those of its tables, as indices into [`Scope::datasources`], in the first dialect that can read it. If none can, those
-/// whose names stand before a point.
-pub(super) fn datasources(source: &Source<'_>, scope: &Scope) -> Vec<usize> {
+/// The datasources of the statement's tables, as indices into [`Scope::datasources`], in the first dialect that can read
+/// it. If none can, those whose names stand before a point.
+pub(super) fn find(source: &Source<'_>, scope: &Scope) -> Vec<usize> {
     let own = scope.datasources.iter().map(|one| one.dialect);
     let dialects: Vec<_> = [Dialect::Datafusion].into_iter().chain(own).collect();
     let mut readable = dialects.iter().enumerate().filter_map(|(at, dialect)| {
@@ -26,15 +26,15 @@ pub(super) fn datasources(source: &Source<'_>, scope: &Scope) -> Vec<usize> {
         is_first.then(|| read(source, Rules::of(*dialect)).ok())?
     });
     let mut found = match readable.next() {
-        Some(query) => of_tables(&query, scope),
-        None => of_words(source, scope),
+        Some(query) => in_tables(&query, scope),
+        None => in_words(source, scope),
     };
     found.sort_unstable();
     found.dedup();
     found
 }
 
-fn of_tables(query: &Query, scope: &Scope) -> Vec<usize> {
+fn in_tables(query: &Query, scope: &Scope) -> Vec<usize> {
     let mut relations = Relations::default();
     let _ = query.visit(&mut relations);
     let is_cte = |parts: &[&Ident]| match parts {
@@ -52,7 +52,7 @@ fn of_tables(query: &Query, scope: &Scope) -> Vec<usize> {
     tables.collect()
 }
 
-fn of_words(source: &Source<'_>, scope: &Scope) -> Vec<usize> {
+fn in_words(source: &Source<'_>, scope: &Scope) -> Vec<usize> {
     let Ok(tokens) = lexical::tokens(source, Rules::of(Dialect::Datafusion)) else {
         return Vec::new();
     };
