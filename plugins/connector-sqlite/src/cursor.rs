@@ -88,46 +88,43 @@ impl Cursor {
     }
 
     pub fn next(&mut self, database: &mut Database, limits: BatchLimits) -> Result<Option<Batch>> {
+        // Nothing is read any more, so neither the clock nor the file is asked: each is a call out of the sandbox.
+        let Some(statement) = &mut self.running else {
+            return Ok(None);
+        };
         let started = Instant::now();
         database.watch().start(self.time_left);
         self.batch.start(limits);
-        let filled = self.fill(database);
+        let failed = |error| database.error(error, &self.text);
+        let filled = fill(statement, &mut self.batch, &mut self.cells, failed);
         self.time_left = self.time_left.saturating_sub(started.elapsed());
-        filled?;
+        if !filled? {
+            self.running = None;
+        }
         database.verify_unchanged()?;
         self.batch.finish()
     }
+}
 
-    /// Reads rows until the batch is full or the statement has no more.
-    fn fill(&mut self, database: &Database) -> Result<()> {
-        let Self {
-            text,
-            running,
-            batch,
-            cells,
-            ..
-        } = self;
-        let Some(statement) = running else {
-            return Ok(());
-        };
-        let failed = |error| database.error(error, text);
-        let has_more = statement.with_dependent_mut(|_, rows| {
-            while !batch.is_full() {
-                let Some(row) = rows.next().map_err(failed)? else {
-                    return Ok(false);
-                };
-                for index in 0..cells.len() {
-                    cells.append(batch, index, row.get_ref(index).map_err(failed)?)?;
-                }
-                batch.end_row();
+/// Reads rows until the batch is full or the statement has no more. Whether it may have more.
+fn fill(
+    statement: &mut Running,
+    batch: &mut BatchBuilder,
+    cells: &mut Cells,
+    failed: impl Fn(rusqlite::Error) -> Error,
+) -> Result<bool> {
+    statement.with_dependent_mut(|_, rows| {
+        while !batch.is_full() {
+            let Some(row) = rows.next().map_err(&failed)? else {
+                return Ok(false);
+            };
+            for index in 0..cells.len() {
+                cells.append(batch, index, row.get_ref(index).map_err(&failed)?)?;
             }
-            Ok::<_, Error>(true)
-        })?;
-        if !has_more {
-            *running = None;
+            batch.end_row();
         }
-        Ok(())
-    }
+        Ok(true)
+    })
 }
 
 fn refuse_others(statement: &rusqlite::Statement<'_>) -> Result<()> {

@@ -72,14 +72,14 @@ impl DatabaseFile {
     /// # Errors
     /// When another program is in the middle of a transaction, or a write-ahead log holds what the file lacks.
     pub fn settled_state(&mut self) -> Result<FileState> {
-        let started = Instant::now();
+        let mut waiting_since = None;
         let state = loop {
             // The journal comes second: a transaction that begins later changes this state, and `state` will tell.
             let state = self.state_of(fs::metadata(&self.path))?;
             if !is_hot(&self.journal) {
                 break state;
             }
-            if started.elapsed() > JOURNAL_WAIT {
+            if waiting_since.get_or_insert_with(Instant::now).elapsed() > JOURNAL_WAIT {
                 return Err(busy(&self.path));
             }
             control::check()?;
