@@ -25,6 +25,9 @@ pub(crate) fn failed(failure: &Failure, sql: &str) -> Error {
         None => error,
     };
     match kind {
+        ErrorKind::InvalidConfig => {
+            error.context("the server refused `session_properties` in connection_data")
+        }
         ErrorKind::RateLimited => error.retry_after(RETRY_AFTER),
         _ => error,
     }
@@ -35,6 +38,8 @@ fn kind(failure: &Failure) -> ErrorKind {
         "PERMISSION_DENIED" => ErrorKind::Permission,
         "EXCEEDED_TIME_LIMIT" | "EXCEEDED_CPU_LIMIT" => ErrorKind::Timeout,
         "QUERY_QUEUE_FULL" => ErrorKind::RateLimited,
+        // A caller's statement sets none.
+        "INVALID_SESSION_PROPERTY" => ErrorKind::InvalidConfig,
         "USER_CANCELED" | "ADMINISTRATIVELY_KILLED" if control::is_cancelled() => {
             ErrorKind::Cancelled
         }
@@ -117,6 +122,14 @@ mod tests {
         ] {
             assert_eq!(error(name, of).kind(), kind, "{name}");
         }
+    }
+
+    #[test]
+    fn a_refused_session_property_is_a_fault_of_the_configuration() {
+        let refused = error("INVALID_SESSION_PROPERTY", "USER_ERROR");
+        assert_eq!(refused.kind(), ErrorKind::InvalidConfig);
+        let message = "the server refused `session_properties` in connection_data: line 2:3: no";
+        assert_eq!(refused.message(), message);
     }
 
     #[test]

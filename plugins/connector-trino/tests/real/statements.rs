@@ -163,6 +163,44 @@ fn an_error_of_trino_has_its_words_and_its_place() {
 }
 
 #[test]
+fn session_properties_hold_for_every_statement() {
+    let usual = Trino::shared().connection_data("tpch");
+    let mut set = usual.clone();
+    set["session_properties"] = json!({"query_priority": "7", "max_recursion_depth": "3"});
+    let run = |data: &Value, sql: &str| plugin(data, &["run", "--format", "csv", sql]);
+    let shown = "SHOW SESSION LIKE 'query_priority'";
+    for (data, row) in [
+        (&usual, "query_priority,1,1,integer"),
+        (&set, "query_priority,7,1,integer"),
+    ] {
+        let (passed, said) = run(data, shown);
+        assert!(passed && said.contains(row), "{said}");
+    }
+    let eight = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8) \
+                 SELECT count(*) AS steps FROM n";
+    let (passed, said) = run(&usual, eight);
+    assert!(passed, "{said}");
+    let (passed, said) = run(&set, eight);
+    assert!(!passed && said.contains("max_recursion_depth"), "{said}");
+}
+
+#[test]
+fn unknown_session_property_is_named() {
+    let host = Host::start();
+    for name in ["no_such_property", "tpch.no_such_property"] {
+        let mut data = Trino::shared().connection_data("tpch");
+        data["session_properties"] = json!({ (name): "1" });
+        let body = json!({"name": "lake", "engine": "trino", "connection_data": data});
+        let refused = host.post("/datasources", &body).expect(400);
+        let error = &refused["error"];
+        assert_eq!(error["code"], "connection_failed", "{refused}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("session_properties"), "{refused}");
+        assert!(message.contains(name), "{refused}");
+    }
+}
+
+#[test]
 fn trino_itself_refuses_to_write() {
     let data = Trino::shared().connection_data("memory");
     for sql in [
