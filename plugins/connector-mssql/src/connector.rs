@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mindhost_sdk::{
     Batch, BatchLimits, Column, Config, Connector, Result, ServerInfo, Statement, Table, TableRef,
+    control,
 };
 
 use crate::catalog;
@@ -32,7 +33,7 @@ impl Connector for Mssql {
     }
 
     fn check(&mut self) -> Result<ServerInfo> {
-        self.session.rows("SELECT 1", |_| Ok(()))?;
+        self.session.ping(control::remaining())?;
         let (product, version) = (&self.session.product, &self.session.version);
         Ok(ServerInfo::new(product.as_str(), version.as_str()))
     }

@@ -36,10 +36,12 @@ enum State {
 }
 
 impl Cursor {
-    /// Sends the statement in its transaction, and reads as far as the description of the columns.
+    /// Sends the statement in its transaction, and reads as far as the description of the columns. A connection that is
+    /// lost before the statement is sent is `ConnectionLost`, and the host repeats the call on a new one.
     pub(crate) fn open(session: &mut Session, statement: &Statement) -> Result<Self> {
         screen::check(&statement.text)?;
         let began = Instant::now();
+        session.prove(statement.timeout)?;
         session
             .wire
             .set_deadline(began.checked_add(statement.timeout));
@@ -47,7 +49,7 @@ impl Cursor {
             .start(&statement.text, statement.timeout)
             .and_then(|()| columns(session, &statement.text));
         session.wire.set_deadline(None);
-        let metas = opened.map_err(|error| session.out_of_time(error))?;
+        let metas = opened.map_err(|error| session.out_of_time(error).of_begun_statement())?;
         let columns: Vec<Column> = metas.iter().map(ColumnMeta::column).collect();
         let max_cell = usize::try_from(statement.max_cell_bytes).unwrap_or(usize::MAX);
         Ok(Self {

@@ -85,8 +85,6 @@ impl ServerError {
             // Deadlock; a snapshot that came too late; out of memory, locks or workers.
             1205 | 3960 | 3961 | 701 | 1204 | 8645 | 8651 | 10928 | 10929 => ErrorKind::Upstream,
             40197 | 40501 | 40613 | 49918..=49920 => ErrorKind::Upstream,
-            // `KILL` of the session that runs the statement. For a lost connection the host would run it again.
-            596 => ErrorKind::Unreachable,
             _ if self.class >= FATAL => ErrorKind::ConnectionLost,
             _ if self.class <= 16 => ErrorKind::InvalidStatement,
             _ => ErrorKind::Upstream,
@@ -151,7 +149,7 @@ mod tests {
             (1205, 13, ErrorKind::Upstream, true),
             (1222, 16, ErrorKind::Timeout, true),
             (9001, 21, ErrorKind::ConnectionLost, false),
-            (596, 21, ErrorKind::Unreachable, false),
+            (596, 21, ErrorKind::ConnectionLost, false),
             (1105, 17, ErrorKind::Upstream, true),
         ] {
             let error = server_error(number, class).into_error(None);

@@ -18,8 +18,8 @@ const MAX_ANSWER: usize = 64 << 20;
 const MAX_CELL: usize = 1 << 20;
 /// How long the server may take to confirm that it has stopped, once a statement is out of time.
 const STOPPING: Duration = Duration::from_secs(5);
-/// A session that nobody used for longer may be gone without its client knowing.
-const STALE_AFTER: Duration = Duration::from_secs(1);
+/// So long after an answer of the server a statement is sent without another look whether the connection is still there.
+const PROVEN_FOR: Duration = Duration::from_secs(1);
 /// Tokens without a row between them. A server that sends more never answers.
 const MAX_CHATTER: usize = 1_000_000;
 
@@ -198,8 +198,8 @@ pub(crate) struct Session {
     snapshot: Snapshot,
     /// Whether the database takes snapshots; none until it was asked.
     has_snapshots: Option<bool>,
-    /// When the server last answered.
-    heard: Instant,
+    /// When the server answered a request of the connector's own, unless another request came after it.
+    proven: Option<Instant>,
 }
 
 /// What an answer comes to.
@@ -227,7 +227,7 @@ impl Session {
             transaction: [0; 8],
             snapshot: Snapshot::None,
             has_snapshots: None,
-            heard: Instant::now(),
+            proven: None,
         };
         session.run(SETTINGS)?;
         Ok(session)
@@ -235,6 +235,7 @@ impl Session {
 
     /// Sends a batch.
     fn send(&mut self, sql: &str) -> Result<()> {
+        self.proven = None;
         let mut payload = Vec::with_capacity(22 + sql.len() * 2);
         // One header: the transaction that is open, and that one request is outstanding.
         payload.extend(22_u32.to_le_bytes());
@@ -270,7 +271,6 @@ impl Session {
     pub(crate) fn event(&mut self, statement: Option<&str>) -> Result<Event> {
         for _ in 0..MAX_CHATTER {
             if self.wire.is_at_end()? {
-                self.heard = Instant::now();
                 return Ok(Event::End);
             }
             match token(&mut self.wire)? {
@@ -346,21 +346,53 @@ impl Session {
         self.snapshot != Snapshot::None
     }
 
-    /// Runs a batch of the connector's own that has no rows.
-    fn run(&mut self, sql: &str) -> Result<()> {
-        self.rows(sql, |_| Ok(()))
+    /// Looks whether the connection is still there, before a statement is sent. If it ended while it was idle, the error
+    /// is `ConnectionLost`: nothing was sent that could run twice, so the host may call again on a new connection. A
+    /// session takes one request at a time, so the look is a round trip of its own.
+    pub(crate) fn prove(&mut self, timeout: Duration) -> Result<()> {
+        let is_proven = self.proven.is_some_and(|at| at.elapsed() <= PROVEN_FOR);
+        // A new connection would not be in the snapshot of this one.
+        if is_proven || self.in_snapshot() {
+            return Ok(());
+        }
+        self.ping(timeout)
     }
 
-    /// Runs a statement of the connector's own, and gives each row to `each`.
+    /// Has the server answer.
+    pub(crate) fn ping(&mut self, timeout: Duration) -> Result<()> {
+        self.ask("SELECT 1", timeout, |_| Ok(()))
+    }
+
+    /// Runs a batch of the connector's own that has no rows.
+    fn run(&mut self, sql: &str) -> Result<()> {
+        self.ask(sql, CATALOG_TIMEOUT, |_| Ok(()))
+    }
+
+    /// Runs a statement of the connector's own, and gives each row to `each`. A connection that is lost before the
+    /// statement is sent is `ConnectionLost`; later errors go through [`Error::of_begun_statement`].
     pub(crate) fn rows(
         &mut self,
         sql: &str,
+        each: impl FnMut(&TextRow) -> Result<()>,
+    ) -> Result<()> {
+        self.prove(CATALOG_TIMEOUT)?;
+        self.ask(sql, CATALOG_TIMEOUT, each)
+            .map_err(Error::of_begun_statement)
+    }
+
+    fn ask(
+        &mut self,
+        sql: &str,
+        timeout: Duration,
         mut each: impl FnMut(&TextRow) -> Result<()>,
     ) -> Result<()> {
-        let timeout = control::remaining().min(CATALOG_TIMEOUT);
+        let timeout = control::remaining().min(timeout);
         self.wire.set_deadline(Instant::now().checked_add(timeout));
         let outcome = self.send(sql).and_then(|()| self.answer(&mut each));
         self.wire.set_deadline(None);
+        if outcome.is_ok() {
+            self.proven = Some(Instant::now());
+        }
         outcome
     }
 
@@ -408,10 +440,6 @@ impl Session {
 
     fn takes_snapshots(&mut self) -> Result<bool> {
         if let Some(known) = self.has_snapshots {
-            // Only a session that was idle is tried: the host can replace a dead one before the snapshot.
-            if self.heard.elapsed() > STALE_AFTER {
-                self.run("SELECT 1")?;
-            }
             return Ok(known);
         }
         let mut allowed = false;

@@ -116,15 +116,32 @@ fn liar(messages: Vec<Vec<u8>>) -> Config {
     ))
 }
 
+/// The answers that make a connection, and then these.
+fn opened(further: impl IntoIterator<Item = Vec<u8>>) -> Vec<Vec<u8>> {
+    let connecting = [packet(1, PRELOGIN), packet(1, &login()), packet(1, DONE)];
+    connecting.into_iter().chain(further).collect()
+}
+
 /// The answer to `SELECT 7 AS n` from a server that answers it with these packets.
 fn answered(packets: Vec<u8>) -> Result<Vec<Vec<Value>>, Error> {
-    let config = liar(vec![
-        packet(1, PRELOGIN),
-        packet(1, &login()),
-        packet(1, DONE),
-        packets,
-    ]);
-    rows(&mut Mssql::open(&config)?)
+    rows(&mut Mssql::open(&liar(opened([packets])))?)
+}
+
+/// What the second statement comes to, if the server answers the first and then sends these messages.
+fn second(further: impl IntoIterator<Item = Vec<u8>>) -> Error {
+    let first = packet(1, &seven());
+    let config = liar(opened([first].into_iter().chain(further)));
+    let mut mssql = Mssql::open(&config).unwrap();
+    assert_eq!(rows(&mut mssql), Ok(vec![vec![Value::Int64(7)]]));
+    rows(&mut mssql).unwrap_err()
+}
+
+/// ERROR 596, class 21, "x": the session was ended by `KILL`.
+fn killed() -> Vec<u8> {
+    let mut message = vec![0xAA, 16, 0, 0x54, 0x02, 0, 0, 1, 21, 1, 0, b'x', 0];
+    message.extend([0, 0, 1, 0, 0, 0]);
+    message.extend(DONE);
+    packet(1, &message)
 }
 
 /// The rows of a statement.
@@ -260,6 +277,34 @@ fn a_length_of_gigabytes_is_refused_before_it_is_in_memory() {
         answered(packet(1, &message)).unwrap_err().kind(),
         ErrorKind::TooLarge
     );
+}
+
+/// The host repeats a call that is a lost connection, and a statement must not run twice.
+#[test]
+fn statement_whose_connection_ends_is_not_repeated() {
+    for (what, error) in [
+        ("closed without a word", answered(Vec::new()).unwrap_err()),
+        ("killed", answered(killed()).unwrap_err()),
+        ("closed after a sign of life", second([packet(1, DONE)])),
+        (
+            "killed after a sign of life",
+            second([packet(1, DONE), killed()]),
+        ),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Unreachable, "{what}: {error}");
+        assert!(!error.is_connection_usable(), "{what}");
+    }
+}
+
+#[test]
+fn connection_that_ended_while_idle_is_lost_before_the_statement_is_sent() {
+    for (what, error) in [
+        ("closed without a word", second([])),
+        ("killed", second([killed()])),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{what}: {error}");
+        assert!(!error.is_connection_usable(), "{what}");
+    }
 }
 
 proptest! {
