@@ -110,9 +110,9 @@ impl Cursor {
         let ended = !session.in_snapshot();
         let first_rows = if ended { 0 } else { FIRST_ROWS };
         session.request_planned(plan, first_rows.cast_signed())?;
-        session.wire.flush()?;
-        session.settle_before_answer()?;
-        if !is_bound(session, plan, (began, statement.timeout))? {
+        session.send_statement()?;
+        let bound = is_bound(session, plan, (began, statement.timeout));
+        if !bound.map_err(Error::of_begun_statement)? {
             return Ok(None);
         }
         let source = Source::Kept {
@@ -138,7 +138,22 @@ impl Cursor {
             FIRST_ROWS
         };
         let known_as = name.as_deref().unwrap_or_default();
-        let fields = start(session, statement, known_as, first_rows, began)?;
+        session.begin(statement.timeout)?;
+        session.request_cursor(known_as, &statement.text, first_rows.cast_signed())?;
+        session.send_statement()?;
+        Self::of_text(session, statement, name, first_rows, began)
+            .map_err(Error::of_begun_statement)
+    }
+
+    /// The cursor of a statement that was sent as text. Reads as far as the description of the columns.
+    fn of_text(
+        session: &mut Session,
+        statement: &Statement,
+        name: Option<String>,
+        first_rows: u32,
+        began: Instant,
+    ) -> Result<Self> {
+        let fields = read_fields(session, (began, statement.timeout))?;
         let first = prepare(session, &fields)?;
         let types = types(session, &fields);
         let binary = first == First::DearAndMoreToCome && began.elapsed() <= CHEAP;
@@ -148,7 +163,7 @@ impl Cursor {
         };
         let forms: Vec<Form> = fields.iter().zip(&types).map(form).collect();
         if binary {
-            start_again(session, known_as, &forms)?;
+            start_again(session, name.as_deref().unwrap_or_default(), &forms)?;
         }
         let column = |(field, found): (&FieldDescription, Type)| {
             Column::new(&field.name, found.kind.data_type()).native_type(found.name)
@@ -348,19 +363,12 @@ fn drain(session: &mut Session, time: Duration) -> bool {
     drained.map_or_else(|error| error.is_connection_usable(), |()| true)
 }
 
-/// Sends the whole of the first flight, and reads to the description of the columns.
-fn start(
+/// Reads to the description of the columns.
+fn read_fields(
     session: &mut Session,
-    statement: &Statement,
-    name: &str,
-    first_rows: u32,
-    began: Instant,
+    statement: (Instant, Duration),
 ) -> Result<Vec<FieldDescription>> {
-    session.begin(statement.timeout)?;
-    session.request_cursor(name, &statement.text, first_rows.cast_signed())?;
-    session.wire.flush()?;
-    session.settle_before_answer()?;
-    match describe(session, (began, statement.timeout))? {
+    match describe(session, statement)? {
         Some(fields) if !fields.is_empty() => Ok(fields),
         _ => Err(no_columns(session)),
     }

@@ -180,9 +180,16 @@ impl Session {
                 statement,
                 idle_in_transaction,
             })?;
-            return self.step(sql);
+        }
+        // Its answer is the sign of life that `send_statement` waits for. In a snapshot it would be of no use: a new
+        // session would not be in it.
+        if self.wire.output.is_empty() && !self.in_snapshot() {
+            self.simple("")?;
         }
         self.step(sql)?;
+        if !self.pooled {
+            return Ok(());
+        }
         for (name, value) in SETTINGS {
             self.step(&format!("SET LOCAL {name} TO '{value}'"))?;
         }
@@ -290,8 +297,25 @@ impl Session {
         failure.map_or(Ok(()), |error| Err(error.into_error(None)))
     }
 
+    /// Sends a statement behind the start of its transaction, and returns when the server has answered all that
+    /// precedes them. The server reads a request when it has answered the one before, so until then the statement has
+    /// not begun: a lost connection is `ConnectionLost`, and the host repeats the call on a new one. Errors of the
+    /// answer go through [`Error::of_begun_statement`].
+    pub(crate) fn send_statement(&mut self) -> Result<()> {
+        let sent = self.wire.flush();
+        if sent
+            .as_ref()
+            .is_err_and(|error| error.kind() != ErrorKind::ConnectionLost)
+        {
+            return sent;
+        }
+        self.settle_before_answer()?;
+        // The part that was sent may have been enough to begin.
+        sent.map_err(Error::of_begun_statement)
+    }
+
     /// As [`Session::settle`], between a request and its answer: after an error that answer is left unread too.
-    pub(crate) fn settle_before_answer(&mut self) -> Result<()> {
+    fn settle_before_answer(&mut self) -> Result<()> {
         let settled = self.settle();
         match settled {
             Err(error) if error.is_connection_usable() => Err(self.abandon(error, 1)),
@@ -454,14 +478,13 @@ impl Session {
         let timeout = control::remaining().min(CATALOG_TIMEOUT);
         self.begin(timeout)?;
         self.request("", sql, parameters, 0)?;
-        self.wire.flush()?;
-        self.settle_before_answer()?;
-        self.answer((Instant::now(), timeout), &mut each)?;
-        if self.in_snapshot() {
-            Ok(())
-        } else {
-            self.rollback()
-        }
+        self.send_statement()?;
+        let answered = self.answer((Instant::now(), timeout), &mut each);
+        let ended = answered.and_then(|()| match self.in_snapshot() {
+            true => Ok(()),
+            false => self.rollback(),
+        });
+        ended.map_err(Error::of_begun_statement)
     }
 
     /// As [`Session::rows`], inside the transaction of the cursor that is open.
