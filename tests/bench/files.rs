@@ -91,6 +91,7 @@ async fn sandboxed(scanner: &dyn Scanner, folder: &Path) {
         columns: Arc::clone(&columns),
         filters: Vec::new(),
         limit: None,
+        is_count: false,
         id: "bench".to_owned(),
     };
     let scan = source.scan(&scan, &call).await.unwrap();

@@ -68,6 +68,8 @@ pub struct Scan {
     pub filters: Vec<Filter>,
     /// More rows than this are of no use; only where every filter is exact.
     pub limit: Option<u64>,
+    /// Only the number of rows matters. A source may give NULL for every value then.
+    pub is_count: bool,
     /// Id of this execution, for the source's log.
     pub id: String,
 }

@@ -170,12 +170,14 @@ impl ScanSource for SourceTable {
         columns: Arc<[Column]>,
         filters: Vec<Filter>,
         limit: Option<u64>,
+        is_count: bool,
     ) -> BoxStream<'static, Result<Batch>> {
         let scan = Scan {
             table: self.table.clone(),
             columns,
             filters,
             limit,
+            is_count,
             id: self.reader.id.to_string(),
         };
         let start = Reading::Start(self.reader.clone(), Box::new(scan));

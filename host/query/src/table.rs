@@ -29,12 +29,14 @@ use mindhost_plugin_api::{
 pub trait ScanSource: fmt::Debug + Send + Sync {
     /// One result per filter. Called during planning, on a thread that may block.
     fn filter_support(&self, filters: &[Filter]) -> HostResult<Vec<Pushdown>>;
-    /// A stream of rows with these columns. Reads nothing before the first poll; the drop ends the scan.
+    /// A stream of rows with these columns. Reads nothing before the first poll; the drop ends the scan. With `is_count`
+    /// only the number of rows matters.
     fn scan(
         &self,
         columns: Arc<[Column]>,
         filters: Vec<Filter>,
         limit: Option<u64>,
+        is_count: bool,
     ) -> BoxStream<'static, HostResult<Batch>>;
 }
 
@@ -101,7 +103,9 @@ impl TableProvider for ScannedTable {
             None => (0..self.columns.len()).collect(),
         };
         let schema = Arc::new(self.schema.project(&wanted)?);
-        let asked = match wanted.is_empty() {
+        // The contract knows no scan without columns.
+        let is_count = wanted.is_empty();
+        let asked = match is_count {
             true => vec![cheapest(&self.columns)],
             false => wanted,
         };
@@ -114,6 +118,7 @@ impl TableProvider for ScannedTable {
             columns: columns.cloned().collect(),
             filters: filters.collect(),
             limit: limit.map(|limit| limit as u64),
+            is_count,
             rows: Arc::clone(&self.rows),
         };
         let exec =
@@ -147,6 +152,7 @@ struct ScanPartition {
     columns: Arc<[Column]>,
     filters: Vec<Filter>,
     limit: Option<u64>,
+    is_count: bool,
     rows: Arc<dyn ScanSource>,
 }
 
@@ -156,9 +162,12 @@ impl PartitionStream for ScanPartition {
     }
 
     fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
-        let batches = self
-            .rows
-            .scan(Arc::clone(&self.columns), self.filters.clone(), self.limit);
+        let batches = self.rows.scan(
+            Arc::clone(&self.columns),
+            self.filters.clone(),
+            self.limit,
+            self.is_count,
+        );
         let (columns, schema) = (Arc::clone(&self.columns), Arc::clone(&self.schema));
         let converted = batches.map(move |batch| {
             batch

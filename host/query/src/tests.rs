@@ -363,6 +363,18 @@ async fn exact_filter_is_trusted_and_inexact_one_is_checked() {
 }
 
 #[tokio::test]
+async fn a_scan_is_a_count_if_no_column_is_needed() {
+    let scanner = scripted(10, Pushdown::No);
+    let connector = connector(&scanner, &settings());
+    for (item, is_count) in [("count(*)", true), ("count(name)", false)] {
+        let sql = format!(r#"SELECT {item} FROM "main"."t""#);
+        rows(&connector, &sql).await.unwrap();
+        let scan = lock(&scanner.log).scans.pop().unwrap();
+        assert_eq!((scan.is_count, scan.columns.len()), (is_count, 1), "{sql}");
+    }
+}
+
+#[tokio::test]
 async fn limit_ends_the_scan_and_returns_the_source() {
     let scanner = scripted(1_000, Pushdown::No);
     let connector = connector(&scanner, &settings());

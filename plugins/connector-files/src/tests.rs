@@ -45,6 +45,12 @@ fn types(columns: &[Column]) -> Vec<(&str, DataType)> {
         .collect()
 }
 
+/// A request that only counts the rows.
+fn counting(mut request: ScanRequest) -> ScanRequest {
+    request.extra = vec![("count".into(), "true".into())];
+    request
+}
+
 fn read(csv: &mut Files, request: &ScanRequest) -> Result<Vec<Vec<Value>>> {
     let mut scan = csv.scan(request)?;
     let columns = csv.schema(&mut scan)?;

@@ -66,7 +66,10 @@ impl WasmSource {
             limit: scan.limit,
             id: scan.id.clone(),
             max_cell_bytes: u64::from(settings.max_cell_bytes),
-            extra: Vec::new(),
+            extra: match scan.is_count {
+                true => vec![("count".to_owned(), "true".to_owned())],
+                false => Vec::new(),
+            },
         };
         let (handle, columns) = self
             .pooled

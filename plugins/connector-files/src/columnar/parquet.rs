@@ -119,6 +119,7 @@ impl ParquetFile {
             places,
             filters,
             group: 0,
+            unread: 0,
             current: None,
         })
     }
@@ -268,6 +269,8 @@ pub struct ParquetBatches {
     filters: Vec<(usize, Predicate)>,
     /// The next row group.
     group: usize,
+    /// Rows of a group of which no column is wanted that are still to be given.
+    unread: usize,
     current: Option<ParquetRecordBatchReader>,
 }
 
@@ -292,6 +295,14 @@ impl Batches for ParquetBatches {
                 }
             }
             mindhost_sdk::control::check()?;
+            if self.unread > 0 {
+                let count = self.unread.min(MAX_ROWS);
+                self.unread -= count;
+                return Ok(Some(Rows {
+                    arrays: Vec::new(),
+                    count,
+                }));
+            }
             let group = self.group;
             let Some(metadata) = self.file.metadata.row_groups().get(group) else {
                 return Ok(None);
@@ -302,10 +313,8 @@ impl Batches for ParquetBatches {
                 continue;
             }
             if self.roots.is_empty() {
-                return Ok(Some(Rows {
-                    arrays: Vec::new(),
-                    count: rows,
-                }));
+                self.unread = rows;
+                continue;
             }
             self.current = Some(
                 self.open(group, rows)

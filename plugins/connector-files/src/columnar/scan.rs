@@ -28,6 +28,8 @@ pub struct ColumnarScan {
     open: Option<Open>,
     output: Output,
     left: u64,
+    /// Only the number of rows matters.
+    is_count: bool,
 }
 
 /// The file that is read.
@@ -84,6 +86,7 @@ impl ColumnarScan {
             next: 0,
             open: None,
             left: request.limit.unwrap_or(u64::MAX),
+            is_count: request.is_count(),
         })
     }
 
@@ -143,16 +146,18 @@ impl ColumnarScan {
         let opened = Opened::open(&self.root, file, &self.table.layout)?;
         let mut wanted: Vec<usize> = Vec::new();
         let mut sources = Vec::with_capacity(self.columns.len());
-        for column in &self.columns {
+        for (place, column) in self.columns.iter().enumerate() {
             if let Some((_, value)) = fixed.iter().find(|(name, _)| *name == column.name) {
                 sources.push(ColumnSource::Fixed(value.clone()));
                 continue;
             }
+            // A count needs the columns of filters alone.
+            let is_needed = !self.is_count || self.predicates.iter().any(|(of, _)| *of == place);
             let found = opened
                 .columns()
                 .iter()
                 .enumerate()
-                .find(|(_, known)| known.name == column.name);
+                .find(|(_, known)| is_needed && known.name == column.name);
             sources.push(match found {
                 None => ColumnSource::Fixed(Value::Null),
                 Some((index, known)) => {
@@ -190,6 +195,7 @@ impl ColumnarScan {
         for (column, place) in self.columns.iter().zip(&open.sources).take(self.projected) {
             let raw = match place {
                 ColumnSource::Fixed(value) => fixed_array(value, column, taken),
+                ColumnSource::File(..) if self.is_count => fixed_array(&Value::Null, column, taken),
                 ColumnSource::File(index, mark) => {
                     let array = arrays
                         .get(*index)

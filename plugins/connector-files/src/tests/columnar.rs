@@ -17,7 +17,7 @@ use parquet::basic::Encoding;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaDataReader};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 
-use super::{open, read, table, types};
+use super::{counting, open, read, table, types};
 
 /// A batch with most types, from `from` on.
 pub fn batch(from: i64, rows: usize) -> RecordBatch {
@@ -316,6 +316,39 @@ fn groups_and_pages_that_a_filter_excludes_are_not_read() {
             "the damaged page is excluded"
         );
         assert_ne!(rows(fails), Ok(10_000 - fails), "the damaged page is read");
+    }
+}
+
+#[test]
+fn a_count_reads_no_column_without_a_filter() {
+    let properties = WriterProperties::builder().set_dictionary_enabled(false);
+    let mut damaged = written(&[batch(0, 20_000)], 10_000, properties);
+    let range = page_of_ids(&damaged, 1, 0);
+    damaged[range].fill(0xff);
+    let whole = [batch(0, 20_000)];
+    let files = [
+        ("p.parquet", damaged),
+        ("w.parquet", parquet(&whole, 10_000)),
+        ("f.arrow", file(&whole)),
+    ];
+    let (_folder, mut files) = open(&files, "");
+    for name in ["p", "w", "f"] {
+        let request = counting(ScanRequest::new(table(name), &["id"]));
+        let rows = read(&mut files, &request).expect(name);
+        assert_eq!(rows.len(), 20_000, "{name}");
+        assert!(rows.iter().all(|row| *row == [Value::Null]), "{name}");
+    }
+    for (column, value, expected) in [
+        ("id", Value::Int64(10), 10),
+        ("day", Value::Date(15_000), 15_000),
+    ] {
+        let mut request = counting(ScanRequest::new(table("w"), &["id"]));
+        request.filters = vec![Filter::new(column, FilterOp::Lt, vec![value])];
+        for name in ["w", "f"] {
+            request.table = table(name);
+            let rows = read(&mut files, &request).expect(name);
+            assert_eq!(rows.len(), expected, "{name}: {column}");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use mindhost_sdk::scanner::{Filter, FilterOp, ScanRequest};
 use mindhost_sdk::{BatchLimits, Config, DataType, ErrorKind, Scanner, Value, testing};
 
-use super::{Files, open, read, table, types};
+use super::{Files, counting, open, read, table, types};
 
 #[test]
 fn each_file_is_a_table() {
@@ -61,6 +61,36 @@ fn rows_are_projected_filtered_and_limited() {
         some.iter().map(|row| row[1].clone()).collect::<Vec<_>>(),
         [Value::Int64(3), Value::Int64(4)]
     );
+}
+
+#[test]
+fn a_count_converts_no_value() {
+    let text = "id,name\n1,a\nx,b\n\"\",b\n";
+    let jsonl =
+        "{\"id\": 1, \"name\": \"a\"}\n{\"id\": \"x\", \"name\": \"b\"}\n{\"name\": \"b\"}\n";
+    let files = [("t.csv", text), ("j.jsonl", jsonl)];
+    let (_folder, mut files) = open(&files, r#", "types_from_rows": 1"#);
+    for name in ["t", "j"] {
+        let request = ScanRequest::new(table(name), &["id"]);
+        let error = read(&mut files, &request).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Upstream, "{name}: {error}");
+        let mut request = counting(request);
+        let null = [Value::Null];
+        assert_eq!(read(&mut files, &request).expect(name), [&null; 3]);
+        request.filters = vec![Filter::new(
+            "name",
+            FilterOp::Eq,
+            vec![Value::Text("b".into())],
+        )];
+        assert_eq!(read(&mut files, &request).expect(name), [&null; 2]);
+        request.limit = Some(1);
+        assert_eq!(read(&mut files, &request).expect(name), [&null]);
+    }
+    // What a filter compares is converted.
+    let mut request = counting(ScanRequest::new(table("t"), &["id"]));
+    request.filters = vec![Filter::new("id", FilterOp::Gt, vec![Value::Int64(0)])];
+    let error = read(&mut files, &request).unwrap_err();
+    assert!(error.message().contains("line 3"), "{error}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use mindhost_sdk::{ErrorKind, Scanner, Value};
 use proptest::prelude::*;
 
 use super::columnar::{batch, file, parquet, parquet_v2, stream, wide};
-use super::{open, read, table};
+use super::{counting, open, read, table};
 
 const ALL: [&str; 11] = [
     "id", "name", "word", "price", "big", "at", "day", "ok", "share", "list", "object",
@@ -29,7 +29,9 @@ fn survives(name: &str, bytes: &[u8]) {
             Filter::new("name", FilterOp::IsNotNull, vec![]),
         ];
         drop(read(&mut files, &request));
+        request.filters.clear();
     }
+    drop(read(&mut files, &counting(request)));
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub struct TextScan {
     max_cell: usize,
     left: u64,
     lines: u64,
+    /// Only the number of rows matters.
+    is_count: bool,
 }
 
 /// The file that is read.
@@ -76,6 +78,7 @@ impl TextScan {
             max_cell: usize::try_from(request.max_cell_bytes).unwrap_or(usize::MAX),
             left: request.limit.unwrap_or(u64::MAX),
             lines: 0,
+            is_count: request.is_count(),
         })
     }
 
@@ -168,6 +171,10 @@ impl TextScan {
 
     fn append(&mut self) -> Result<()> {
         for index in 0..self.projected {
+            if self.is_count {
+                self.batch.append_null();
+                continue;
+            }
             let text = match (
                 self.columns.get(index).map(|column| column.data_type),
                 self.field(index),

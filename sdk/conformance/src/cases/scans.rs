@@ -94,6 +94,7 @@ fn whole(table: TableRef, columns: Arc<[Column]>) -> Scan {
         columns,
         filters: Vec::new(),
         limit: None,
+        is_count: false,
         id: new_id(),
     }
 }
@@ -239,6 +240,9 @@ fn shown(scan: &Scan) -> String {
     }
     if let Some(limit) = scan.limit {
         text += &format!(" and the limit {limit}");
+    }
+    if scan.is_count {
+        text += ", only to count the rows";
     }
     text
 }

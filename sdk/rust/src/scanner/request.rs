@@ -6,6 +6,9 @@ use crate::catalog::TableRef;
 use crate::error::{Error, Result};
 use crate::values::{Column, Extra, Value};
 
+/// The name in the `extra` of a request that says: only the number of rows matters.
+const COUNT: &str = "count";
+
 /// Which rows and columns of a table the host wants.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScanRequest {
@@ -51,6 +54,14 @@ impl ScanRequest {
             })
         };
         self.projection.iter().map(find).collect()
+    }
+
+    /// Whether only the number of rows matters (`("count", "true")` in `extra`), as for `count(*)`. The scan still gives
+    /// the column of the projection, and may give NULL for every value.
+    pub fn is_count(&self) -> bool {
+        self.extra
+            .iter()
+            .any(|(name, value)| name == COUNT && value == "true")
     }
 
     /// The value that a column must equal, when a filter says so.

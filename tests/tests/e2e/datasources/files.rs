@@ -168,3 +168,26 @@ async fn a_datasource_of_csv_files_is_one_of_files() {
         [[json!(1)]]
     );
 }
+
+/// A count converts no values, so one that does not fit its column is not in its way.
+#[tokio::test]
+async fn a_count_succeeds_over_values_that_do_not_fit() {
+    let host = Host::start().await;
+    let directory = host.files_dir().join("mixed");
+    fs::create_dir_all(&directory).unwrap();
+    let file = directory.join("item.csv");
+    fs::write(&file, "id\n1\n").unwrap();
+    let data = json!({"path": "mixed", "types_from_rows": 1});
+    host.datasource("mixed", "files", data).await.load().await;
+    let mind = host
+        .mind("mixed")
+        .datasource("mixed")
+        .direct_queries()
+        .create()
+        .await;
+    fs::write(&file, "id\n1\nx\n").unwrap();
+    mind.sql("SELECT id FROM item")
+        .await
+        .expect_error(502, "upstream_error");
+    assert_eq!(mind.rows("SELECT count(*) FROM item").await, [[json!(2)]]);
+}

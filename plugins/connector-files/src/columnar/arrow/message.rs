@@ -140,6 +140,8 @@ struct Need {
 #[derive(Default)]
 struct Needs {
     nodes: usize,
+    /// The nodes of columns, each with as many values as there are rows.
+    columns: Vec<usize>,
     buffers: Vec<Need>,
     /// Whether each view takes further buffers, by the same mark.
     views: Vec<(usize, bool)>,
@@ -220,6 +222,7 @@ pub fn checked(
     match message.header_type() {
         MessageHeader::RecordBatch => {
             for (index, field) in schema.fields().iter().enumerate() {
+                needs.columns.push(needs.nodes);
                 needs.add(field.data_type(), wanted.binary_search(&index).is_ok());
             }
             let batch = message
@@ -271,8 +274,11 @@ fn rebuilt(
     let sane = |node: &FieldNode| {
         (0..=i64::from(i32::MAX)).contains(&node.length()) && node.null_count() >= 0
     };
+    // Those of all columns, wanted or not: a count believes the number of rows.
+    let is_whole = |column: &usize| nodes.get(*column).is_some_and(|node| node.length() == rows);
     if nodes.len() != needs.nodes
         || !nodes.iter().all(sane)
+        || !needs.columns.iter().all(is_whole)
         || !(0..=i64::from(i32::MAX)).contains(&rows)
     {
         return Err("a record batch does not fit its schema".to_owned());

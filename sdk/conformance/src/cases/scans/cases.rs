@@ -25,7 +25,7 @@ use crate::{
 pub(in crate::cases) const CASES: &[Case] = &[
     Case {
         name: "projection",
-        proves: "Columns come in the order in which they are asked for, each with its own values.",
+        proves: "Columns come in the order that is asked for, each with its own values, and a count gives every row.",
         run: |bench| Box::pin(projection(bench)),
     },
     Case {
@@ -77,6 +77,8 @@ const BEFORE_CANCEL: Duration = Duration::from_millis(300);
 /// How long a scan may go on after it was cancelled.
 const SOON: Duration = Duration::from_secs(2);
 const ORDER: &str = "give the columns of `projection` in its order, and no others";
+const COUNT: &str =
+    "give a row for each row where `extra` says `count`; only its values may be null";
 const OWN_STATE: &str = "keep the state of a scan in its cursor, and not in the source";
 
 async fn projection(bench: &Bench) -> Verdict {
@@ -100,6 +102,18 @@ async fn projection(bench: &Bench) -> Verdict {
                 break;
             }
         }
+        let scan = Scan {
+            is_count: true,
+            ..projected(sample, &[0]).0
+        };
+        let (what, rows) = (shown(&scan), sample.rows.len());
+        let came = reader.read_whole(&scan, ROWS).await?.len();
+        ensure(
+            came == rows,
+            format!("the {rows} rows of {what}"),
+            format!("{came} rows"),
+            COUNT,
+        )?;
     }
     Ok(turns.remark())
 }
