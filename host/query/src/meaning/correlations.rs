@@ -11,8 +11,8 @@ use datafusion::{
         tree_node::{Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion},
     },
     logical_expr::{
-        BinaryExpr, Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Operator, Subquery,
-        SubqueryAlias,
+        BinaryExpr, Distinct, Expr, Filter, JoinType, LogicalPlan, LogicalPlanBuilder, Operator,
+        Subquery, SubqueryAlias,
         expr::{Exists, InSubquery, SetComparison},
         lit,
         utils::{conjunction, split_conjunction_owned},
@@ -53,6 +53,7 @@ pub fn unambiguous(expr: Expr) -> Result<Expr> {
         }
         Expr::ScalarSubquery(subquery) => {
             check_windows(&subquery)?;
+            check_joins(&subquery)?;
             no_rows::or_null(with_keys(subquery, true)?)
         }
         other => other,
@@ -75,7 +76,38 @@ fn check_rows(subquery: &Subquery) -> Result<()> {
             "an aggregate without GROUP BY in EXISTS, IN, ANY or ALL is not supported here if its rows depend on the \
              outer statement; compare with the value: (SELECT count(*) …) = 0",
         ))),
-        false => check_windows(subquery),
+        false => check_windows(subquery).and_then(|()| check_joins(subquery)),
+    }
+}
+
+/// Refuses outer joins whose partners depend on the outer statement. The condition would be tested behind the join, where
+/// it takes the rows without a partner away.
+fn check_joins(subquery: &Subquery) -> Result<()> {
+    let depends = |plan: &LogicalPlan| !plan.all_out_ref_exprs().is_empty();
+    let is_correlated = subquery.subquery.exists(|node| {
+        let LogicalPlan::Join(join) = node else {
+            return Ok(false);
+        };
+        let (of_left, of_right) = match join.join_type {
+            JoinType::Inner => return Ok(false),
+            JoinType::Left => (false, depends(&join.right)),
+            JoinType::Right => (depends(&join.left), false),
+            _ => (depends(&join.left), depends(&join.right)),
+        };
+        let in_keys = || {
+            join.on
+                .iter()
+                .any(|(left, right)| left.contains_outer() || right.contains_outer())
+        };
+        Ok(of_left || of_right || join.filter.iter().any(Expr::contains_outer) || in_keys())
+    })?;
+    match is_correlated {
+        true => Err(errors::external(Error::new(
+            Code::SqlNotSupported,
+            "a LEFT, RIGHT or FULL JOIN in a subquery is not supported here if its condition depends on the outer \
+             statement; join the tables in a table of WITH, and compare in WHERE",
+        ))),
+        false => Ok(()),
     }
 }
 

@@ -181,6 +181,20 @@ async fn correlated_lookup_that_cannot_be_run_says_what_to_write() {
              WHERE f.dept = e.dept)",
             "with PARTITION BY",
         ),
+        // As a condition behind the join it would take away the rows without a partner.
+        (
+            "SELECT e.name, (SELECT count(*) FROM emp f LEFT JOIN emp g ON g.dept = e.dept) FROM emp e",
+            "LEFT, RIGHT or FULL JOIN",
+        ),
+        (
+            "SELECT name FROM emp e WHERE EXISTS (SELECT 1 FROM emp f LEFT JOIN (SELECT * FROM emp h \
+             WHERE h.dept = e.dept) g ON g.name = f.name)",
+            "LEFT, RIGHT or FULL JOIN",
+        ),
+        (
+            "SELECT name FROM emp e WHERE dept IN (SELECT g.dept FROM emp f RIGHT JOIN emp g ON f.name = e.name)",
+            "LEFT, RIGHT or FULL JOIN",
+        ),
     ] {
         let error = refused(&format!("WITH {EMP} {sql}")).await.to_string();
         assert!(error.contains(says), "{sql}: {error}");
