@@ -94,6 +94,8 @@ pub struct ForeignKey {
     pub target: usize,
     /// Indexes of the other table's columns.
     pub target_columns: Vec<usize>,
+    /// Whether the database does not declare it, and only names and statistics tell it.
+    pub guessed: bool,
 }
 
 /// A column of the catalog: table and column index.
@@ -368,6 +370,7 @@ fn foreign_key(tables: &[Table], from: usize, key: &Value) -> Option<ForeignKey>
         columns,
         target,
         target_columns,
+        guessed: false,
     })
 }
 

@@ -58,6 +58,7 @@ fn next(turn: &Turn) -> Result<Action, String> {
         return Ok(Action::Say(text));
     }
     taught::teach(&turn.knowledge, &mut catalog);
+    ranked::infer_keys(&mut catalog);
     query(turn, &catalog)
 }
 

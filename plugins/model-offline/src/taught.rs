@@ -130,6 +130,7 @@ fn join(catalog: &Catalog, entry: &str) -> Option<(usize, ForeignKey)> {
         columns: from.1,
         target: to.0,
         target_columns: to.1,
+        guessed: false,
     };
     is_within.then_some((from.0, key))
 }

@@ -131,6 +131,9 @@ pub fn parts(words: &[String], score: f32) -> Vec<(Vec<String>, f32)> {
     out
 }
 
+/// Words that say which of the names of a row a column holds.
+pub const NAMES: &str = "first last middle full short nick user given family maiden display";
+
 /// First words of the names of tables that say nothing of what the rows are.
 const PREFIXES: &str = "ref reference tbl dim fact all lookup";
 

@@ -1,5 +1,6 @@
 //! Ways between tables over foreign keys.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::catalog::{Catalog, ColumnRef, Table};
@@ -9,12 +10,17 @@ use crate::words::split;
 /// Steps that lead to a parent at most: longer ways are correct too, but hardly what a person means.
 const FARTHEST: usize = 3;
 
+/// Ways that are weighed at most.
+const MOST_WAYS: usize = 16;
+
 /// All steps between tables.
 pub struct Graph {
     edges: Vec<Edge>,
     tables: usize,
     /// Tables that pair rows of another one with each other.
     paired: Vec<usize>,
+    /// Tables that the question names, so that a way over them is meant.
+    pub named: Vec<usize>,
 }
 
 /// Why there is no single way.
@@ -49,12 +55,13 @@ fn other_end(table: &Table) -> Option<usize> {
 }
 
 impl Graph {
-    /// The foreign keys of a catalog, and keys guessed from equal names where a table has none.
+    /// The foreign keys of a catalog.
     pub fn of(catalog: &Catalog) -> Self {
         let mut graph = Self {
             edges: Vec::new(),
             tables: catalog.tables.len(),
             paired: Vec::new(),
+            named: Vec::new(),
         };
         for (from, table) in catalog.tables.iter().enumerate() {
             let other_end = other_end(table);
@@ -69,10 +76,9 @@ impl Graph {
                     .copied()
                     .zip(key.target_columns.iter().copied())
                     .collect();
-                graph.add(catalog, from, key.target, pairs, false);
+                graph.add(catalog, from, key.target, pairs, key.guessed);
             }
         }
-        graph.guess(catalog);
         graph
     }
 
@@ -106,37 +112,6 @@ impl Graph {
             many: !one_to_one,
             guessed,
         });
-    }
-
-    /// `orders.customer_id` refers to the table whose only key is `customer_id`.
-    fn guess(&mut self, catalog: &Catalog) {
-        for (to, target) in catalog.tables.iter().enumerate() {
-            let [key] = target.primary_key.as_slice() else {
-                continue;
-            };
-            let name = &target.columns[*key].name;
-            if name.eq_ignore_ascii_case("id") || name.eq_ignore_ascii_case("name") {
-                continue;
-            }
-            for (from, table) in catalog.tables.iter().enumerate() {
-                let Some(column) = table
-                    .find(name)
-                    .filter(|_| from != to && table.datasource == target.datasource)
-                    .filter(|c| table.columns[*c].kind == target.columns[*key].kind)
-                else {
-                    continue;
-                };
-                let known = self
-                    .edges
-                    .iter()
-                    .any(|e| e.from == from && !e.many && e.pairs.iter().any(|p| p.0 == column));
-                let both_keys = table.primary_key == [column];
-                if !known && !both_keys && !self.edges.iter().any(|e| e.from == from && e.to == to)
-                {
-                    self.add(catalog, from, to, vec![(column, *key)], true);
-                }
-            }
-        }
     }
 
     /// Whether a table pairs rows of another one with each other.
@@ -279,38 +254,48 @@ impl Graph {
         Ok(steps)
     }
 
-    /// The only shortest way to `to`, from where the distance is zero.
+    /// The best of the shortest ways to `to` from where the distance is zero: over more tables that the question names,
+    /// then over fewer guessed keys.
     fn back(&self, to: usize, distance: &[[Option<usize>; 2]]) -> Result<Vec<Edge>, NoWay> {
-        let mut way: Vec<Edge> = Vec::new();
-        let [down, up] = distance[to];
-        let mut state = usize::from(match (down, up) {
-            (Some(d), Some(u)) if d == u => return Err(NoWay::Several(to)),
-            (Some(d), Some(u)) => u < d,
-            (None, _) => true,
-            _ => false,
-        });
-        let mut at = to;
-        while let Some(steps) = distance[at][state].filter(|d| *d > 0) {
-            let mut ways = Vec::new();
-            for edge in self
-                .edges
-                .iter()
-                .filter(|e| e.to == at && usize::from(!e.many) == state)
-            {
-                for before in [0, 1] {
-                    let turns = before == 1 && edge.many;
-                    if !turns && distance[edge.from][before] == Some(steps - 1) {
-                        ways.push((edge, before));
-                    }
+        let nearest = distance[to].iter().flatten().min();
+        let ends = [0, 1].map(|state| (to, state));
+        let ends = ends
+            .iter()
+            .filter(|(at, state)| distance[*at][*state].as_ref() == nearest);
+        let ways = ends.flat_map(|(at, state)| self.ways(*at, *state, distance));
+        let worth = |way: &Vec<Edge>| {
+            let named = way.iter().filter(|e| self.named.contains(&e.to)).count();
+            (named, Reverse(way.iter().filter(|e| e.guessed).count()))
+        };
+        let mut ranked: Vec<_> = ways.map(|way| (worth(&way), way)).collect();
+        ranked.sort_by_key(|(worth, _)| Reverse(*worth));
+        match ranked.as_slice() {
+            [(best, _), (other, _), ..] if best == other => Err(NoWay::Several(to)),
+            [(_, way), ..] => Ok(way.clone()),
+            [] => Err(NoWay::Apart(to)),
+        }
+    }
+
+    /// The shortest ways to a table, the last step down or up, from where the distance is zero.
+    fn ways(&self, to: usize, state: usize, distance: &[[Option<usize>; 2]]) -> Vec<Vec<Edge>> {
+        let Some(steps) = distance[to][state].filter(|d| *d > 0) else {
+            return vec![Vec::new()];
+        };
+        let mut ways = Vec::new();
+        let is_last = |e: &&Edge| e.to == to && usize::from(!e.many) == state;
+        for edge in self.edges.iter().filter(is_last) {
+            for before in [0, 1] {
+                let turns = before == 1 && edge.many;
+                if !turns
+                    && distance[edge.from][before] == Some(steps - 1)
+                    && ways.len() < MOST_WAYS
+                {
+                    let mut found = self.ways(edge.from, before, distance);
+                    found.iter_mut().for_each(|way| way.push(edge.clone()));
+                    ways.append(&mut found);
                 }
             }
-            let [(edge, before)] = ways.as_slice() else {
-                return Err(NoWay::Several(to));
-            };
-            way.push((*edge).clone());
-            (at, state) = (edge.from, *before);
         }
-        way.reverse();
-        Ok(way)
+        ways
     }
 }

@@ -339,7 +339,12 @@ pub fn is_same_verb(a: &str, b: &str) -> bool {
             other => other,
         };
         let mut cut = ENDS.iter().filter_map(|end| word.strip_suffix(end));
-        cut.find(|root| root.len() > 2).unwrap_or(word)
+        let root = cut.find(|root| root.len() > 2).unwrap_or(word);
+        // "written", "shipped"
+        match root.as_bytes() {
+            [.., a, b] if a == b && root.len() > 3 => &root[..root.len() - 1],
+            _ => root,
+        }
     }
     let (a, b) = (root(a), root(b));
     a.len().min(b.len()) > 2 && (a.starts_with(b) || b.starts_with(a))

@@ -6,7 +6,9 @@ use std::collections::HashMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::forms::{everyday, figure_of, parts, stored, value_words, without_table, written_out};
+use super::forms::{
+    NAMES, everyday, figure_of, parts, stored, value_words, without_table, written_out,
+};
 use super::terms;
 use crate::catalog::{Catalog, ColumnRef, Kind, Table};
 use crate::countries;
@@ -283,6 +285,15 @@ impl Index {
             if let Some(rest) = without_table(&form, table) {
                 forms.push((rest, score - 0.04));
             }
+        }
+        if let (Target::Column(_), [rest @ .., last]) = (target, words)
+            && rest
+                .last()
+                .is_some_and(|w| last == "name" && !holds(NAMES, w))
+            && without_table(words, table).is_none()
+        {
+            // `city_name` is the city.
+            forms.push((rest.to_vec(), 0.88));
         }
         if let (Target::Column(_), Some(rest)) = (target, figure_of(words)) {
             forms.push((rest, 0.88));

@@ -7,6 +7,7 @@ mod frame;
 mod hit;
 mod items;
 mod join;
+mod keys;
 mod lexis;
 mod link;
 mod outputs;
@@ -23,6 +24,7 @@ mod times;
 use jiff::civil::Date;
 
 pub use join::Graph;
+pub use keys::infer as infer_keys;
 
 use follow::Asked;
 use parse::Stuck;

@@ -253,6 +253,7 @@ impl Place<'_> {
         let listed = matches!(before, "and" | ",") && self.is_column(self.at, 0.0);
         self.at > 0
             && (self.tokens[self.at].text == "A"
+                || word == "us" && before == "the"
                 || holds(REQUESTS, word) && holds("who that which to", before)
                 || word == "order" && matches!(before, "an" | "a")
                 || soft && listed && !holds("list show find give name return order", word))

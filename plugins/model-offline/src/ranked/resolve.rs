@@ -67,6 +67,7 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
         measure: None,
     };
     resolver.mention_tables()?;
+    resolver.graph.named = resolver.on_the_way();
     resolver.measure_base()?;
     let mut query = resolver.build()?;
     let measure = resolver.measure_names();
@@ -229,6 +230,15 @@ impl Resolver<'_> {
                 at: filter.at,
                 or: filter.or,
             });
+        }
+        if self.subject.is_none() && self.mentioned.is_empty() {
+            // "the population of Ulm" is a column of the row that is called so.
+            let named = filters.iter().find(|f| {
+                let before = f.at.checked_sub(1).map(|b| &self.items[b]);
+                before.is_some_and(|i| i.is(Op::Of))
+                    && self.label(f.condition.column.table) == [f.condition.column]
+            });
+            self.subject = named.map(|f| f.condition.column.table);
         }
         let beside = |t: &usize| {
             let named = self.frame.filters.iter().filter_map(|f| f.column.as_ref());

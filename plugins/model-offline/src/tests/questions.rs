@@ -148,7 +148,7 @@ fn shop() {
 /// Schemas that are nothing like the shop.
 const SCHEMAS: &[(&str, &str)] = &files!(
     "airline" "allies" "campus" "clientele" "clinic" "club" "coaches" "crates" "dues" "festival" "garage" "guides" "gym"
-    "harbour" "hostels" "jockeys" "library" "markets" "school" "till" "vets" "wrestlers"
+    "harbour" "hostels" "jockeys" "library" "markets" "school" "till" "vets" "workshops" "wrestlers"
 );
 
 #[test]

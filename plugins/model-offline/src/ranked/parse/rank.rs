@@ -93,7 +93,10 @@ impl Parser<'_> {
                 .take_while(|i| self.op(*i) != Some(Op::Break))
                 .all(|i| self.soft(i) || self.used[i] || matches!(self.op(i), Some(Op::Is)));
             self.take(at..end);
-            if let (true, Figure::Plain(name), 1) = (first && self.heads[at], &by, limit) {
+            // "the most populous city" is a city.
+            let of_rows = self.name(end).is_some_and(|n| self.is_table(n));
+            let alone = first && self.heads[at] && !of_rows;
+            if let (true, Figure::Plain(name), 1) = (alone, &by, limit) {
                 let aggregate = if descending {
                     Aggregate::Max
                 } else {

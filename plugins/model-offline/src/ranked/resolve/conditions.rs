@@ -149,7 +149,11 @@ impl Resolver<'_> {
                 .at
                 .checked_sub(1)
                 .is_some_and(|b| self.items[b].op() == Some(Op::In));
-            let label = |c: &ColumnRef| !is_place && self.label(c.table) == [*c];
+            let named = |c: &ColumnRef| self.label(c.table) == [*c];
+            let label = |c: &ColumnRef| !is_place && named(c);
+            // "rivers in Missouri" are not those that are called so.
+            let rows = self.owner(filter.at).filter(|_| is_place);
+            hits.retain(|(c, _)| Some(c.table) != rows || !named(c));
             let names: Vec<(ColumnRef, f32)> =
                 hits.iter().filter(|h| label(&h.0)).copied().collect();
             hits.retain(|(c, s)| {

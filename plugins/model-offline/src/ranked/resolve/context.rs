@@ -102,7 +102,8 @@ impl Resolver<'_> {
             None => {}
         }
         // The key of a table before the columns that refer to it.
-        if self.items[at].has_column(0.0, |c| self.key(table) == [c]) {
+        let is_key = |c| self.key(table) == [c];
+        if self.items[at].has_column(0.0, is_key) || self.items[at].has_value(is_key) {
             score += 0.05;
         }
         if self.catalog.table(table).is_view() {

@@ -44,6 +44,20 @@ impl Resolver<'_> {
         Ok(())
     }
 
+    /// Tables that are named, or called like a verb: "authors have written" goes over `writes`.
+    pub(super) fn on_the_way(&self) -> Vec<usize> {
+        let verbs: Vec<String> = self.items.iter().map(|i| i.text.to_lowercase()).collect();
+        let verbs: Vec<&String> = verbs.iter().filter(|w| lexis::is_relation(w)).collect();
+        let is_said = |t: &usize| {
+            let name = split(&self.catalog.table(*t).name);
+            name.iter()
+                .any(|w| verbs.iter().any(|v| lexis::is_same_verb(v, w)))
+        };
+        let all = 0..self.catalog.tables.len();
+        all.filter(|t| self.mentioned.contains(t) || is_said(t))
+            .collect()
+    }
+
     pub(super) fn table(&mut self, at: At) -> Answer<usize> {
         let item = &self.items[at];
         let tables = item.hits.iter().filter_map(|h| Some((h.table()?, h.score)));
@@ -304,6 +318,17 @@ impl Resolver<'_> {
         let column = self.catalog.column(column);
         let name = stemmed(&column.plain);
         column.kind == Type::Text && (name == own || name == format!("{own}name"))
+    }
+
+    /// Whether the name of a row is its key: `town.town_name`.
+    pub(super) fn is_its_name(&self, table: usize) -> bool {
+        let key = self.key(table);
+        let [column] = key[..] else {
+            return false;
+        };
+        let name = split(&self.catalog.column(column).name);
+        let is_name = self.names_rows(column) || name.last().is_some_and(|w| w == "name");
+        self.label(table) == key && is_name
     }
 
     pub(super) fn key(&self, table: usize) -> Vec<ColumnRef> {

@@ -172,6 +172,9 @@ impl Resolver<'_> {
         if self.items.iter().any(said) {
             return self.whole(table);
         }
+        if self.is_its_name(table) {
+            return self.key(table).into_iter().map(Expr::Column).collect();
+        }
         if self.frame.rank.is_some()
             || !self.frame.filters.is_empty()
             || self.frame.without.is_some()
