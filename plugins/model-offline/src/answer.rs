@@ -228,6 +228,7 @@ fn describe(catalog: &Catalog, condition: &Condition) -> String {
         }
         Check::Truth => format!("{column} is {}", !condition.negated),
         Check::Days(period) => format!("{column} is {not}{}", dates::describe(*period)),
+        Check::Clock(c, time) => format!("{column} is {not}{}{time}", words(*c)),
         Check::Average(c) => format!("{column} is {}its average", words(*c)),
         Check::Missing if condition.negated => format!("{column} is present"),
         Check::Missing => format!("{column} is empty"),

@@ -46,6 +46,8 @@ pub enum Test {
     Like(MatchPosition, String),
     /// The days of a period, which may have no beginning or no end.
     Days(Period),
+    /// A time of day.
+    Clock(Comparison, String),
     /// The average of the same column.
     Average(Comparison),
     /// A year: of a date, or a number.

@@ -191,14 +191,17 @@ const PHRASES: &[(Op, &str)] = &[
     (Op::Top, "top"),
     (Op::Compare(Above, None),
         "more than; greater than; higher than; larger than; bigger than; over; above; exceeding; exceeds; exceed; \
-         larger; greater; after; >"),
+         larger; greater; after; >; later than"),
     (Op::Compare(AtLeast, None),
         "at least; no smaller; no smaller than; no less; no less than; not less than; a minimum of; no fewer than; or \
-         more; or higher; or greater; or above; >=; ≥; greater than or equal to; more than or equal to; larger than or equal to; no lower than"),
-    (Op::Compare(Below, None), "less than; fewer than; lower than; smaller than; under; below; before; <"),
+         more; or higher; or greater; or above; >=; ≥; greater than or equal to; more than or equal to; larger than or \
+         equal to; no lower than; on or after; no earlier than; not earlier than"),
+    (Op::Compare(Below, None),
+        "less than; fewer than; lower than; smaller than; under; below; before; <; earlier than; prior to"),
     (Op::Compare(AtMost, None),
-        "or less; or fewer; or lower; or below; at most; no more; no more than; not more than; up to; <=; ≤; a maximum of; less than or equal to; smaller \
-         than or equal to; no greater than; no larger than"),
+        "or less; or fewer; or lower; or below; at most; no more; no more than; not more than; up to; <=; ≤; a maximum \
+         of; less than or equal to; smaller than or equal to; no greater than; no larger than; on or before; no later \
+         than; not later than; until"),
     (Op::Compare(Equal, None), "equal to; exactly; equals; equal; ="),
     (Op::Compare(Above, Some(Age)), "older than; aged over; aged above"),
     (Op::Compare(Below, Some(Age)), "younger than; aged under; aged below"),
@@ -311,7 +314,7 @@ const SOFT: &str = "anything a an the what which who whom there we our us me my 
     particular stored appear appears letter word substring exact indicate said say either place part \
     correspond corresponds table tables collection across every sorted about";
 
-const RELATIONS: &str = "brought ordered taken posted located enrolled place placed created recorded received live lives living lived based registered \
+const RELATIONS: &str = "brought ordered taken posted located enrolled place placed created recorded received lasted lasting lasts live lives living lived based registered \
     signed joined written happened occurred made make makes produced produce produces published publish released \
     release owned owning held hold holds hosted host hosts played play plays playing participated participate \
     participates participating participants involved assigned affiliated works work working worked take takes taking \
@@ -367,7 +370,7 @@ pub fn columns_of(quality: Quality) -> &'static [&'static str] {
 /// Abbreviations of schemas, each with its full words.
 const LONG_FORMS: &str = "surname last name; forename first name; birthday date of birth; fname first name; lname last name; mname middle name; num number; no number; nr number; nbr number; \
     dept department; emp employee; stu student; prof professor; crs course; qty quantity; amt amount; addr address; \
-    dob date of birth; yr year; avg average; min minimum; max maximum; mgr manager; desc description; tel telephone; \
+    dob date of birth; yr year; avg average; min minimum; max maximum; mgr manager; desc description; dt date; ts timestamp; tel telephone; \
     lang language; cat category; acc account; acct account; loc location; cust customer; prod product; \
     temp temperature; enr enrollment; hs hours; bldg building; org organization; info information; ref reference; \
     pop population; rec record; pct percentage; uni university; univ university; sem semester; mins minutes; \

@@ -8,6 +8,7 @@ mod hit;
 mod items;
 mod join;
 mod keys;
+mod lengths;
 mod lexis;
 mod link;
 mod outputs;

@@ -3,13 +3,13 @@
 use jiff::civil::Date;
 
 use super::items::{Item, Kind};
-use super::lexis::{self, Op, holds};
+use super::lexis::{self, Op, Quality, holds};
 use super::link::{Hit, Index, LONGEST, Target};
 use super::sentences::{
     defined, elliptic, ends_as_figures, names_in_full, opposites, plain_rows, sentences,
     without_matching, without_tail,
 };
-use super::times;
+use super::{lengths, times};
 use crate::measures;
 use crate::vocabulary::Aggregate;
 use crate::words::{Token, TokenKind, tokenize};
@@ -41,6 +41,7 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
         }
     }
     ends_as_figures(&mut items);
+    lengths::settle(&mut items, index);
     items
 }
 
@@ -157,6 +158,10 @@ impl Place<'_> {
         if self.word(self.at) == "ordered" && happened || self.is_total() || self.sums_total() {
             return None;
         }
+        if found == Some((1, Op::Beyond)) && self.is_end_of_rows() {
+            let last = self.word(self.at) == "last";
+            return Some((1, Op::Most(last, Some(Quality::Time))));
+        }
         let Some((used, Op::Agg(_) | Op::NumberOf)) = found else {
             return found;
         };
@@ -164,6 +169,15 @@ impl Place<'_> {
         let amount = |i: &usize| self.word(*i) == "amount" && self.is_column(*i, 0.6);
         let amount = (self.at..self.at + used).find(amount);
         amount.map_or(found, |i| lexis::op(&self.tokens[..i], self.at))
+    }
+
+    /// Whether "first" or "last" is said of the rows of a table with dates: "the last order".
+    fn is_end_of_rows(&self) -> bool {
+        let rows = self.tokens.get(self.at + 1..self.at + 2);
+        let hits = rows.map_or_else(Vec::new, |t| self.index.hits(t));
+        let dated = |table| self.index.dates.iter().any(|d| d.table == table);
+        let named = |h: &Hit| matches!(h.target, Target::Table(t) if h.score >= 0.9 && dated(t));
+        holds("first last", self.word(self.at)) && hits.iter().any(named)
     }
 
     /// A taught metric, a time or a measure.

@@ -20,6 +20,7 @@ use crate::dates;
 use crate::measures::{Candidate, Measure};
 use crate::pick::{concept_column, label_columns};
 use crate::query::{Amount, Check, Condition, Edge, Expr, Query, Source};
+use crate::spans::End;
 use crate::vocabulary::{Aggregate, Comparison};
 use crate::words::split;
 use conditions::{contradictory, grouped_conditions};
@@ -97,11 +98,36 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
             ));
         }
     }
+    notes.extend(spans_of(catalog, &query));
     notes.dedup();
     query.notes = notes;
     query.is_open = frame.rank.as_ref().is_some_and(|r| r.is_open);
     query.title = outputs::title(catalog, &query, measure.as_ref());
     Ok(query)
+}
+
+/// How the lengths of time of a query are worked out.
+fn spans_of(catalog: &Catalog, query: &Query) -> Vec<String> {
+    let shown = query.outputs.iter().map(|o| &o.expr);
+    let chosen = query.having.iter().map(|h| &h.0);
+    let exprs = shown.chain(chosen).chain(query.order.iter().map(|o| &o.0));
+    let members = query.members.iter().map(|m| &m.source);
+    let sources = members.chain([&query.source]);
+    let conditions = sources.flat_map(|s| s.conditions.iter().flatten());
+    let columns = exprs
+        .filter_map(Expr::column)
+        .chain(conditions.map(|c| c.column));
+    let mut notes = Vec::new();
+    for at in columns {
+        let column = catalog.column(at);
+        if let Some(span) = &column.span {
+            let note = span.describe(catalog.table(at.table), &column.name);
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
 }
 
 struct Resolver<'a> {
@@ -395,10 +421,25 @@ impl Resolver<'_> {
         tables.collect()
     }
 
+    /// The oldest are those who were born first, also among those of the same age.
+    fn by_birth(&self, by: Expr, down: bool) -> (Expr, bool) {
+        let span = by
+            .column()
+            .and_then(|c| Some((c, self.catalog.column(c).span.as_ref()?)));
+        match (&by, span) {
+            (Expr::Column(_), Some((at, span))) if matches!(span.to, End::Today(_)) => {
+                let column = span.from;
+                (Expr::Column(ColumnRef { column, ..at }), !down)
+            }
+            _ => (by, down),
+        }
+    }
+
     pub(super) fn order(&mut self, select: &[Expr]) -> Answer<Vec<(Expr, bool)>> {
         let mut order = Vec::new();
         if let Some(rank) = &self.frame.rank {
-            order.push((self.figure(&rank.by, rank.at)?, rank.descending));
+            let by = self.figure(&rank.by, rank.at)?;
+            order.push(self.by_birth(by, rank.descending));
             return if self.frame.order.is_empty() {
                 Ok(order)
             } else {
@@ -406,7 +447,8 @@ impl Resolver<'_> {
             };
         }
         for (figure, down) in &self.frame.order {
-            order.push((self.figure(figure, 0)?, *down));
+            let by = self.figure(figure, 0)?;
+            order.push(self.by_birth(by, *down));
         }
         if let Some(down) = self.frame.alphabetical {
             let text = select.iter().find(

@@ -8,7 +8,8 @@ use crate::words::{Token, tokenize};
 
 /// Sentences end where a capital or nothing follows the mark.
 pub fn sentences(question: &str) -> Vec<String> {
-    let chars: Vec<char> = question.chars().collect();
+    let plain = question.replace(" no. of ", " number of ");
+    let chars: Vec<char> = plain.chars().collect();
     let mut out = vec![String::new()];
     for (i, c) in chars.iter().enumerate() {
         let ends = matches!(c, '?' | ';' | '!')

@@ -199,6 +199,8 @@ pub fn is_alone(items: &[Item], at: usize) -> bool {
         "will" | "would" | "could" | "can" => {
             return !says(previous, "i we you") && !says(next, "i we you");
         }
+        // "in what month did they join"
+        "did" if next.is_some_and(|i| !i.is(Op::Break)) => return false,
         "possible" | "available" => return next.is_none_or(|i| i.kind != Kind::Soft),
         "need" | "want" | "see" | "know" if things == 0 => return false,
         _ => {}

@@ -12,10 +12,12 @@ impl Parser<'_> {
     /// "shipped in 2024" is about the day of shipping, though "shipped" is a status too; "registered before 2023".
     pub(super) fn dated(&mut self) {
         for at in 0..self.items.len() {
-            if self.used[at]
-                || self.items[at].kind != Kind::Names
-                || !self.is_of_kind(at, Type::Date)
-            {
+            let item = &self.items[at];
+            // What stands right before a time is the date that it is about, though it is only a part of its name.
+            let date = |c: ColumnRef| self.catalog.column(c).kind == Type::Date;
+            let is_part = !item.is_table() && item.has_column(item.column(), date);
+            let is_date = self.is_of_kind(at, Type::Date) || is_part && !item.is_value();
+            if self.used[at] || item.kind != Kind::Names || !is_date {
                 continue;
             }
             let next = self.skip_ops(at + 1, &[Op::In]);
@@ -183,8 +185,31 @@ impl Parser<'_> {
             if let Some(date) = date {
                 self.take(at..date + 1);
             }
+            let date = date.or_else(|| self.verb_of_date());
             self.frame.units.push((date, unit));
         }
+    }
+
+    /// "in which month did most members join": the verb that says which date is meant.
+    fn verb_of_date(&mut self) -> Option<At> {
+        let date = |c: ColumnRef| self.catalog.column(c).kind == Type::Date;
+        let is_verb = |at: &At| {
+            let ends = ["ed", "ing"]
+                .iter()
+                .any(|e| self.items[*at].text.ends_with(e));
+            let closes = self.items.get(at + 1).is_none_or(|i| i.is(Op::Break));
+            ends || closes && at.checked_sub(1).is_some_and(|b| self.is_table(b))
+        };
+        let is_date = |at: &At| {
+            self.name(*at).is_some_and(|_| {
+                let item = &self.items[*at];
+                !item.is_table() && item.has_column(item.column(), date)
+            })
+        };
+        let mut found = (0..self.items.len()).filter(|at| is_date(at) && is_verb(at));
+        let only = found.next().filter(|_| found.next().is_none())?;
+        self.used[only] = true;
+        Some(only)
     }
 
     /// "the first 10 rows of orders"

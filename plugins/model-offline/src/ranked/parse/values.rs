@@ -168,6 +168,10 @@ impl Parser<'_> {
                         Test::Days(period),
                     )
                 }
+                Some(Kind::Clock(time)) => {
+                    let test = Test::Clock(Comparison::Equal, time);
+                    Filter::timed(at, self.column_of_number(at), test)
+                }
                 _ => continue,
             };
             self.keep(at..at + 1, filter);

@@ -15,6 +15,9 @@ impl Resolver<'_> {
             .filter(|e| !matches!(e, Expr::Column(_)))
             .collect();
         let aggregated = !figures.is_empty();
+        if !self.frame.units.is_empty() {
+            return Err(Trouble::Shape("a unit of time without a figure"));
+        }
         let mut base = subject;
         if aggregated {
             let tables: Vec<usize> = figures
@@ -197,8 +200,9 @@ impl Resolver<'_> {
 
     /// All columns of a table.
     fn whole(&self, table: usize) -> Vec<Expr> {
-        let all = 0..self.catalog.table(table).columns.len();
-        all.map(|column| Expr::Column(ColumnRef::new(table, column)))
+        let all = self.catalog.table(table).columns.iter().enumerate();
+        let own = all.filter(|(_, column)| column.span.is_none());
+        own.map(|(at, _)| Expr::Column(ColumnRef::new(table, at)))
             .collect()
     }
 }
