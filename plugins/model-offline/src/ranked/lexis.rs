@@ -239,13 +239,14 @@ const PHRASES: &[(Op, &str)] = &[
         "named; called; titled; is named; is called; are named; with the name; by the name of; whose name is"),
     (Op::Like(MatchPosition::Inside),
         "containing; contains; contain; include; includes; including; has the substring; contains the substring; \
-         contains the letter; contain the letter; containing the letter; contains the word; contain the word; with \
+         contains the letter; contain the letter; containing the letter; contains the word; contain the word; containing the string; contains the string; containing the phrase; \
+         contains the phrase; with \
          the substring; containing the word; has substring; contains substring; including the word; include the \
          substring; have the substring; including the substring; contain the substring; containing substring; with \
          substring; includes the word; include the word; includes the substring"),
     (Op::Like(MatchPosition::Start),
         "starting with; starts with; start with; beginning with; begins with; begin with; starting with the letter; \
-         starts with the letter; start with the letter; beginning with the letter; begins with the letter; starting \
+         starts with the letter; start with the letter; starts with the letters; starts with the word; beginning with the letter; begins with the letter; starting \
          with letter; with prefix; with the prefix; has prefix; has the prefix; prefix; started with"),
     (Op::Like(MatchPosition::End),
         "ending with; ends with; ending in; end with; ending with the letter; ends with the letter; ended with"),

@@ -300,6 +300,7 @@ fn trim(items: &mut Vec<Item>) {
             i.op(),
             Some(Op::In | Op::Of | Op::Comma | Op::And | Op::Break)
         ) || i.kind == Kind::Soft
+            || says(i, "overall")
     };
     while items.pop_if(joins).is_some() {}
 }
@@ -321,6 +322,15 @@ fn asks(catalog: &Catalog, part: &[Item]) -> Option<Vec<Item>> {
         }
         _ => part.iter().find(|i| i.is_name() && !i.optional)?,
     };
+    // "transaction amount" names the rows and the column.
+    let owned = part.windows(2).find(|w| {
+        let figure = w[1].has_column(w[1].column(), |c| catalog.is_figure(c));
+        w[0].is_table() && w[1].is_name() && w[1].column() > w[1].table() && figure
+    });
+    if owned.is_some() {
+        part.insert(0, op(Op::Agg(Aggregate::Sum), "sum"));
+        return Some(part);
+    }
     let head = part
         .iter()
         .take_while(|i| !matches!(i.op(), Some(Op::Relative | Op::In | Op::Of)));

@@ -205,6 +205,14 @@ impl Parser<'_> {
         item.table() > 0.8 && item.column() > 0.85 && item.has_column(0.0, figure)
     }
 
+    /// Whether a condition is on a column of the table that a name may be: "reviews with a rating above 3".
+    pub(super) fn is_narrowed(&self, at: At) -> bool {
+        let table = self.items[at].best_table();
+        let own = |c: ColumnRef| Some(c.table) == table;
+        let mut named = self.frame.filters.iter().filter_map(|f| f.column);
+        named.any(|c| self.items[c].has_column(0.95, own))
+    }
+
     /// Whether the question names nothing but this table, by the table's own name.
     pub(super) fn is_only_name(&self, at: At) -> bool {
         let names = self
@@ -279,7 +287,8 @@ impl Parser<'_> {
                 }
                 // "how many cat toys": a value that is a condition already.
                 while self.items.get(next).is_some_and(|i| {
-                    self.used[next] && matches!(i.kind, Kind::Names | Kind::Number(_))
+                    self.used[next]
+                        && matches!(i.kind, Kind::Names | Kind::Number(_) | Kind::Op(Op::Not))
                 }) {
                     next = self.skip(next + 1);
                 }

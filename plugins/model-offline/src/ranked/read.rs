@@ -11,7 +11,7 @@ use super::sentences::{
 };
 use super::{lengths, times};
 use crate::measures;
-use crate::vocabulary::Aggregate;
+use crate::vocabulary::{Aggregate, MatchPosition};
 use crate::words::{Token, TokenKind, tokenize};
 
 /// Reads a question sentence by sentence; `today` is what "last month" goes by.
@@ -91,6 +91,9 @@ impl Place<'_> {
             item.hits = self.index.hits(&self.tokens[self.at..=self.at]);
             item.hits.retain(|h| matches!(h.target, Target::Value(..)));
             return (used, item);
+        }
+        if before.last().is_some_and(|b| self.is_pattern(b)) {
+            return self.plain(1, Kind::Quote(token.text.clone()));
         }
         if matches!(
             [0, 1, 2].map(|i| self.word(self.at + i)),
@@ -284,6 +287,26 @@ impl Place<'_> {
             && ends
             && !small(&self.tokens[self.at])
             && self.tokens.iter().any(small)
+    }
+
+    /// Whether a word without quotes is the text that names start with, or hold: "starts with the letter J".
+    fn is_pattern(&self, before: &Item) -> bool {
+        let Some(Op::Like(place)) = before.op() else {
+            return false;
+        };
+        let token = &self.tokens[self.at];
+        let said = before.text.to_lowercase();
+        let ends = |words: &str| holds(words, said.rsplit(' ').next().unwrap_or_default());
+        let is_letter = ends("letter") && token.norm.chars().count() == 1;
+        let is_named = ends("letter letters word string substring phrase")
+            || place != MatchPosition::Inside && ends("with in prefix");
+        let is_free = || {
+            let hits = self.index.hits(&self.tokens[self.at..=self.at]);
+            let names = |h: &Hit| h.score >= 0.6 && h.value().is_none();
+            let small = lexis::is_soft(&token.norm) || lexis::op(self.tokens, self.at).is_some();
+            !small && !hits.iter().any(names)
+        };
+        token.kind == TokenKind::Word && (is_letter || is_named && is_free())
     }
 
     /// Whether an unknown word adds nothing to its neighbours: "staff members", "30 minutes", "songs steered by".
