@@ -18,8 +18,10 @@ pub fn names(tables: &[(String, Vec<String>)]) -> Vec<(String, Vec<String>)> {
     let (cut, start) = without_start(&own, is_mark);
     let columns = tables.iter().map(|(_, columns)| {
         let mut kept = columns.clone();
-        // Where a schema has a mark, a column without it is called as it is.
-        let is_marked = |c: &&mut String| c.to_lowercase().starts_with(&start);
+        // Where a schema has a mark on its columns, one without it is called as it is.
+        let has_mark = |c: &String| c.to_lowercase().starts_with(&start);
+        let all = columns.iter().filter(|c| has_mark(c)).count() < FEWEST;
+        let is_marked = |c: &&mut String| all || has_mark(c);
         let marked: Vec<&mut String> = kept.iter_mut().filter(is_marked).collect();
         let names: Vec<&str> = marked.iter().map(|c| c.as_str()).collect();
         let plain = without_start(&names, |own| !start.is_empty() && own.starts_with(&start)).0;
