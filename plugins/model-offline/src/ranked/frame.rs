@@ -155,6 +155,8 @@ pub struct Frame {
     pub held_counts: usize,
     /// Whether two values must both be found.
     pub both: bool,
+    /// Whether it is one of two figures, which may each be of a single row.
+    pub is_part: bool,
 }
 
 impl Frame {

@@ -331,7 +331,8 @@ const RELATIONS: &str = "brought ordered taken posted located enrolled place pla
     send listed booked reserved rented appeared applied accepted conducted organized ordering elected represented \
     sponsored trained coached lie lies speak spoken speaks reside resides residing resided occurs happen associated \
     linked connected shows showed showing go goes going went gone raised selling spend spends leave leaves leaving \
-    land landing lands caused mentioned tagged majoring advised advises advise contain contains include included";
+    land landing lands caused mentioned tagged majoring advised advises advise contain contains include included \
+    serving presented";
 
 /// Whether two words are forms of one verb, or a verb and what it is about: "write" and `written`, "born" and `birth`.
 pub fn is_same_verb(a: &str, b: &str) -> bool {
@@ -376,7 +377,7 @@ const LONG_FORMS: &str = "surname last name; forename first name; birthday date 
     temp temperature; enr enrollment; hs hours; bldg building; org organization; info information; ref reference; \
     pop population; rec record; pct percentage; uni university; univ university; sem semester; mins minutes; \
     hr hours; hrs hours; lat latitude; long longitude; lng longitude; cod code; cd code; dr doctor; \
-    tx transaction; txn transaction; ccy currency; px price; dt date; ts timestamp; tot total; cnt count; freq frequency; \
+    tx transaction; txn transaction; ccy currency; px price; tot total; cnt count; freq frequency; \
     dos dosage; diag diagnosis; dx diagnosis; rx prescription; med medication; ins insurance; reg registration; \
     appr approval; cert certification; lic license; vol volume; pmt payment; ord order; src source; dest destination; \
     msg message; usr user; grp group; lvl level; mfr manufacturer; cmt comment; cnty county; cntry country; prov province; \

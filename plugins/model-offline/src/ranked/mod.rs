@@ -106,8 +106,14 @@ impl Reader<'_> {
         if let Some(paired) = self.paired(&items) {
             return paired;
         }
+        self.single(items, false)
+    }
+
+    /// The reading of a question for one figure, or for rows.
+    fn single(&self, items: Vec<items::Item>, is_part: bool) -> Result<Asked, Failure> {
         let items = standing::settle(self.catalog, &self.index, items)?;
-        let frame = parse::parse(self.catalog, &items).map_err(Failure::Stuck)?;
+        let mut frame = parse::parse(self.catalog, &items).map_err(Failure::Stuck)?;
+        frame.is_part = is_part;
         let query = resolve::resolve(self.catalog, &items, &frame).map_err(Failure::Trouble)?;
         Ok(Asked {
             items,

@@ -57,26 +57,32 @@ impl Reader<'_> {
     pub(super) fn paired(&self, items: &[Item]) -> Option<Result<Asked, Failure>> {
         let choices = choices(items)?;
         let mut failure = stuck(items);
+        let mut found: Vec<Query> = Vec::new();
         for parts in choices {
             match self.joined(parts) {
-                Ok(query) => {
-                    let (items, frame) = (items.to_vec(), Frame::default());
-                    return Some(Ok(Asked {
-                        items,
-                        frame,
-                        query,
-                    }));
-                }
+                Ok(query) if found.contains(&query) => {}
+                Ok(query) => found.push(query),
                 Err(why) => failure = why,
             }
         }
-        Some(Err(failure))
+        let query = match found.len() {
+            0 => return Some(Err(failure)),
+            1 => found.pop()?,
+            // "flights to Rome to flights to Oslo": which "to" parts the two is not said.
+            _ => return Some(Err(stuck(items))),
+        };
+        let (items, frame) = (items.to_vec(), Frame::default());
+        Some(Ok(Asked {
+            items,
+            frame,
+            query,
+        }))
     }
 
     fn joined(&self, mut parts: Parts) -> Result<Query, Failure> {
         let read = |part: &[Item], tail: &[Item]| {
             let whole = asks(self.catalog, part).ok_or_else(|| stuck(part))?;
-            self.resolved([&whole, tail].concat())
+            self.single([&whole, tail].concat(), true)
         };
         let is_inner = has_group(&parts.first) && !has_group(&parts.tail);
         let mut first = read(&parts.first, &parts.tail)?;
@@ -181,7 +187,13 @@ fn choices(items: &[Item]) -> Option<Vec<Parts>> {
         // "the percentage of A that …"
         let mut first = rest;
         if let Some(group) = last_group(&first) {
-            tail.splice(0..0, grouped_by(first.split_off(group))?);
+            // "of the students in each town who have a pet"
+            let mut groups = first.split_off(group);
+            let end = groups.iter().position(says_which);
+            let behind = end.map_or_else(Vec::new, |end| groups.split_off(end));
+            tail.splice(0..0, grouped_by(groups)?);
+            trim(&mut first);
+            first.extend(behind);
         }
         trim(&mut first);
         choices.push(Parts {
@@ -268,8 +280,28 @@ fn grouped_by(items: Vec<Item>) -> Option<Vec<Item>> {
         links || says(i, "over") || i.kind == Kind::Soft && !i.is_name()
     };
     let start = items.iter().position(|i| !opens(i))?;
+    if items[start..].iter().any(says_which) {
+        // A condition behind the groups: of which of the two is not said.
+        return None;
+    }
     let rest = items[start..].iter().cloned();
     Some([op(Op::Each, "for each")].into_iter().chain(rest).collect())
+}
+
+/// Whether an item starts what is said of rows.
+fn says_which(item: &Item) -> bool {
+    matches!(
+        item.op(),
+        Some(
+            Op::Relative
+                | Op::Is
+                | Op::Have
+                | Op::Without
+                | Op::Not
+                | Op::Compare(..)
+                | Op::Like(_)
+        )
+    )
 }
 
 /// Takes "ordered by the ratio" out, and gives its direction.
@@ -348,13 +380,7 @@ fn asks(catalog: &Catalog, part: &[Item]) -> Option<Vec<Item>> {
 /// condition.
 fn whole_of(part: &[Item], tail: usize, asked: &Asked) -> Option<Vec<Item>> {
     let head = part.iter().position(Item::is_table)?;
-    let cuts = |i: &Item| {
-        matches!(
-            i.op(),
-            Some(Op::Relative | Op::Is | Op::Have | Op::Without | Op::Not)
-        )
-    };
-    if let Some(cut) = (head + 1..part.len()).find(|i| cuts(&part[*i])) {
+    if let Some(cut) = (head + 1..part.len()).find(|i| says_which(&part[*i])) {
         return Some(part[..cut].to_vec());
     }
     let [filter] = asked.frame.filters.as_slice() else {
@@ -434,7 +460,7 @@ fn combined(
     let same = groups(&first) == groups(&second) && first.groups.len() == second.groups.len();
     let shown = |q: &Query| q.groups.iter().all(|g| q.name_of(g).is_some());
     let same = same && shown(&first) && shown(&second);
-    let is_share = is_inner && second.groups.is_empty();
+    let is_share = is_inner && second.groups.is_empty() && first.source.base == second.source.base;
     let near =
         catalog.table(first.source.base).datasource == catalog.table(second.source.base).datasource;
     if !is_plain(&first) || !is_plain(&second) || !(same || is_share) || !near {

@@ -194,6 +194,7 @@ impl Resolver<'_> {
         }
         let own = self.key(base);
         if !own.is_empty()
+            && !self.frame.is_part
             && own.iter().all(|k| keys.contains(k))
             && query.source.joins.iter().all(|e| !e.many)
         {
