@@ -31,7 +31,10 @@ struct Parts {
 
 fn stuck(items: &[Item]) -> Failure {
     let asks = items.iter().find(|i| matches!(i.op(), Some(Op::Pair(_))));
-    let text = asks.map_or("per", |i| &i.text);
+    unclear(asks.map_or("per", |i| &i.text))
+}
+
+fn unclear(text: &str) -> Failure {
     Failure::Stuck(Stuck::Unclear(text.to_owned()))
 }
 
@@ -80,15 +83,16 @@ impl Reader<'_> {
     }
 
     fn joined(&self, mut parts: Parts) -> Result<Query, Failure> {
+        let word = parts.way.name();
         let read = |part: &[Item], tail: &[Item]| {
-            let whole = asks(self.catalog, part).ok_or_else(|| stuck(part))?;
+            let whole = asks(self.catalog, part).ok_or_else(|| unclear(word))?;
             self.single([&whole, tail].concat(), true)
         };
         let is_inner = has_group(&parts.first) && !has_group(&parts.tail);
         let mut first = read(&parts.first, &parts.tail)?;
         if parts.second.is_empty() {
-            parts.second = whole_of(&parts.first, parts.tail.len(), &first)
-                .ok_or_else(|| stuck(&parts.first))?;
+            parts.second =
+                whole_of(&parts.first, parts.tail.len(), &first).ok_or_else(|| unclear(word))?;
         }
         let second = read(&parts.second, &parts.tail)?;
         if let Some((column, place)) = place_of(&parts.second, &second) {
@@ -99,7 +103,7 @@ impl Reader<'_> {
                 if !(others || parts.is_whole || own.is_empty() && apart) {
                     let text = parts.second[place + 1..].iter().map(|i| i.text.as_str());
                     let text = text.collect::<Vec<_>>().join(" ");
-                    return Err(Failure::Stuck(Stuck::Unclear(text)));
+                    return Err(unclear(&text));
                 }
                 // "A to B in Rome": the A are those in Rome too.
                 parts.first.extend_from_slice(&parts.second[place..]);
