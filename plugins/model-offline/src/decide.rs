@@ -51,6 +51,7 @@ fn next(turn: &Turn) -> Result<Action, String> {
     let mut catalog =
         Catalog::parse(content).ok_or("The description of the tables is not what I can read.")?;
     if about == Some(Meta::Help) {
+        ranked::infer_keys(&mut catalog);
         return Ok(Action::Say(help::text(&catalog)));
     }
     if let Some(Meta::Describe(table)) = meta::about_columns(&turn.question, &catalog) {

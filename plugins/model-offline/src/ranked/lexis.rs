@@ -320,7 +320,7 @@ const RELATIONS: &str = "brought ordered taken posted located enrolled place pla
     release owned owning held hold holds hosted host hosts played play plays playing participated participate \
     participates participating participants involved assigned affiliated works work working worked take takes taking \
     took attended attend attends attending taught teach teaches teaching studying study studies offered offer offers \
-    provided provides bought buy purchased purchase sold sell sells served serve serves stay stayed staying stays \
+    provided provides bought buy purchased purchase sold sell sells served serve serves serving stay stayed staying stays \
     situated found founded established opened started belonged wrote write writes directed direct sing sang sung \
     acted act starred receive receives got earned earn earns contained consist consists consisting \
     grouped driven drive drives drove managed manage manages led lead leads supported support supports supplied \

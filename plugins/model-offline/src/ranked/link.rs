@@ -224,8 +224,14 @@ impl Index {
         // `M` and `F` are a sex where all values are.
         let sex = |v: &String| "mfoxnu".contains(&v.to_lowercase());
         let initials = source.common_values.iter().all(sex);
+        // What refers to a name has its values: `lakes.state_name` holds names of states.
+        let referred = table.foreign_keys.iter().find(|k| k.columns == [at.column]);
+        let referred = referred.map(|k| ColumnRef::new(k.target, k.target_columns[0]));
         for value in &source.common_values {
             self.add_value(at, value, initials);
+            if let Some(name) = referred {
+                self.add_value(name, value, initials);
+            }
             // "New York" is first the city that is stored so, then the state of a code.
             let score = if name.iter().any(|w| w == "country") {
                 0.95
@@ -240,10 +246,10 @@ impl Index {
 
     fn put_value(&mut self, words: &str, column: ColumnRef, value: &str, score: f32) {
         let target = Target::Value(column, value.to_owned());
-        self.values
-            .entry(words.to_owned())
-            .or_default()
-            .push(Hit { target, score });
+        let hits = self.values.entry(words.to_owned()).or_default();
+        if !hits.iter().any(|h| h.target == target && h.score >= score) {
+            hits.push(Hit { target, score });
+        }
     }
 
     /// A table that several others refer to by the same name is also called so: `fines.member_id` and `loans.member_id`

@@ -69,6 +69,10 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     if let Some(w) = items.windows(2).find(|w| people(w)) {
         return Err(Stuck::Unclear(w[1].text.clone()));
     }
+    // "what town is Berg the capital of": of which town is not put together.
+    if let Some(of) = items.last().filter(|i| i.text.eq_ignore_ascii_case("of")) {
+        return Err(Stuck::Unclear(of.text.clone()));
+    }
     let counts: Vec<&Item> = items.iter().filter(|i| i.is(Op::HowMany)).collect();
     if let [_, second, ..] = counts.as_slice() {
         return Err(Stuck::Unclear(second.text.clone()));

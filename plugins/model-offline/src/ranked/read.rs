@@ -359,6 +359,20 @@ impl Place<'_> {
             let mut first = self.index.hits(&self.tokens[self.at..last]);
             first.retain(|h| matches!(h.target, Target::Value(c, _) if called(c)));
             hits.extend(first);
+            // "Oak Street" names a street that is called Oak before a stop of that name.
+            let rows = columns
+                .iter()
+                .find(|h| h.score >= 0.9 && h.table().is_some());
+            let mut first = self.index.hits(&self.tokens[self.at..last]);
+            let table = rows.and_then(Hit::table);
+            first.retain(|h| h.value().is_some_and(|c| Some(c.table) == table));
+            if !first.is_empty()
+                && !hits
+                    .iter()
+                    .any(|h| h.value().is_some_and(|c| Some(c.table) == table))
+            {
+                hits = first;
+            }
         }
         // "phone numbers" are the column `phone`.
         let exactly = |h: &Hit| h.score >= 0.85 && matches!(h.target, Target::Column(_));

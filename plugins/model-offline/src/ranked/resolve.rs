@@ -195,7 +195,10 @@ impl Resolver<'_> {
             Figure::Count(at, distinct) => {
                 let item = &self.items[*at];
                 if item.is_table() && !(*distinct && item.column() > 0.9) {
-                    Expr::Count(None)
+                    match self.stored_count(*at)? {
+                        Some(column) => Expr::Agg(Aggregate::Sum, Amount::Column(column)),
+                        None => Expr::Count(None),
+                    }
                 } else if !*distinct && (self.frame.rank.is_some() || self.frame.having.is_some()) {
                     self.column(*at)?;
                     Expr::Count(None)
@@ -221,6 +224,24 @@ impl Resolver<'_> {
                 }
             }
         })
+    }
+
+    /// The column of a table that says how many each of its rows stands for: "How many visits?" adds up `visits.count`.
+    fn stored_count(&mut self, at: At) -> Answer<Option<ColumnRef>> {
+        let table = self.table(at)?;
+        let found = self
+            .catalog
+            .table(table)
+            .columns
+            .iter()
+            .position(|c| c.is_numeric() && c.plain.eq_ignore_ascii_case("count"));
+        let column = found.map(|column| ColumnRef::new(table, column));
+        if let Some(column) = column {
+            let (rows, label) = (&self.catalog.table(table).name, self.catalog.label(column));
+            self.notes
+                .push(format!("the number of `{rows}` is the sum of `{label}`"));
+        }
+        Ok(column)
     }
 
     /// Words that are too far from the name of a column.

@@ -215,7 +215,10 @@ pub fn is_alone(items: &[Item], at: usize) -> bool {
         .any(|w| w[0].is(Op::Have) && !w[1].is(Op::Is));
     let closes = |i: Option<&Item>| i.is_none_or(|i| i.is(Op::Break));
     let points = says(next, "there it them");
-    let at_end = says(next, "in at to with for from on by") && closes(items.get(at + 2));
+    // "associated with them"
+    let them = items.get(at + 2).filter(|i| says(Some(i), "it them"));
+    let ends = closes(items.get(at + 2)) || them.is_some() && closes(items.get(at + 3));
+    let at_end = says(next, "in at to with for from on by") && ends;
     // "where Chinese is spoken"
     let last = before
         .iter()
@@ -228,6 +231,10 @@ pub fn is_alone(items: &[Item], at: usize) -> bool {
     if things > 1 && is_joined || next.is_some_and(is_small) || before.iter().any(is_end) {
         return false;
     }
+    // "published in each year"
+    let grouped = items[at + 1..]
+        .windows(2)
+        .any(|w| w[0].is(Op::Each) && w[1].optional);
     let passes = |i: &&Item| match i.op() {
         Some(Op::Each) => !says(Some(i), "per") && !i.text.to_lowercase().starts_with("for"),
         Some(Op::And | Op::Or | Op::Comma | Op::Break | Op::Relative) => false,
@@ -235,5 +242,6 @@ pub fn is_alone(items: &[Item], at: usize) -> bool {
         None => i.kind == Kind::Soft || i.optional,
     };
     let follows = items[at + 1..].iter().find(|i| !passes(i));
-    !((things > 0 || who) && follows.is_some_and(is_thing))
+    let relates = |i: &Item| is_thing(i) || grouped && i.optional;
+    !((things > 0 || who) && follows.is_some_and(relates))
 }

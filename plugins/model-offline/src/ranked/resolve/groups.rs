@@ -22,6 +22,14 @@ impl Resolver<'_> {
         {
             return Err(Trouble::Shape("a ranking of single rows among groups"));
         }
+        // "which town has the most shops, and how many are in each town": the first, or all.
+        let all = |rank: &Rank| {
+            let and = |at: &At| (rank.at..*at).any(|i| self.items[i].is(Op::And));
+            rank.limit == 1 && self.frame.groups.iter().any(|at| *at > rank.at && and(at))
+        };
+        if self.frame.rank.as_ref().is_some_and(all) {
+            return Err(Trouble::Shape("the first group, and all groups"));
+        }
         let (base, counts) = self.fact(subject)?;
         let buckets = self.buckets(base)?;
         let column = |e: &Expr| match e {
@@ -119,6 +127,16 @@ impl Resolver<'_> {
             } else if !counts && own == base {
                 return Err(Trouble::Shape("a figure beside a column"));
             }
+        }
+        // "the neighbourhood with the most shops", where each shop has a row with the name of its neighbourhood.
+        let is_part = |t: usize| {
+            let shares = matches!(self.label(t)[..], [name] if self.is_shared(name));
+            t != base && shares && self.graph.belongs(t, base)
+        };
+        let is_row = |c: &ColumnRef| is_part(c.table) && self.key(c.table).contains(c);
+        if !shown.iter().all(is_row) {
+            keys.retain(|c| !is_row(c));
+            shown.retain(|c| !is_row(c));
         }
         for column in &shown {
             if !keys.contains(column) {

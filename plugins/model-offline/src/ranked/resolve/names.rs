@@ -49,7 +49,7 @@ impl Resolver<'_> {
         let verbs: Vec<String> = self.items.iter().map(|i| i.text.to_lowercase()).collect();
         let verbs: Vec<&String> = verbs.iter().filter(|w| lexis::is_relation(w)).collect();
         let is_said = |t: &usize| {
-            let name = split(&self.catalog.table(*t).name);
+            let name = split(&self.catalog.table(*t).plain);
             name.iter()
                 .any(|w| verbs.iter().any(|v| lexis::is_same_verb(v, w)))
         };
@@ -326,7 +326,7 @@ impl Resolver<'_> {
         let [column] = key[..] else {
             return false;
         };
-        let name = split(&self.catalog.column(column).name);
+        let name = split(&self.catalog.column(column).plain);
         let is_name = self.names_rows(column) || name.last().is_some_and(|w| w == "name");
         self.label(table) == key && is_name
     }
