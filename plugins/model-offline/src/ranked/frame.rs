@@ -149,6 +149,8 @@ pub struct Frame {
     pub order: Vec<(Figure, bool)>,
     /// In the order of the first text column.
     pub alphabetical: Option<bool>,
+    /// In the order of the only figure that is shown.
+    pub by_figure: Option<bool>,
     /// That rows of another table must be missing: the place where the question says it, and the table, if it names it.
     pub without: Option<(At, Option<At>)>,
     /// Counts that a column holds, shown as they are.

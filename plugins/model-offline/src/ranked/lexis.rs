@@ -137,7 +137,7 @@ const PHRASES: &[(Op, &str)] = &[
         "for each; per; in each; of each; each; by each; for every; grouped by; group by; every; from each; for all \
          different; for different; for each of the; at each; on each; to each; with each; corresponding to each; from \
          every; of every; in every; in different; of different"),
-    (Op::By, "by"),
+    (Op::By, "by; in terms of"),
     (Op::OrderBy,
         "sorted by; ordered by; sort by; order by; in the order of; in order of; sorted in; ordered in; in ascending \
          order of; ranked by; ordered; sorted; sort; order them by; sort them by; sort the list by; sort the results \
@@ -330,9 +330,10 @@ const RELATIONS: &str = "brought ordered taken posted located enrolled place pla
     gave gives done did exhibited performed perform performs treated treat treats prescribed submitted submit sent \
     send listed booked reserved rented appeared applied accepted conducted organized ordering elected represented \
     sponsored trained coached lie lies speak spoken speaks reside resides residing resided occurs happen associated \
-    linked connected shows showed showing go goes going went gone raised selling spend spends leave leaves leaving \
-    land landing lands caused mentioned tagged majoring advised advises advise contain contains include included \
-    serving presented";
+    linked connected related attached serving presented presenting featured features featuring contributed \
+    contributing contributes originating originates originated headquartered occupying handled handles handling \
+    shows showed showing go goes going went gone raised selling spend spends leave leaves leaving land landing \
+    lands caused mentioned tagged majoring advised advises advise contain contains include included";
 
 /// Whether two words are forms of one verb, or a verb and what it is about: "write" and `written`, "born" and `birth`.
 pub fn is_same_verb(a: &str, b: &str) -> bool {

@@ -111,6 +111,7 @@ impl Reader<'_> {
 
     /// The reading of a question for one figure, or for rows.
     fn single(&self, items: Vec<items::Item>, is_part: bool) -> Result<Asked, Failure> {
+        let items = standing::halves(self.catalog, items);
         let items = standing::settle(self.catalog, &self.index, items)?;
         let mut frame = parse::parse(self.catalog, &items).map_err(Failure::Stuck)?;
         frame.is_part = is_part;

@@ -69,7 +69,9 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     if let Some(w) = items.windows(2).find(|w| people(w)) {
         return Err(Stuck::Unclear(w[1].text.clone()));
     }
-    let counts: Vec<&Item> = items.iter().filter(|i| i.is(Op::HowMany)).collect();
+    // "the total number of songs" names a figure, also where another one is asked for.
+    let counts = |i: &&Item| i.is(Op::HowMany) && !i.text.to_lowercase().ends_with("number of");
+    let counts: Vec<&Item> = items.iter().filter(counts).collect();
     if let [_, second, ..] = counts.as_slice() {
         return Err(Stuck::Unclear(second.text.clone()));
     }
@@ -118,6 +120,7 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     parser.numbers()?;
     parser.without()?;
     parser.select()?;
+    parser.counted_beside();
     parser.counted_groups();
     parser.rest()?;
     parser.frame.groups.sort_unstable();
@@ -201,7 +204,11 @@ impl Parser<'_> {
     /// Whether a name may be rows to count, or a column that says how many there are.
     pub(super) fn holds_count(&self, at: At) -> bool {
         let item = &self.items[at];
-        let figure = |c| self.catalog.is_figure(c);
+        // `shops.order_count` is no rival of the orders where the question names no shops.
+        let own = item.best_table();
+        let mut others = self.items.iter().filter_map(Item::best_table);
+        let alone = others.all(|t| Some(t) == own);
+        let figure = |c: ColumnRef| self.catalog.is_figure(c) && (!alone || Some(c.table) == own);
         item.table() > 0.8 && item.column() > 0.85 && item.has_column(0.0, figure)
     }
 

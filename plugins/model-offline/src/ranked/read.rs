@@ -6,8 +6,8 @@ use super::items::{Item, Kind};
 use super::lexis::{self, Op, Quality, holds};
 use super::link::{Hit, Index, LONGEST, Target};
 use super::sentences::{
-    defined, elliptic, ends_as_figures, names_in_full, opposites, plain_rows, sentences,
-    without_matching, without_tail,
+    defined, elliptic, ends_as_figures, names_in_full, opposites, plain_order, plain_rows,
+    sentences, with_tail, without_matching, without_tail,
 };
 use super::{lengths, times};
 use crate::measures;
@@ -17,13 +17,16 @@ use crate::words::{Token, TokenKind, tokenize};
 /// Reads a question sentence by sentence; `today` is what "last month" goes by.
 pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
     let mut items = Vec::new();
-    for sentence in sentences(question) {
+    let put_right = |sentence: &String| {
+        let tokens = tokenize(&defined(sentence, index));
+        let tokens = opposites(without_matching(tokens), index);
+        let tokens = plain_rows(without_tail(names_in_full(tokens, index)));
+        with_tail(plain_order(tokens))
+    };
+    for tokens in sentences(question).iter().flat_map(put_right) {
         if !items.is_empty() {
             items.push(Item::plain(Kind::Op(Op::Break), "."));
         }
-        let tokens = tokenize(&defined(&sentence, index));
-        let tokens = opposites(without_matching(tokens), index);
-        let tokens = plain_rows(without_tail(names_in_full(tokens, index)));
         let mut at = 0;
         while at < tokens.len() {
             let place = Place {

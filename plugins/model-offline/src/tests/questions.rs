@@ -148,8 +148,8 @@ fn shop() {
 /// Schemas that are nothing like the shop.
 const SCHEMAS: &[(&str, &str)] = &files!(
     "airline" "allies" "boathouse" "campus" "clientele" "clinic" "club" "coaches" "crates" "dues" "festival" "garage"
-    "guides" "gym" "harbour" "hostels" "jockeys" "library" "markets" "school" "shelter" "till" "vets" "workshops"
-    "wrestlers"
+    "guides" "gym" "harbour" "hostels" "jockeys" "library" "markets" "press" "school" "shelter" "till" "vets"
+    "workshops" "wrestlers"
 );
 
 #[test]

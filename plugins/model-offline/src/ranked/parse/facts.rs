@@ -279,6 +279,28 @@ impl Parser<'_> {
         }
     }
 
+    /// "Which writers live in Rome, and how many books did they write?" counts the books of each writer.
+    pub(super) fn counted_beside(&mut self) {
+        let Some(subject) = self.frame.subject else {
+            return;
+        };
+        let counts = |f: &Figure| match f {
+            Figure::Count(at, _) => {
+                let breaks = (subject..*at).any(|i| self.op(i) == Some(Op::Break));
+                breaks && self.items[*at].best_table() != self.items[subject].best_table()
+            }
+            _ => false,
+        };
+        let frame = &self.frame;
+        let beside = frame.groups.is_empty()
+            && frame.units.is_empty()
+            && frame.rank.is_none()
+            && frame.having.is_none();
+        if beside && !frame.select.is_empty() && frame.select.iter().all(counts) {
+            self.frame.groups.push(subject);
+        }
+    }
+
     /// Groups without a figure are counted: "orders by status".
     pub(super) fn counted_groups(&mut self) {
         let grouped = !self.frame.units.is_empty() || !self.frame.groups.is_empty();

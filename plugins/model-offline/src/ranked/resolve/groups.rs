@@ -133,6 +133,21 @@ impl Resolver<'_> {
         let mut order = self.order(&select)?;
         if order.is_empty() {
             order.extend(buckets.iter().map(|b| (b.clone(), false)));
+            // Years come one after the other too.
+            let years = |c: &&ColumnRef| {
+                let source = self.catalog.column(**c);
+                let year = split(&source.name).iter().any(|w| w == "year");
+                source.kind == Type::Date || year && source.is_numeric()
+            };
+            let years = keys.iter().find(years).filter(|_| buckets.is_empty());
+            order.extend(years.map(|c| (Expr::Column(*c), false)));
+        }
+        for (expr, _) in &mut order {
+            // "per month, starting from the earliest date"
+            let same = |b: &&Expr| matches!(expr, Expr::Column(_)) && b.column() == expr.column();
+            if let Some(bucket) = buckets.iter().find(same) {
+                *expr = bucket.clone();
+            }
         }
         if order
             .iter()

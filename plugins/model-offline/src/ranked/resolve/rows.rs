@@ -32,7 +32,14 @@ impl Resolver<'_> {
             {
                 return Err(Trouble::Shape("figures of several tables"));
             }
-            if !self.frame.order.is_empty() || self.frame.rank.is_some() {
+            for figure in self.frame.select.clone() {
+                // "for all cars, how many makers": makers are not the rows that are counted.
+                if self.counted(&figure)?.is_some_and(|t| t != base) {
+                    return Err(Trouble::Shape("figures of several tables"));
+                }
+            }
+            let ordered = !self.frame.order.is_empty() || self.frame.by_figure.is_some();
+            if ordered || self.frame.rank.is_some() {
                 return Err(Trouble::Shape("an order of one figure"));
             }
         }
@@ -114,7 +121,8 @@ impl Resolver<'_> {
                 .conditions
                 .push(vec![Condition::new(*column, Check::Missing).not()]);
         }
-        if let (true, Some((expr, _))) = (self.frame.rank.is_some(), order.first())
+        let deciding = self.frame.rank.is_some() || self.frame.select.is_empty();
+        if let (true, Some((expr, _))) = (deciding, order.first())
             && !select.contains(expr)
         {
             select.push(expr.clone());
@@ -179,6 +187,7 @@ impl Resolver<'_> {
             return self.key(table).into_iter().map(Expr::Column).collect();
         }
         if self.frame.rank.is_some()
+            || !self.frame.order.is_empty()
             || !self.frame.filters.is_empty()
             || self.frame.without.is_some()
         {
