@@ -24,6 +24,7 @@ pub fn settle(items: &mut Vec<Item>, index: &Index) {
     if index.spans.is_empty() {
         return;
     }
+    lasting(items, index);
     for at in (0..items.len()).rev() {
         let Some((start, end, hits)) = between(items, at, index) else {
             continue;
@@ -65,13 +66,29 @@ pub fn settle(items: &mut Vec<Item>, index: &Index) {
                 .iter_mut()
                 .for_each(|i| i.kind = Kind::Soft);
         }
-        let closes = items
-            .get(at + 1)
-            .is_none_or(|i| i.is(Op::Break) || i.op().is_some());
+        let next = items[at + 1..].iter().find(|i| i.kind != Kind::Soft);
+        let compares = next.is_some_and(|i| matches!(i.op(), Some(Op::Compare(..))));
+        let closes = next.is_none_or(|i| i.op().is_some()) && !compares;
         if at > 0 && closes && holds(LASTS, &items[at].text.to_lowercase()) {
-            items[at].kind = Kind::Soft;
+            items[at] = Item::plain(Kind::Soft, "is");
         }
         at += 1;
+    }
+}
+
+/// "how many days did each trip last": the duration of each.
+fn lasting(items: &mut Vec<Item>, index: &Index) {
+    let counts = |w: &[Item]| w[0].is(Op::HowMany) && holds(HEADS, &w[1].text.to_lowercase());
+    let lasts = items
+        .last()
+        .is_some_and(|i| holds(LASTS, &i.text.to_lowercase()));
+    let at = items.windows(2).position(counts).filter(|_| lasts);
+    let mut hits = index.hits(&tokenize("duration"));
+    hits.retain(|h| h.column().is_some_and(|c| index.is_span(c)));
+    if let Some(at) = at.filter(|_| !hits.is_empty()) {
+        let mut item = Item::plain(Kind::Names, "duration");
+        item.hits = hits;
+        items.splice(at..at + 2, [item]);
     }
 }
 

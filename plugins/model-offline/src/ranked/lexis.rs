@@ -341,6 +341,8 @@ pub fn is_same_verb(a: &str, b: &str) -> bool {
         let word = match word {
             "born" => "birth",
             "wrote" => "write",
+            "registration" => "register",
+            "admission" | "admitted" => "admit",
             other => other,
         };
         let mut cut = ENDS.iter().filter_map(|end| word.strip_suffix(end));

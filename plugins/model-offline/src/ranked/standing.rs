@@ -205,6 +205,13 @@ pub fn is_alone(items: &[Item], at: usize) -> bool {
         "need" | "want" | "see" | "know" if things == 0 => return false,
         _ => {}
     }
+    // "customers who joined per year": the verb says which date.
+    let each =
+        |i: &&Item| i.kind == Kind::Soft || matches!(i.op(), Some(Op::Each | Op::By | Op::In));
+    let grouped = items[at + 1..].iter().find(|i| !each(i));
+    if grouped.is_some_and(|i| matches!(i.kind, Kind::Unit(_))) {
+        return false;
+    }
     let who = says(items.get(start), "who whom");
     let asked = before
         .iter()

@@ -33,6 +33,13 @@ impl Parser<'_> {
                 _ => continue,
             };
             let negated = self.negated_before(at);
+            // "predicted to graduate in 2023", for `predicted_graduation`.
+            let columns = |at: usize| self.items[at].hits.iter().filter_map(Hit::column);
+            let whole = self.back(at, &[Op::In]).filter(|b| {
+                let same = columns(*b).any(|c| date(c) && columns(at).any(|o| o == c));
+                same && self.name(*b).is_some() && !self.is_table(*b)
+            });
+            whole.into_iter().for_each(|b| self.used[b] = true);
             self.keep(
                 at..place + 1,
                 Filter {

@@ -244,7 +244,11 @@ impl Resolver<'_> {
                 Some(at) => self.dated_column(at),
                 None => match self.date_of_verb(base) {
                     Some(date) => Some(date),
-                    None => self.date_of(base).filter(own),
+                    // "products reviewed per month" are not those that came then.
+                    None => self.date_of(base).filter(own).filter(|c| {
+                        let at = self.items.iter().position(|i| i.kind == Kind::Unit(unit));
+                        measured || at.is_none_or(|at| self.verb_fits(at, *c))
+                    }),
                 },
             };
             let date = date.ok_or(Trouble::Shape("a single date to group by"))?;

@@ -103,8 +103,11 @@ impl Resolver<'_> {
     fn verb_before(&self, at: At) -> Option<String> {
         let article = |i: &&Item| i.kind == Kind::Soft && i.text.eq_ignore_ascii_case("the");
         let passes = |i: &&Item| {
-            let op = i.op();
-            matches!(op, Some(Op::In | Op::Is | Op::Compare(..) | Op::Between)) || article(i)
+            let links = matches!(
+                i.op(),
+                Some(Op::In | Op::Is | Op::Each | Op::By | Op::Compare(..) | Op::Between)
+            );
+            links || article(i)
         };
         let before = self.items[..at].iter().rev().find(|i| !passes(i));
         let item = before.filter(|i| !i.is_value())?;
