@@ -60,6 +60,14 @@ pub fn unambiguous(expr: Expr) -> Result<Expr> {
     })
 }
 
+/// Refuses a subquery that would mean something else as a join.
+fn refuse_if(means_another: bool, why: &str) -> Result<()> {
+    match means_another {
+        true => Err(errors::external(Error::new(Code::SqlNotSupported, why))),
+        false => Ok(()),
+    }
+}
+
 /// Refuses what has one row even where nothing matches, and would have none as a join.
 fn check_rows(subquery: &Subquery) -> Result<()> {
     let has_always_one = subquery.subquery.exists(|node| {
@@ -70,14 +78,13 @@ fn check_rows(subquery: &Subquery) -> Result<()> {
             _ => false,
         })
     })?;
-    match has_always_one {
-        true => Err(errors::external(Error::new(
-            Code::SqlNotSupported,
-            "an aggregate without GROUP BY in EXISTS, IN, ANY or ALL is not supported here if its rows depend on the \
-             outer statement; compare with the value: (SELECT count(*) …) = 0",
-        ))),
-        false => check_windows(subquery).and_then(|()| check_joins(subquery)),
-    }
+    refuse_if(
+        has_always_one,
+        "an aggregate without GROUP BY in EXISTS, IN, ANY or ALL is not supported here if its rows depend on the \
+         outer statement; compare with the value: (SELECT count(*) …) = 0",
+    )?;
+    check_windows(subquery)?;
+    check_joins(subquery)
 }
 
 /// Refuses outer joins whose partners depend on the outer statement. The condition would be tested behind the join, where
@@ -101,14 +108,11 @@ fn check_joins(subquery: &Subquery) -> Result<()> {
         };
         Ok(of_left || of_right || join.filter.iter().any(Expr::contains_outer) || in_keys())
     })?;
-    match is_correlated {
-        true => Err(errors::external(Error::new(
-            Code::SqlNotSupported,
-            "a LEFT, RIGHT or FULL JOIN in a subquery is not supported here if its condition depends on the outer \
-             statement; join the tables in a table of WITH, and compare in WHERE",
-        ))),
-        false => Ok(()),
-    }
+    refuse_if(
+        is_correlated,
+        "a LEFT, RIGHT or FULL JOIN in a subquery is not supported here if its condition depends on the outer \
+         statement; join the tables in a table of WITH, and compare in WHERE",
+    )
 }
 
 /// Refuses windows over rows that depend on the outer statement. The join would test that condition after the window,
@@ -121,14 +125,11 @@ fn check_windows(subquery: &Subquery) -> Result<()> {
             _ => false,
         })
     })?;
-    match is_correlated {
-        true => Err(errors::external(Error::new(
-            Code::SqlNotSupported,
-            "a window function or DISTINCT ON in a subquery is not supported here if its rows depend on the outer \
-             statement; compute it in a table, with PARTITION BY, and join that",
-        ))),
-        false => Ok(()),
-    }
+    refuse_if(
+        is_correlated,
+        "a window function or DISTINCT ON in a subquery is not supported here if its rows depend on the outer \
+         statement; compute it in a table, with PARTITION BY, and join that",
+    )
 }
 
 /// Refuses limits of rows that depend on the outer statement. The join has all of them. Whether there is a row is the
@@ -144,14 +145,11 @@ fn check_limits(subquery: &Subquery) -> Result<()> {
             _ => false,
         })
     })?;
-    match is_correlated {
-        true => Err(errors::external(Error::new(
-            Code::SqlNotSupported,
-            "LIMIT and OFFSET in EXISTS, ANY, ALL or behind a row and IN are not supported here if the rows depend on \
-             the outer statement; number the rows in a table with row_number() and PARTITION BY, and join that",
-        ))),
-        false => Ok(()),
-    }
+    refuse_if(
+        is_correlated,
+        "LIMIT and OFFSET in EXISTS, ANY, ALL or behind a row and IN are not supported here if the rows depend on \
+         the outer statement; number the rows in a table with row_number() and PARTITION BY, and join that",
+    )
 }
 
 /// A subquery whose values DataFusion finds. It looks for them in the operators below, and sees none in `VALUES` and in
