@@ -9,7 +9,7 @@ pub mod exponents;
 pub mod floats;
 mod interval_length;
 pub mod keys;
-mod lifted;
+mod lifted_lookups;
 pub mod lookups;
 pub mod membership;
 pub mod merged_columns;
@@ -139,7 +139,7 @@ pub fn is_comparison(op: Operator) -> bool {
 pub fn around(
     rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>>,
 ) -> impl Iterator<Item = Arc<dyn AnalyzerRule + Send + Sync>> {
-    let lifted: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(lifted::Lifted);
+    let lifted: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(lifted_lookups::LiftedLookups);
     let before: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(BeforeCasts);
     let after: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(AfterCasts);
     let keys: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(keys::ForgetKeys);

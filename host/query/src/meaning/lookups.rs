@@ -2,7 +2,7 @@
 //! it. DataFusion joins such a subquery by groups, so it wants an aggregate that gives one value of each group. A
 //! statement that it refuses for this is planned again with such aggregates: the first value in the order of a subquery
 //! that ends in `LIMIT 1`, and of another one the value of its only row. What else its value and its place need, see
-//! [`super::lifted`].
+//! [`super::lifted_lookups`].
 
 use std::{
     collections::{HashMap, HashSet},
@@ -28,7 +28,7 @@ use sqlparser::ast::{
     Select, SelectItem, SetExpr, Statement, Value, VisitMut as _, VisitorMut, visit_expressions,
 };
 
-use super::{lifted::LOOKED, scalar, templates};
+use super::{lifted_lookups::LOOKED, scalar, templates};
 use crate::{column_names::without_brackets, errors, functions, names::folded};
 use mindhost_base::error::{Code, Error};
 

@@ -42,9 +42,9 @@ const FIRST: &str = "first_value";
 
 /// Before all other rules: the expressions that it makes have no types yet.
 #[derive(Debug)]
-pub struct Lifted;
+pub struct LiftedLookups;
 
-impl AnalyzerRule for Lifted {
+impl AnalyzerRule for LiftedLookups {
     fn name(&self) -> &'static str {
         "lifted_lookups"
     }
