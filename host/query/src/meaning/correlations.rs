@@ -111,7 +111,7 @@ fn check_joins(subquery: &Subquery) -> Result<()> {
     refuse_if(
         is_correlated,
         "a LEFT, RIGHT or FULL JOIN in a subquery is not supported here if its condition depends on the outer \
-         statement; join the tables in a table of WITH, and compare in WHERE",
+         statement; join its tables in the outer statement itself, with GROUP BY",
     )
 }
 
