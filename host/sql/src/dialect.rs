@@ -7,10 +7,11 @@
 use std::{any::TypeId, cell::Cell, iter::Peekable, str::Chars};
 
 use sqlparser::{
-    ast::{Expr, Ident, ObjectNamePart},
+    ast::{BinaryOperator, Expr, Ident, ObjectNamePart},
     dialect::{ClickHouseDialect, Dialect, MySqlDialect, PostgreSqlDialect, Precedence},
     keywords::Keyword,
     parser::{Parser, ParserError},
+    tokenizer::Token,
 };
 
 use super::{clickhouse, mysql, postgres};
@@ -62,6 +63,87 @@ fn distinct_from(
     })
 }
 
+/// `[NOT] IN (…)` of a list that begins with a subquery: `a IN ((SELECT 1), 2)` as `(a = (SELECT 1) OR a IN (2))`. The
+/// parser takes the brackets of the list for those of one subquery, and does not find their end; so does DataFusion, which
+/// reads the text once more.
+fn in_list(parser: &mut Parser, left: &Expr) -> Result<Option<Expr>, ParserError> {
+    if !begins_with_subquery(parser) {
+        return Ok(None);
+    }
+    let list = parser.maybe_parse(|parser| {
+        let is_negated = parser.parse_keyword(Keyword::NOT);
+        parser.expect_keyword_is(Keyword::IN)?;
+        parser.expect_token(&Token::LParen)?;
+        let list = parser.parse_comma_separated(Parser::parse_expr)?;
+        parser.expect_token(&Token::RParen)?;
+        Ok((is_negated, list))
+    })?;
+    Ok(list.and_then(|(is_negated, list)| compared(left, is_negated, list)))
+}
+
+/// Whether `[NOT] IN` follows, with a bracket that begins with a subquery in brackets.
+fn begins_with_subquery(parser: &Parser) -> bool {
+    let token = |place: usize| &parser.peek_nth_token_ref(place).token;
+    let is_word = |place: usize, keyword: Keyword| match token(place) {
+        Token::Word(word) => word.keyword == keyword,
+        _ => false,
+    };
+    let start = usize::from(is_word(0, Keyword::NOT));
+    if !is_word(start, Keyword::IN) {
+        return false;
+    }
+    let brackets = (start + 1..)
+        .take_while(|place| *token(*place) == Token::LParen)
+        .count();
+    let first = start + 1 + brackets;
+    brackets >= 2 && (is_word(first, Keyword::SELECT) || is_word(first, Keyword::WITH))
+}
+
+/// `None` for a list of one subquery alone, which is that subquery in brackets.
+fn compared(left: &Expr, is_negated: bool, mut list: Vec<Expr>) -> Option<Expr> {
+    if matches!(list.as_slice(), [Expr::Subquery(_)]) {
+        return None;
+    }
+    let both = |left: Expr, op: BinaryOperator, right: Expr| Expr::BinaryOp {
+        left: Box::new(left),
+        op,
+        right: Box::new(right),
+    };
+    let (compare, join) = match is_negated {
+        true => (BinaryOperator::NotEq, BinaryOperator::And),
+        false => (BinaryOperator::Eq, BinaryOperator::Or),
+    };
+    let begins_so = |one: &&Expr| one.to_string().starts_with('(');
+    let first_other = list.iter().take_while(begins_so).count();
+    let others = list.split_off(first_other);
+    let each = list
+        .into_iter()
+        .map(|one| both(whole(left.clone()), compare.clone(), whole(one)));
+    let others = (!others.is_empty()).then(|| Expr::InList {
+        expr: Box::new(whole(left.clone())),
+        list: others,
+        negated: is_negated,
+    });
+    let all = each
+        .chain(others)
+        .reduce(|all, next| both(all, join.clone(), next))?;
+    Some(Expr::Nested(Box::new(all)))
+}
+
+/// An operand that ends where it ends.
+fn whole(operand: Expr) -> Expr {
+    match operand {
+        Expr::Identifier(_)
+        | Expr::CompoundIdentifier(_)
+        | Expr::Value(_)
+        | Expr::Function(_)
+        | Expr::Nested(_)
+        | Expr::Subquery(_)
+        | Expr::Tuple(_) => operand,
+        other => Expr::Nested(Box::new(other)),
+    }
+}
+
 macro_rules! like_inner {
     ($($name:ident)*) => {
         $(fn $name(&self) -> bool { self.inner.$name() })*
@@ -102,6 +184,7 @@ impl Dialect for PrefixLimited {
         }
         let own = self.inner.parse_infix(parser, expr, precedence);
         own.or_else(|| distinct_from(parser, expr, precedence))
+            .or_else(|| in_list(parser, expr).transpose())
     }
 
     fn dialect(&self) -> TypeId {

@@ -385,6 +385,8 @@ fn nested_statement_takes_no_exponential_time() {
         ("(1, ", ")"),
         ("(CASE WHEN ", " THEN 1 END)"),
         ("1 = ANY (SELECT ", ")"),
+        ("1 IN ((SELECT ", "), 2)"),
+        ("1 IN ((SELECT ", "))"),
         ("sum(1) OVER (PARTITION BY ", ")"),
         ("a[", "]"),
         ("LATERAL (SELECT * FROM ", ") x"),

@@ -97,6 +97,45 @@ fn statement_over_several_datasources_has_the_functions_of_the_host() {
 }
 
 #[test]
+fn list_that_begins_with_a_subquery_is_read() {
+    for (written, meant) in [
+        (
+            "s.id IN ((SELECT max(id) FROM east.customers), 2)",
+            "(s.id = (SELECT max(id) FROM east.customers) OR s.id IN (2))",
+        ),
+        (
+            "s.id NOT IN ((SELECT max(id) FROM east.customers), ((SELECT 4)), 2, (SELECT 3))",
+            "(s.id <> (SELECT max(id) FROM east.customers) AND s.id <> ((SELECT 4)) AND s.id NOT IN (2, (SELECT 3)))",
+        ),
+        (
+            "s.id + 1 IN ((SELECT max(id) FROM east.customers) + 1) AND s.id > 0",
+            "((s.id + 1) = ((SELECT max(id) FROM east.customers) + 1)) AND s.id > 0",
+        ),
+        (
+            "s.id IN ((WITH x AS (SELECT 1 AS n) SELECT n FROM x), (SELECT max(id) FROM east.customers))",
+            "(s.id = (WITH x AS (SELECT 1 AS n) SELECT n FROM x) OR s.id = (SELECT max(id) FROM east.customers))",
+        ),
+    ] {
+        let sql = |condition: &str| format!("SELECT s.id FROM stores s WHERE {condition}");
+        let texts = [written, meant].map(|condition| guard(&sql(condition), &two()).unwrap());
+        assert_eq!(texts[0].text(), texts[1].text(), "{written}");
+    }
+    // It is a subquery in brackets.
+    for kept in [
+        "s.id IN ((SELECT id FROM east.customers))",
+        "s.id IN ((SELECT id FROM east.customers) UNION (SELECT 1))",
+    ] {
+        let sql = format!("SELECT s.id FROM stores s WHERE {kept}");
+        let guarded = guard(&sql, &two()).unwrap();
+        assert!(
+            guarded.text().contains(" IN ((SELECT"),
+            "{}",
+            guarded.text()
+        );
+    }
+}
+
+#[test]
 fn refusal_is_that_of_the_engine_that_would_run_the_statement() {
     let mut scope = two();
     scope.datasources.push(datasource("south", Dialect::Mysql));
