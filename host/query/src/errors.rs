@@ -29,7 +29,7 @@ const INVENTED: [&str; 9] = [
 ];
 
 /// What DataFusion says of a form of SQL, and what to write in its place.
-const ADVICE: [(&str, &str); 9] = [
+const ADVICE: [(&str, &str); 10] = [
     (
         "Empty tuple not supported",
         "GROUP BY () is not supported here; leave out GROUP BY, and the total is one row",
@@ -58,6 +58,11 @@ const ADVICE: [(&str, &str); 9] = [
         "a (SELECT …) that depends on the statement around it cannot stand in ON here, nor in the ORDER BY of DISTINCT \
          or UNION, and in ORDER BY it uses the columns of FROM, not the names that SELECT gives; join its table with \
          LEFT JOIN",
+    ),
+    (
+        "In/Exist/SetComparison subquery can only be used in",
+        "EXISTS and IN (SELECT …) cannot stand in the ORDER BY of DISTINCT or UNION here, nor in DISTINCT ON, and in \
+         another ORDER BY they use the columns of FROM; give them a name in SELECT, and order by that",
     ),
     (
         UNNAMED,

@@ -3,10 +3,12 @@
 
 pub mod calls;
 mod comparisons;
+mod correlated_keys;
 mod correlations;
 mod division;
 pub mod exponents;
 pub mod floats;
+mod implied_groups;
 mod interval_length;
 pub mod keys;
 mod lifted_lookups;
@@ -29,6 +31,7 @@ mod texts;
 mod times;
 pub mod truth_texts;
 mod truth_values;
+pub mod unjoined;
 mod unknown;
 mod using_wildcard;
 mod zeros;
@@ -84,11 +87,17 @@ impl AnalyzerRule for AfterCasts {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         plan.transform_up_with_subqueries(|node| {
+            unjoined::check_lateral(&node)?;
             let node = match node {
                 LogicalPlan::Filter(filter) => unknown::told_from_false(filter)?,
                 other => truth_values::counted(other)?,
             };
+            // Those in an order are told by another name: what they use may stand below it.
+            let is_ordered = matches!(node, LogicalPlan::Sort(_) | LogicalPlan::Distinct(_));
             expressions(node, |part, schema| {
+                if !is_ordered {
+                    correlations::check_reach(&part, schema)?;
+                }
                 let part = texts::of_postgresql(narrowing::kept(part, schema), schema);
                 correlations::unambiguous(part)
             })?

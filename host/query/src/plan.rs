@@ -34,7 +34,7 @@ use super::{
     functions,
     meaning::{
         calls, exponents, floats, keys, lookups, membership, merged_columns, natural, refused,
-        similar, text_length,
+        similar, text_length, unjoined,
     },
     memory::StatementMemory,
     names::{CATALOG, NO_SCHEMA},
@@ -245,6 +245,9 @@ async fn plan(
         .with_allow_statements(false)
         .verify_plan(&logical)?;
     let optimised = keys::optimised(state.optimize(&logical)?)?;
+    if own_parts.aggregates {
+        unjoined::check(&optimised)?;
+    }
     let plan = match tables {
         Tables::Reader(_) => optimised,
         Tables::Several(sources) => federation::cut_plan(&state, optimised, sources)?,

@@ -197,6 +197,46 @@ SELECT c.id FROM crm.customers c WHERE (SELECT count(*) FROM crm.visits v WHERE 
 SELECT t.id, t.n FROM (SELECT c.id, (SELECT count(*) FROM sales.orders o WHERE o.customer_id = c.id) AS n
 FROM crm.customers c) t WHERE t.n > 3 ORDER BY 1
 ;;
+SELECT c.id, (SELECT count(*) FROM sales.orders o WHERE o.customer_id = c.id HAVING count(*) < c.id) AS n
+FROM crm.customers c ORDER BY 1
+;;
+SELECT c.id, (SELECT max(o.id) + c.id FROM sales.orders o WHERE o.customer_id = c.id HAVING count(*) > 3) AS n
+FROM crm.customers c ORDER BY 1
+;;
+SELECT o.id, (SELECT (SELECT w.country FROM world.cities w WHERE w.city = c.city) FROM crm.customers c
+WHERE c.id = o.customer_id) AS country FROM sales.orders o ORDER BY 1
+;;
+SELECT o.id, (SELECT o.id + c.id * (SELECT count(*) FROM world.cities w WHERE w.city = c.city) FROM crm.customers c
+WHERE c.id = o.customer_id) AS n FROM sales.orders o ORDER BY 1
+;;
+SELECT c.id, (SELECT count(*) FROM (SELECT DISTINCT o.code FROM sales.orders o WHERE o.customer_id = c.id) d) AS n
+FROM crm.customers c ORDER BY 1
+;;
+SELECT c.id, (SELECT max(d.n) FROM (SELECT o.code, count(*) AS n FROM sales.orders o WHERE o.customer_id = c.id
+GROUP BY o.code) d) AS n FROM crm.customers c ORDER BY 1
+;;
+SELECT c.id FROM crm.customers c WHERE EXISTS (SELECT 1 FROM (SELECT total FROM sales.orders o
+WHERE o.customer_id = c.id) d WHERE d.total > 80) ORDER BY 1
+;;
+SELECT c.id, (SELECT count(*) FROM sales.orders o WHERE o.customer_id = c.id AND c.vip) AS n
+FROM crm.customers c ORDER BY 1
+;;
+SELECT c.id FROM crm.customers c WHERE c.id IN ((SELECT max(o.customer_id) - 2 FROM sales.orders o), 2, 4) ORDER BY 1
+;;
+SELECT c.id FROM crm.customers c WHERE c.id NOT IN ((SELECT min(o.customer_id) + 1 FROM sales.orders o),
+(SELECT min(i.quantity) + 1 FROM sales.items i)) ORDER BY 1
+;;
+SELECT c.id FROM crm.customers c ORDER BY EXISTS (SELECT 1 FROM sales.orders o WHERE o.customer_id = c.id
+AND o.total > 80), c.id
+;;
+WITH per AS (SELECT customer_id, count(*) AS n FROM sales.orders GROUP BY customer_id)
+SELECT c.id, (SELECT max(p.n) FROM per p WHERE p.customer_id = c.id GROUP BY p.customer_id) AS n
+FROM crm.customers c ORDER BY 1
+;;
+WITH per AS (SELECT customer_id, count(*) AS n FROM sales.orders GROUP BY customer_id)
+SELECT per.n, count(*) AS k, (SELECT c.name FROM crm.customers c WHERE c.id = per.n) AS name
+FROM per GROUP BY per.n ORDER BY 1
+;;
 -- # WITH
 WITH big AS (SELECT customer_id, sum(total) AS total FROM sales.orders GROUP BY customer_id)
 SELECT c.name, big.total FROM crm.customers c JOIN big ON big.customer_id = c.id ORDER BY c.id

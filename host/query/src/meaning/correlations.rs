@@ -1,25 +1,16 @@
-//! Subqueries over tables that have columns of one name.
+//! Subqueries that depend on the statement around them, of which DataFusion makes joins.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use datafusion::{
-    common::{
-        Column, Result, TableReference,
-        tree_node::{Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion},
-    },
+    common::{Column, DFSchema, Result, tree_node::TreeNode as _},
     logical_expr::{
-        BinaryExpr, Distinct, Expr, Filter, JoinType, LogicalPlan, LogicalPlanBuilder, Operator,
-        Subquery, SubqueryAlias,
+        Distinct, Expr, JoinType, LogicalPlan, LogicalPlanBuilder, Subquery,
         expr::{Exists, InSubquery, SetComparison},
-        lit,
-        utils::{conjunction, split_conjunction_owned},
     },
 };
 
-use super::{no_rows, unknown::COMPARED};
+use super::{correlated_keys, implied_groups, no_rows, unknown::COMPARED};
 use crate::errors;
 use mindhost_base::error::{Code, Error};
 
@@ -30,7 +21,7 @@ pub fn unambiguous(expr: Expr) -> Result<Expr> {
         Expr::Exists(Exists { subquery, negated }) => {
             check_rows(&subquery)?;
             check_limits(&subquery)?;
-            let subquery = with_keys(subquery, false)?;
+            let subquery = correlated_keys::named(subquery, false)?;
             Expr::Exists(Exists { subquery, negated })
         }
         Expr::InSubquery(InSubquery {
@@ -39,13 +30,13 @@ pub fn unambiguous(expr: Expr) -> Result<Expr> {
             negated,
         }) => {
             check_rows(&subquery)?;
-            let subquery = with_plain_column(with_keys(subquery, false)?)?;
+            let subquery = with_plain_column(correlated_keys::named(subquery, false)?)?;
             Expr::InSubquery(InSubquery::new(expr, subquery, negated))
         }
         Expr::SetComparison(comparison) => {
             check_rows(&comparison.subquery)?;
             check_limits(&comparison.subquery)?;
-            let subquery = with_own_value(with_keys(comparison.subquery, false)?)?;
+            let subquery = with_own_value(correlated_keys::named(comparison.subquery, false)?)?;
             Expr::SetComparison(SetComparison {
                 subquery,
                 ..comparison
@@ -54,10 +45,32 @@ pub fn unambiguous(expr: Expr) -> Result<Expr> {
         Expr::ScalarSubquery(subquery) => {
             check_windows(&subquery)?;
             check_joins(&subquery)?;
-            no_rows::or_null(with_keys(subquery, true)?)
+            let subquery = implied_groups::removed(subquery)?;
+            no_rows::or_null(correlated_keys::named(subquery, true)?)
         }
         other => other,
     })
+}
+
+/// Refuses a subquery that uses columns which the rows right around it do not have: the join with these rows would not
+/// find them.
+pub fn check_reach(part: &Expr, schema: &DFSchema) -> Result<()> {
+    let subquery = match part {
+        Expr::Exists(exists) => &exists.subquery,
+        Expr::InSubquery(one_of) => &one_of.subquery,
+        Expr::SetComparison(comparison) => &comparison.subquery,
+        Expr::ScalarSubquery(subquery) => subquery,
+        _ => return Ok(()),
+    };
+    let is_far = |outer: &Expr| match outer {
+        Expr::OuterReferenceColumn(_, column) => !schema.has_column(column),
+        _ => false,
+    };
+    refuse_if(
+        subquery.outer_ref_columns.iter().any(is_far),
+        "a subquery uses columns of the statement right around it alone here, and behind GROUP BY those that are \
+         grouped by, not those of a statement further out; join the tables of the subqueries into one",
+    )
 }
 
 /// Refuses a subquery that would mean something else as a join.
@@ -189,148 +202,4 @@ fn hides_columns(plan: &LogicalPlan) -> bool {
         | LogicalPlan::SubqueryAlias(_) => plan.inputs().into_iter().any(hides_columns),
         _ => false,
     }
-}
-
-/// `is_grouped`: the join is with groups by what is compared. DataFusion groups by a column even if a cast of it is
-/// compared, which would give several groups for one value. So whatever is no column becomes one.
-fn with_keys(subquery: Subquery, is_grouped: bool) -> Result<Subquery> {
-    if subquery.outer_ref_columns.is_empty() {
-        return Ok(subquery);
-    }
-    let shared = shared_names(&subquery.subquery, is_grouped)?;
-    if shared.is_empty() && !is_grouped {
-        return Ok(subquery);
-    }
-    let plan = Arc::unwrap_or_clone(subquery.subquery);
-    let mut keys = Keys {
-        shared,
-        is_grouped,
-        count: 0,
-    };
-    let plan = keys.named(plan)?;
-    Ok(Subquery {
-        subquery: Arc::new(plan),
-        ..subquery
-    })
-}
-
-/// The names that two columns have. A table and its alias are one. So is one of WITH with its alias if the join is with
-/// groups: nothing of what is in it comes out by another name, and its own GROUP BY has to keep the name of a key.
-fn shared_names(plan: &LogicalPlan, is_grouped: bool) -> Result<HashSet<String>> {
-    let mut tables: HashMap<String, HashSet<Option<TableReference>>> = HashMap::new();
-    plan.apply(|node| {
-        for (table, field) in node.schema().iter() {
-            let tables = tables.entry(field.name().clone()).or_default();
-            tables.insert(table.cloned());
-        }
-        Ok(match node {
-            LogicalPlan::SubqueryAlias(alias)
-                if matches!(*alias.input, LogicalPlan::TableScan(_))
-                    || is_grouped && alias.input.all_out_ref_exprs().is_empty() =>
-            {
-                TreeNodeRecursion::Jump
-            }
-            _ => TreeNodeRecursion::Continue,
-        })
-    })?;
-    let shared = tables.into_iter().filter(|(_, tables)| tables.len() > 1);
-    Ok(shared.map(|(name, _)| name).collect())
-}
-
-/// Gives names to what is compared with the outer statement.
-struct Keys {
-    /// The names that two columns have.
-    shared: HashSet<String>,
-    /// Whether expressions get a name too.
-    is_grouped: bool,
-    /// Names that were given.
-    count: usize,
-}
-
-impl Keys {
-    /// Gives a name of its own to each column that is compared with the outer statement and shares its name.
-    fn named(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
-        match plan {
-            LogicalPlan::Filter(filter) => self.filter(filter),
-            LogicalPlan::SubqueryAlias(alias) => self.derived(alias),
-            other => other
-                .map_children(|child| self.named(child).map(Transformed::yes))?
-                .map_data(LogicalPlan::recompute_schema)
-                .data(),
-        }
-    }
-
-    /// A derived table gives its keys too. In one with groups or the like no name is changed.
-    fn derived(&mut self, alias: SubqueryAlias) -> Result<LogicalPlan> {
-        let LogicalPlan::Projection(projection) = alias.input.as_ref() else {
-            return Ok(LogicalPlan::SubqueryAlias(alias));
-        };
-        let LogicalPlan::Filter(filter) = projection.input.as_ref() else {
-            return Ok(LogicalPlan::SubqueryAlias(alias));
-        };
-        let width = filter.input.schema().fields().len();
-        let filtered = self.filter(filter.clone())?;
-        let keys = filtered.schema().columns().into_iter().skip(width);
-        let columns = projection.expr.iter().cloned();
-        let all: Vec<_> = columns.chain(keys.map(Expr::Column)).collect();
-        let plan = LogicalPlanBuilder::from(filtered).project(all)?.build()?;
-        SubqueryAlias::try_new(Arc::new(plan), alias.alias).map(LogicalPlan::SubqueryAlias)
-    }
-
-    fn filter(&mut self, filter: Filter) -> Result<LogicalPlan> {
-        let mut keys: Vec<(Expr, String)> = Vec::new();
-        let mut key = |part: Expr| {
-            let known = keys.iter().find(|(known, _)| *known == part);
-            let name = known.map(|(_, name)| name.clone()).unwrap_or_else(|| {
-                self.count += 1;
-                let name = format!("__key_{}", self.count);
-                keys.push((part, name.clone()));
-                name
-            });
-            Expr::Column(Column::new_unqualified(name))
-        };
-        let mut conditions = Vec::new();
-        for condition in split_conjunction_owned(filter.predicate) {
-            let condition = match condition {
-                Expr::BinaryExpr(BinaryExpr {
-                    left,
-                    op: Operator::Eq,
-                    right,
-                }) if self.is_grouped => {
-                    let (left, right) = match (is_inner(&left), is_inner(&right)) {
-                        (true, false) => (Box::new(key(*left)), right),
-                        (false, true) => (left, Box::new(key(*right))),
-                        _ => (left, right),
-                    };
-                    Expr::BinaryExpr(BinaryExpr::new(left, Operator::Eq, right))
-                }
-                other => other,
-            };
-            conditions.push(match condition.contains_outer() {
-                true => condition
-                    .transform_up(|part| match part {
-                        Expr::Column(column) if self.shared.contains(&column.name) => {
-                            Ok(Transformed::yes(key(Expr::Column(column))))
-                        }
-                        other => Ok(Transformed::no(other)),
-                    })
-                    .data()?,
-                false => condition,
-            });
-        }
-        let mut input = self.named(Arc::unwrap_or_clone(filter.input))?;
-        if !keys.is_empty() {
-            let columns = input.schema().columns().into_iter().map(Expr::Column);
-            let keys = keys.into_iter().map(|(part, name)| part.alias(name));
-            let all: Vec<_> = columns.chain(keys).collect();
-            input = LogicalPlanBuilder::from(input).project(all)?.build()?;
-        }
-        let predicate = conjunction(conditions).unwrap_or_else(|| lit(true));
-        Filter::try_new(predicate, Arc::new(input)).map(LogicalPlan::Filter)
-    }
-}
-
-/// Whether an expression is computed from the columns of a subquery alone, and is none itself.
-fn is_inner(expr: &Expr) -> bool {
-    !matches!(expr, Expr::Column(_)) && expr.any_column_refs() && !expr.contains_outer()
 }

@@ -3,7 +3,8 @@
 //! It joins such a subquery below a list of columns and below a condition alone, and only if what the subquery gives is
 //! computed of its own rows. So the value of one in an aggregate, a group, a window or an order becomes a column below
 //! that. One whose value is computed of both rows, `(SELECT p.amt + c.w FROM c WHERE c.id = p.customer)`, gives what it
-//! needs of its own row, and the rest is computed above the join.
+//! needs of its own row, and the rest is computed above the join. `EXISTS` and `IN (SELECT …)` in an order become columns
+//! below it, too.
 
 use std::sync::Arc;
 
@@ -23,13 +24,13 @@ use datafusion::{
     logical_expr::{
         Aggregate, Case, ColumnarValue, Expr, LogicalPlan, Projection, ScalarFunctionArgs,
         ScalarUDF, ScalarUDFImpl, Signature, Sort, Subquery, Volatility,
-        expr_rewriter::NamePreserver, lit,
+        expr_rewriter::NamePreserver, lit, utils::conjunction,
     },
     optimizer::AnalyzerRule,
 };
 
 use super::{
-    lookups::{NAME, UNNAMED},
+    lookups::{NAME, ONLY, UNNAMED},
     scalar,
 };
 
@@ -52,7 +53,10 @@ impl AnalyzerRule for LiftedLookups {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let mut count = 0;
         plan.transform_up_with_subqueries(|node| {
-            if !has_lookups(&node)? {
+            let takes_truths = matches!(node, LogicalPlan::Sort(_));
+            if !has_parts(&node, |part| {
+                is_lookup(part) || takes_truths && is_truth(part)
+            })? {
                 return Ok(Transformed::no(node));
             }
             match node {
@@ -70,10 +74,10 @@ impl AnalyzerRule for LiftedLookups {
     }
 }
 
-fn has_lookups(node: &LogicalPlan) -> Result<bool> {
+fn has_parts(node: &LogicalPlan, is_one: impl Fn(&Expr) -> bool) -> Result<bool> {
     let mut found = false;
     node.apply_expressions(|expr| {
-        found |= expr.exists(|part| Ok(is_lookup(part)))?;
+        found |= expr.exists(|part| Ok(is_one(part)))?;
         Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(found)
@@ -82,6 +86,11 @@ fn has_lookups(node: &LogicalPlan) -> Result<bool> {
 /// Whether it is the value of a subquery that depends on the statement around it.
 fn is_lookup(part: &Expr) -> bool {
     matches!(part, Expr::ScalarSubquery(subquery) if !subquery.outer_ref_columns.is_empty())
+}
+
+/// Whether it says if a subquery has rows, or a value among them.
+fn is_truth(part: &Expr) -> bool {
+    matches!(part, Expr::Exists(_) | Expr::InSubquery(_))
 }
 
 /// An operator over the columns that its subqueries become. `takes_all`: all of them do.
@@ -155,17 +164,21 @@ fn sorted(sort: Sort, count: &mut usize) -> Result<Transformed<LogicalPlan>> {
     let mut values = Vec::new();
     let mut keys = Vec::with_capacity(sort.expr.len());
     for key in &sort.expr {
-        let expr = key.expr.clone().transform_down(|part| match part {
-            Expr::ScalarSubquery(subquery) => Ok(match lookups.value(&subquery, true)? {
+        let expr = key.expr.clone().transform_down(|part| {
+            let value = match &part {
+                Expr::ScalarSubquery(subquery) => lookups.value(subquery, true)?,
+                part if is_truth(part) => lookups.truth(part, &projection)?,
+                _ => None,
+            };
+            Ok(match value {
                 Some(value) => {
                     let name = lookups.name();
                     values.push(value.alias(name.as_str()));
                     let column = Expr::Column(Column::new_unqualified(name));
                     Transformed::new(column, true, TreeNodeRecursion::Jump)
                 }
-                None => Transformed::no(Expr::ScalarSubquery(subquery)),
-            }),
-            other => Ok(Transformed::no(other)),
+                None => Transformed::no(part),
+            })
         })?;
         keys.push(key.with_expr(expr.data));
     }
@@ -245,6 +258,33 @@ impl<'a> Lookups<'a> {
         Ok(Some(self.lift(subquery.clone())))
     }
 
+    /// What says of a row below a list of columns if a subquery has rows, or a value among them: the value is of the
+    /// columns of the list, and what the subquery compares stands below it.
+    fn truth(&self, part: &Expr, list: &Projection) -> Result<Option<Expr>> {
+        let subquery = match part {
+            Expr::Exists(exists) => &exists.subquery,
+            Expr::InSubquery(one_of) => &one_of.subquery,
+            _ => return Ok(None),
+        };
+        let mut outer = subquery.outer_ref_columns.iter();
+        if !outer.all(|column| self.has(column)) {
+            return Ok(None);
+        }
+        let below = part.clone().transform_down(|part| {
+            Ok(match &part {
+                Expr::Column(column) => match list.schema.maybe_index_of_column(column) {
+                    Some(place) => {
+                        let value = list.expr[place].clone().unalias();
+                        Transformed::new(value, true, TreeNodeRecursion::Jump)
+                    }
+                    None => Transformed::no(part),
+                },
+                _ => Transformed::no(part),
+            })
+        });
+        below.data().map(Some)
+    }
+
     fn has(&self, outer: &Expr) -> bool {
         match outer {
             Expr::OuterReferenceColumn(_, column) => self.schema.iter().any(|(table, field)| {
@@ -266,8 +306,9 @@ impl<'a> Lookups<'a> {
         Expr::Column(Column::new_unqualified(name))
     }
 
-    /// A value that is computed of columns of the statement, too. `None` for any other, and where that cannot be told
-    /// apart: in other aggregates than that of one row, behind HAVING, DISTINCT or LIMIT, and with a subquery in it.
+    /// A value that is computed of columns of the statement, too, or that its HAVING compares with them. `None` for any
+    /// other, and where that cannot be told apart: in other aggregates than that of one row, behind DISTINCT or LIMIT,
+    /// and with a subquery in it that depends on a row.
     fn of_both(&mut self, subquery: &Subquery) -> Result<Option<Expr>> {
         let LogicalPlan::Projection(top) = subquery.subquery.as_ref() else {
             return Ok(None);
@@ -276,7 +317,7 @@ impl<'a> Lookups<'a> {
             return Ok(None);
         };
         let value = value.clone().unalias();
-        if has_subquery(&value)? {
+        if has_subquery_of_row(&value)? {
             return Ok(None);
         }
         match top.input.as_ref() {
@@ -286,17 +327,25 @@ impl<'a> Lookups<'a> {
                     |_: &Column| -> Result<Expr> { internal_err!("a column of no table") };
                 seen_from_outside(value, &no_part).map(Some)
             }
-            LogicalPlan::Aggregate(aggregate) => self.of_groups(subquery, value, aggregate),
+            LogicalPlan::Aggregate(aggregate) => self.of_groups(subquery, value, None, aggregate),
+            LogicalPlan::Filter(having) => match having.input.as_ref() {
+                LogicalPlan::Aggregate(aggregate) if !has_subquery_of_row(&having.predicate)? => {
+                    self.of_groups(subquery, value, Some(&having.predicate), aggregate)
+                }
+                _ => Ok(None),
+            },
             _ => Ok(None),
         }
     }
 
     /// The same for a value of an aggregation. Without groups it has a row in any case, which DataFusion sees to; with
-    /// groups the value is NULL where it has none.
+    /// groups the value is NULL where it has none. HAVING is tested above the join: DataFusion would not test it where no
+    /// row matches, of which an aggregation without groups has a row, too.
     fn of_groups(
         &mut self,
         subquery: &Subquery,
         value: Expr,
+        having: Option<&Expr>,
         aggregate: &Aggregate,
     ) -> Result<Option<Expr>> {
         let groups = &aggregate.group_expr;
@@ -308,21 +357,31 @@ impl<'a> Lookups<'a> {
         let mut firsts = Vec::new();
         let mut calls = Vec::with_capacity(aggregate.aggr_expr.len());
         for (index, call) in aggregate.aggr_expr.iter().enumerate() {
-            if !call.contains_outer() {
-                calls.push(call.clone());
-                continue;
-            }
+            let is_outer = call.contains_outer();
             let column = Column::from(aggregate.schema.qualified_field(groups.len() + index));
-            let Some((call, first)) = First::of(call, column)? else {
-                return Ok(None);
+            let first = match is_outer || is_checked(call)? {
+                true => First::of(call, column)?,
+                false => None,
             };
-            calls.push(call);
-            firsts.push(first);
+            match first {
+                Some((call, first)) => {
+                    calls.push(call);
+                    firsts.push(first);
+                }
+                None if is_outer => return Ok(None),
+                None => calls.push(call.clone()),
+            }
         }
-        if firsts.is_empty() && !value.contains_outer() {
+        let is_outer =
+            |expr: &Expr| -> Result<bool> { Ok(expr.contains_outer() || has_subquery(expr)?) };
+        let has_outer_having = match having {
+            Some(having) => is_outer(having)?,
+            None => false,
+        };
+        if firsts.is_empty() && !has_outer_having && !is_outer(&value)? {
             return Ok(None);
         }
-        let columns = columns_of(&value)?;
+        let columns = columns_of([&value].into_iter().chain(having))?;
         let input = Arc::clone(&aggregate.input);
         let aggregate = Aggregate::try_new(input, groups.clone(), calls)?;
         let is_grouped = !aggregate.group_expr.is_empty();
@@ -334,16 +393,21 @@ impl<'a> Lookups<'a> {
             subquery: Arc::new(rows),
             spans: subquery.spans.clone(),
         });
-        let value = seen_from_outside(value, &|column: &Column| {
+        let part = |column: &Column| -> Result<Expr> {
             let given = part_of(&row, &columns, column)?;
             match firsts.iter().find(|first| first.column == *column) {
                 Some(first) => first.above(given),
                 None => Ok(given),
             }
-        })?;
-        Ok(Some(match is_grouped {
-            true => if_there(row, value),
-            false => value,
+        };
+        let value = seen_from_outside(value, &part)?;
+        let having = having.cloned();
+        let having = having.map(|having| seen_from_outside(having, &part));
+        let is_there = is_grouped.then(|| Expr::IsNotNull(Box::new(row.clone())));
+        let conditions = is_there.into_iter().chain(having.transpose()?);
+        Ok(Some(match conjunction(conditions) {
+            Some(condition) => when(condition, value),
+            None => value,
         }))
     }
 }
@@ -373,11 +437,11 @@ impl First {
         let [value] = params.args.as_slice() else {
             return Ok(None);
         };
-        if !is_first || !is_plain || has_subquery(value)? {
+        if !is_first || !is_plain || has_subquery_of_row(value)? {
             return Ok(None);
         }
         let value = value.clone();
-        let columns = columns_of(&value)?;
+        let columns = columns_of([&value])?;
         params.args = vec![row_of(&columns)];
         let call = name.restore(Expr::AggregateFunction(function));
         let first = Self {
@@ -393,14 +457,14 @@ impl First {
         let value = seen_from_outside(self.value.clone(), &|column: &Column| {
             part_of(&row, &self.columns, column)
         })?;
-        Ok(if_there(row, value))
+        Ok(when(Expr::IsNotNull(Box::new(row)), value))
     }
 }
 
-/// `CASE WHEN row IS NOT NULL THEN value END`
-fn if_there(row: Expr, value: Expr) -> Expr {
-    let is_there = Box::new(Expr::IsNotNull(Box::new(row)));
-    Expr::Case(Case::new(None, vec![(is_there, Box::new(value))], None))
+/// `CASE WHEN condition THEN value END`
+fn when(condition: Expr, value: Expr) -> Expr {
+    let branch = (Box::new(condition), Box::new(value));
+    Expr::Case(Case::new(None, vec![branch], None))
 }
 
 /// An expression of a subquery as the statement around it computes it, of the parts of a row that the subquery gave.
@@ -417,7 +481,20 @@ fn seen_from_outside(expr: Expr, part: &dyn Fn(&Column) -> Result<Expr>) -> Resu
     .data()
 }
 
-fn has_subquery(expr: &Expr) -> Result<bool> {
+/// Whether it fails for a lookup with a second row. That is asked only of the rows that the statement asks for, too.
+fn is_checked(expr: &Expr) -> Result<bool> {
+    expr.exists(|part| Ok(matches!(part, Expr::ScalarFunction(call) if call.func.name() == ONLY)))
+}
+
+/// Whether there is a subquery in it that is not one value for all rows.
+fn has_subquery_of_row(expr: &Expr) -> Result<bool> {
+    expr.exists(|part| {
+        Ok(is_lookup(part) || is_truth(part) || matches!(part, Expr::SetComparison(_)))
+    })
+}
+
+/// Whether there is a subquery in it.
+pub fn has_subquery(expr: &Expr) -> Result<bool> {
     expr.exists(|part| {
         Ok(matches!(
             part,
@@ -429,17 +506,19 @@ fn has_subquery(expr: &Expr) -> Result<bool> {
     })
 }
 
-/// The columns in an expression, each once.
-fn columns_of(expr: &Expr) -> Result<Vec<Column>> {
+/// The columns in expressions, each once.
+fn columns_of<'a>(exprs: impl IntoIterator<Item = &'a Expr>) -> Result<Vec<Column>> {
     let mut columns = Vec::new();
-    expr.apply(|part| {
-        if let Expr::Column(column) = part
-            && !columns.contains(column)
-        {
-            columns.push(column.clone());
-        }
-        Ok(TreeNodeRecursion::Continue)
-    })?;
+    for expr in exprs {
+        expr.apply(|part| {
+            if let Expr::Column(column) = part
+                && !columns.contains(column)
+            {
+                columns.push(column.clone());
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+    }
     Ok(columns)
 }
 

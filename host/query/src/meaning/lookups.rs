@@ -12,7 +12,7 @@ use std::{
 
 use datafusion::{
     arrow::{
-        array::AsArray as _,
+        array::{Array as _, AsArray as _},
         datatypes::{DataType, Int64Type},
     },
     common::{Result, internal_err},
@@ -25,7 +25,7 @@ use datafusion::{
 use sqlparser::ast::{
     Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
     FunctionArguments, GroupByExpr, Ident, LimitClause, OrderBy, OrderByExpr, OrderByKind, Query,
-    Select, SelectItem, SetExpr, Statement, Value, VisitMut as _, VisitorMut, visit_expressions,
+    Select, SelectItem, SetExpr, Statement, Value, VisitMut as _, Visitor, VisitorMut,
 };
 
 use super::{lifted_lookups::LOOKED, scalar, templates};
@@ -33,7 +33,7 @@ use crate::{column_names::without_brackets, errors, functions, names::folded};
 use mindhost_base::error::{Code, Error};
 
 /// The function that gives the value of the only row. The guard lets no statement call it.
-const ONLY: &str = "__only";
+pub const ONLY: &str = "__only";
 /// A subquery's value and the number of its rows, and the value of the first of them.
 const ONE_OF_ALL: &str = "\"struct\"(first_value(__value), count(*))";
 const FIRST: &str = "first_value(__value)";
@@ -266,11 +266,42 @@ fn plain_value(query: &Query) -> Option<&Expr> {
     else {
         return None;
     };
-    let computes = visit_expressions(value, |part| match part {
-        Expr::Function(call) if call.over.is_some() || is_aggregate(call) => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    });
-    (is_plain && computes.is_continue()).then_some(value)
+    let mut computed = Computed::default();
+    // By its path: beside the other trait its name would stand for both.
+    let computes = sqlparser::ast::Visit::visit(value, &mut computed).is_break();
+    (is_plain && !computes).then_some(value)
+}
+
+/// Finds an aggregate or a window of the query itself: those of a subquery in it are not its own.
+#[derive(Default)]
+struct Computed {
+    /// The subqueries around the present expression.
+    depth: usize,
+}
+
+impl Visitor for Computed {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Function(call)
+                if self.depth == 0 && (call.over.is_some() || is_aggregate(call)) =>
+            {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
 }
 
 fn is_aggregate(call: &Function) -> bool {
@@ -401,7 +432,11 @@ impl ScalarUDFImpl for Only {
         scalar::of_one(&args.args, |pairs| {
             let pairs = pairs.as_struct();
             let counts = pairs.column(1).as_primitive::<Int64Type>();
-            match counts.iter().flatten().any(|rows| rows > 1) {
+            // A pair that is not there may have any parts.
+            let are_many = |place: usize| {
+                pairs.is_valid(place) && counts.is_valid(place) && counts.value(place) > 1
+            };
+            match (0..pairs.len()).any(are_many) {
                 false => Ok(Arc::clone(pairs.column(0))),
                 true => Err(errors::external(Error::new(
                     Code::SqlInvalid,

@@ -9,13 +9,13 @@ use datafusion::{
         tree_node::{Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion},
     },
     logical_expr::{
-        Aggregate, BinaryExpr, Distinct, Expr, FetchType, LogicalPlan, LogicalPlanBuilder,
-        Operator, Projection, SkipType, Subquery, expr::Exists, expr_rewriter::NamePreserver, not,
+        Aggregate, Distinct, Expr, FetchType, LogicalPlan, LogicalPlanBuilder, Projection,
+        SkipType, Subquery, expr::Exists, expr_rewriter::NamePreserver, not,
         utils::split_conjunction,
     },
 };
 
-use super::unknown;
+use super::{unjoined, unknown};
 use crate::errors;
 use mindhost_base::error::{Code, Error};
 
@@ -146,7 +146,7 @@ fn check_joins(plan: &LogicalPlan) -> Result<()> {
         Ok(match node {
             LogicalPlan::Filter(filter) => split_conjunction(&filter.predicate)
                 .into_iter()
-                .any(|condition| condition.contains_outer() && !is_equality(condition)),
+                .any(|condition| condition.contains_outer() && !unjoined::is_equality(condition)),
             LogicalPlan::Limit(limit) => !limit.input.all_out_ref_exprs().is_empty(),
             _ => false,
         })
@@ -158,21 +158,6 @@ fn check_joins(plan: &LogicalPlan) -> Result<()> {
              what may be NULL, and without LIMIT; write them in WHERE, or count the rows of a join",
         ))),
         false => Ok(()),
-    }
-}
-
-/// Whether something of the subquery equals something of the outer statement.
-fn is_equality(condition: &Expr) -> bool {
-    match condition {
-        Expr::BinaryExpr(BinaryExpr {
-            left,
-            op: Operator::Eq,
-            right,
-        }) => {
-            let is_outer = |side: &Expr| side.contains_outer() && !side.any_column_refs();
-            is_outer(left) && !right.contains_outer() || is_outer(right) && !left.contains_outer()
-        }
-        _ => false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! `ANY`, `ALL`, and rows before `IN`: subqueries that DataFusion alone compares otherwise, or not at all.
 
+mod forms;
 mod lookups;
 
 use super::{meaning::table, refused};

@@ -4,13 +4,13 @@ use super::EMP;
 use crate::tests::{meaning::table, refused};
 
 /// Of the buyers, one has no weight, one no id, and two have the same id.
-const SHOP: &str = "sales(n, buyer, amt) AS (VALUES (1, 10, 100), (2, 20, 50), (3, NULL, 7), (4, 99, 1), \
+pub const SHOP: &str = "sales(n, buyer, amt) AS (VALUES (1, 10, 100), (2, 20, 50), (3, NULL, 7), (4, 99, 1), \
                     (5, 10, NULL)), buyers(id, w) AS (VALUES (10, 5), (20, NULL), (NULL, 1), (30, 3), (30, 4))";
 
 /// The weight of the buyer of a sale.
 const WEIGHT: &str = "(SELECT b.w FROM buyers b WHERE b.id = s.buyer)";
 
-async fn shop(sql: &str) -> String {
+pub async fn shop(sql: &str) -> String {
     table(&format!(", {SHOP} {sql}")).await
 }
 
