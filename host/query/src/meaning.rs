@@ -98,6 +98,7 @@ impl AnalyzerRule for AfterCasts {
                 if !is_ordered {
                     correlations::check_reach(&part, schema)?;
                 }
+                unjoined::check_value(&part)?;
                 let part = texts::of_postgresql(narrowing::kept(part, schema), schema);
                 correlations::unambiguous(part)
             })?

@@ -76,7 +76,11 @@ fn in_list(parser: &mut Parser, left: &Expr) -> Result<Option<Expr>, ParserError
         parser.expect_token(&Token::LParen)?;
         let list = parser.parse_comma_separated(Parser::parse_expr)?;
         parser.expect_token(&Token::RParen)?;
-        Ok((is_negated, list))
+        // One subquery alone is that subquery in brackets, which the parser reads itself, from the start.
+        match list.as_slice() {
+            [Expr::Subquery(_)] => parser.expected_ref("a list", parser.peek_token_ref()),
+            _ => Ok((is_negated, list)),
+        }
     })?;
     Ok(list.and_then(|(is_negated, list)| compared(left, is_negated, list)))
 }
@@ -99,11 +103,8 @@ fn begins_with_subquery(parser: &Parser) -> bool {
     brackets >= 2 && (is_word(first, Keyword::SELECT) || is_word(first, Keyword::WITH))
 }
 
-/// `None` for a list of one subquery alone, which is that subquery in brackets.
+/// `None` for an empty list.
 fn compared(left: &Expr, is_negated: bool, mut list: Vec<Expr>) -> Option<Expr> {
-    if matches!(list.as_slice(), [Expr::Subquery(_)]) {
-        return None;
-    }
     let both = |left: Expr, op: BinaryOperator, right: Expr| Expr::BinaryOp {
         left: Box::new(left),
         op,

@@ -25,7 +25,7 @@ const AGGREGATED: &str = "a (SELECT …) that stands for a value uses the column
 const CUT: &str = "a (SELECT …) that depends on the statement around it and stands for a value has no UNION, no OFFSET \
                    and no LIMIT here, but for ORDER BY … LIMIT 1 without aggregates, groups and DISTINCT; give it an \
                    aggregate alone, (SELECT max(x) …), or number the rows with row_number() OVER (PARTITION BY … \
-                   ORDER BY …) in a table that is joined";
+                   ORDER BY …) in a table of a LEFT JOIN";
 const LATERAL: &str = "a LATERAL table with an aggregate compares columns of its own with the tables around it by `=` alone \
                        here; join its table ON that condition in place of LATERAL, and GROUP BY";
 
@@ -80,25 +80,41 @@ fn reason(subquery: &Subquery) -> Result<Option<&'static str>> {
 /// Refuses a LATERAL table whose aggregates would be of other rows behind the join with the tables around it. DataFusion
 /// says of it that it has no such columns.
 pub fn check_lateral(node: &LogicalPlan) -> Result<()> {
-    let LogicalPlan::Subquery(table) = node else {
-        return Ok(());
-    };
+    // A subquery that stands for a value is one too, but within an expression.
+    for input in node.inputs() {
+        if let LogicalPlan::Subquery(table) = input
+            && aggregates_otherwise(&table.subquery, is_of_column)?
+        {
+            return Err(errors::external(Error::new(Code::SqlNotSupported, LATERAL)));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a subquery that stands for such an aggregate: of some tables DataFusion says the same of it.
+pub fn check_value(part: &Expr) -> Result<()> {
+    match part {
+        Expr::ScalarSubquery(value) if aggregates_otherwise(&value.subquery, is_equality)? => Err(
+            errors::external(Error::new(Code::SqlNotSupported, COMPARED)),
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a table has an aggregate over rows that are compared with those around it by other conditions.
+fn aggregates_otherwise(table: &LogicalPlan, is_joined: fn(&Expr) -> bool) -> Result<bool> {
     let compares_otherwise = |node: &LogicalPlan| match node {
         LogicalPlan::Filter(filter) => split_conjunction(&filter.predicate)
             .into_iter()
-            .any(|condition| condition.contains_outer() && !is_of_column(condition)),
+            .any(|condition| condition.contains_outer() && !is_joined(condition)),
         _ => false,
     };
-    let is_refused = table.subquery.exists(|node| match node {
+    table.exists(|node| match node {
         LogicalPlan::Aggregate(aggregate) if !aggregate.aggr_expr.is_empty() => aggregate
             .input
             .exists(|below| Ok(compares_otherwise(below))),
         _ => Ok(false),
-    })?;
-    match is_refused {
-        true => Err(errors::external(Error::new(Code::SqlNotSupported, LATERAL))),
-        false => Ok(()),
-    }
+    })
 }
 
 /// Whether a column equals something of the tables around it.
