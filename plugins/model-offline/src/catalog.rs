@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use crate::dialect::Dialect;
+use crate::plain;
 use crate::taught::Metric;
+use crate::words::split;
 
 /// All tables that the model may use.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +29,8 @@ pub struct Table {
     pub schema: String,
     /// Name within the schema.
     pub name: String,
+    /// The name without what all names of the schema start with.
+    pub plain: String,
     /// `TABLE`, `VIEW`, …
     pub kind: String,
     /// The catalog's words about it.
@@ -63,6 +67,8 @@ pub enum Kind {
 pub struct Column {
     /// Name in the table.
     pub name: String,
+    /// The name without what all names of the table start with.
+    pub plain: String,
     /// The engine's own type, which `kind` is read from.
     pub native_type: String,
     /// The catalog's words about it.
@@ -120,6 +126,21 @@ impl Catalog {
                 .filter_map(|key| foreign_key(&tables, at, key))
                 .collect();
         }
+        let names: Vec<(String, Vec<String>)> = tables
+            .iter()
+            .map(|t| {
+                (
+                    t.name.clone(),
+                    t.columns.iter().map(|c| c.name.clone()).collect(),
+                )
+            })
+            .collect();
+        for (table, (name, columns)) in tables.iter_mut().zip(plain::names(&names)) {
+            table.plain = name;
+            for (column, name) in table.columns.iter_mut().zip(columns) {
+                column.plain = name;
+            }
+        }
         Some(Self {
             tables,
             ..Self::default()
@@ -167,6 +188,15 @@ impl Table {
         self.columns
             .iter()
             .position(|c| c.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Index of the column that is called so, with or without what all columns of the table start with.
+    pub fn find_plain(&self, name: &str) -> Option<usize> {
+        let plain = || {
+            let mut columns = self.columns.iter();
+            columns.position(|c| c.plain.eq_ignore_ascii_case(name))
+        };
+        self.find(name).or_else(plain)
     }
 
     /// Indexes of the columns that a list of names holds.
@@ -227,6 +257,7 @@ fn table(source: &Value) -> Option<Table> {
         dialect: Dialect::of(&text(source, "dialect")),
         schema: schema.to_owned(),
         name: name.to_owned(),
+        plain: name.to_owned(),
         kind: text(source, "type"),
         description: text(source, "description"),
         row_count: source["row_count"].as_u64(),
@@ -243,9 +274,17 @@ fn column(source: &Value) -> Column {
         |value: &Value| Some(plain_text(value)).filter(|t| !value.is_null() && !t.is_empty());
     let (min, max) = (known(&source["min"]), known(&source["max"]));
     let native_type = text(source, "type");
+    let name = text(source, "name");
+    let mut kind = kind(&native_type, min.as_deref(), max.as_deref());
+    let is_bit = |bound: &Option<String>| matches!(bound.as_deref(), Some("0" | "1"));
+    let asks = matches!(split(&name).first().map(String::as_str), Some("is" | "has"));
+    if kind == Kind::Integer && asks && is_bit(&min) && is_bit(&max) {
+        kind = Kind::Boolean;
+    }
     Column {
-        name: text(source, "name"),
-        kind: kind(&native_type, min.as_deref(), max.as_deref()),
+        plain: name.clone(),
+        name,
+        kind,
         native_type,
         description: text(source, "description"),
         nullable: source["nullable"].as_bool().unwrap_or(true),

@@ -17,6 +17,7 @@ mod markdown;
 mod measures;
 mod meta;
 mod pick;
+mod plain;
 mod query;
 mod ranked;
 mod request;

@@ -210,6 +210,40 @@ pub struct Output {
     pub name: String,
 }
 
+/// How two figures make one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// The first over the second.
+    Ratio,
+    /// The first of all, in per cent.
+    Percent,
+    /// The first less the second.
+    Difference,
+    /// The first for each row of the second.
+    Average,
+}
+
+impl Way {
+    /// The column of the result.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ratio => "ratio",
+            Self::Percent => "percentage",
+            Self::Difference => "difference",
+            Self::Average => "average",
+        }
+    }
+}
+
+/// The second of two figures, and what is made of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pair {
+    /// Has the groups of the first, or none.
+    pub second: Query,
+    /// What is made of the two.
+    pub way: Way,
+}
+
 /// What is selected from where; becomes one statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
@@ -235,6 +269,8 @@ pub struct Query {
     pub count_groups: Option<String>,
     /// The same query with other conditions; rows must be in both.
     pub intersect: Option<Vec<Vec<Condition>>>,
+    /// The second of two figures that make one.
+    pub pair: Option<Box<Pair>>,
     /// What is shown, in words: "number of orders".
     pub title: String,
     /// How words were read, for the answer.

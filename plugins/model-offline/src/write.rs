@@ -1,5 +1,7 @@
 //! A query as SQL text in the dialect of its datasource.
 
+mod pair;
+
 use crate::catalog::{Catalog, ColumnRef};
 use crate::dialect::Dialect;
 use crate::query::{Amount, Check, Condition, Discount, Edge, Expr, Membership, Query, Source};
@@ -29,6 +31,9 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn query(&self, query: &Query) -> String {
+        if let Some(pair) = &query.pair {
+            return self.pair(query, pair);
+        }
         if let Some(other) = &query.intersect {
             let mut second = query.clone();
             second.source.conditions = other.clone();
@@ -270,7 +275,12 @@ impl Writer<'_> {
             Check::Texts(texts, known) => self.texts(&column, texts, *known, condition.negated),
             Check::Like(place, text) => self.like(&column, *place, text, not),
             Check::Truth => {
-                let truth = self.dialect.truth(!condition.negated);
+                let native = &self.catalog.column(condition.column).native_type;
+                let truth = match (native.to_lowercase().contains("int"), condition.negated) {
+                    (false, negated) => self.dialect.truth(!negated),
+                    (true, false) => "1",
+                    (true, true) => "0",
+                };
                 format!("{column} = {truth}")
             }
             Check::Days(period) => {

@@ -50,7 +50,11 @@ pub fn written_out(words: &[String]) -> Vec<String> {
         match lexis::long_form(word) {
             Some(long) => out.extend(long),
             None => match word.strip_suffix("id").filter(|w| w.len() > 2) {
-                Some(base) => out.extend([base.to_owned(), "id".to_owned()]),
+                Some(base) => {
+                    let long = lexis::long_form(base);
+                    out.extend(long.unwrap_or_else(|| vec![base.to_owned()]));
+                    out.push("id".to_owned());
+                }
                 None => out.push(word.clone()),
             },
         }

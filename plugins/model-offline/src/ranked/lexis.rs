@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::query::Way;
 pub use crate::vocabulary::holds;
 use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 use crate::words::Token;
@@ -91,6 +92,8 @@ pub enum Op {
     Like(MatchPosition),
     /// End of a sentence.
     Break,
+    /// "ratio", "percentage": a figure made of two.
+    Pair(Way),
     /// Something that these rules cannot do, and must not pass over.
     Beyond,
 }
@@ -191,10 +194,10 @@ const PHRASES: &[(Op, &str)] = &[
          larger; greater; after; >"),
     (Op::Compare(AtLeast, None),
         "at least; no smaller; no smaller than; no less; no less than; not less than; a minimum of; no fewer than; or \
-         more; >=; ≥; greater than or equal to; more than or equal to; larger than or equal to; no lower than"),
+         more; or higher; or greater; or above; >=; ≥; greater than or equal to; more than or equal to; larger than or equal to; no lower than"),
     (Op::Compare(Below, None), "less than; fewer than; lower than; smaller than; under; below; before; <"),
     (Op::Compare(AtMost, None),
-        "at most; no more; no more than; not more than; up to; <=; ≤; a maximum of; less than or equal to; smaller \
+        "or less; or fewer; or lower; or below; at most; no more; no more than; not more than; up to; <=; ≤; a maximum of; less than or equal to; smaller \
          than or equal to; no greater than; no larger than"),
     (Op::Compare(Equal, None), "equal to; exactly; equals; equal; ="),
     (Op::Compare(Above, Some(Age)), "older than; aged over; aged above"),
@@ -208,7 +211,7 @@ const PHRASES: &[(Op, &str)] = &[
     (Op::Compare(Below, Some(Price)), "cheaper than; less expensive than"),
     (Op::Between, "between; in between; ranging from; in the range of"),
     (Op::Not,
-        "not; other than; except; excluding; !=; <>; except for; outside; not in; not from; not equal to; is not; are \
+        "not; non; other than; except; excluding; !=; <>; except for; outside; not in; not from; not equal to; is not; are \
          not; was not; were not; different from; not be; outside of; but not; aside from"),
     (Op::Without,
         "without; no; without any; with no; have no; has no; having no; do not have; does not have; did not have; do \
@@ -243,10 +246,13 @@ const PHRASES: &[(Op, &str)] = &[
          with letter; with prefix; with the prefix; has prefix; has the prefix; prefix; started with"),
     (Op::Like(MatchPosition::End),
         "ending with; ends with; ending in; end with; ending with the letter; ends with the letter; ended with"),
+    (Op::Pair(Way::Ratio), "ratio; proportion; fraction; share of"),
+    (Op::Pair(Way::Percent), "percentage; percent"),
+    (Op::Pair(Way::Difference), "difference between"),
     (Op::Beyond,
-        "percentage; percent; proportion; ratio; median; difference between; difference; respectively; why; forecast; \
+        "median; difference; respectively; why; forecast; \
          predict; trend; compare; correlation; growth; increase; decrease; compared to; relative to; per capita; \
-         share of; delete; drop; update; insert; remove; standard deviation; mode; %; first; last; second; third; \
+         delete; drop; update; insert; remove; standard deviation; mode; %; first; last; second; third; \
          next; previous; same; only; neither; nor; most of; half; twice; times; consecutive; at the same time; than; \
          more; less; fewer; how; duplicate; also; all of; combination; combinations; instead; if; new; best; worst; \
          good; bad; similar; else; except that; ever; once; ago; today; yesterday; tomorrow; recently; late; early; \
@@ -365,7 +371,14 @@ const LONG_FORMS: &str = "surname last name; forename first name; birthday date 
     lang language; cat category; acc account; acct account; loc location; cust customer; prod product; \
     temp temperature; enr enrollment; hs hours; bldg building; org organization; info information; ref reference; \
     pop population; rec record; pct percentage; uni university; univ university; sem semester; mins minutes; \
-    hr hours; hrs hours; lat latitude; long longitude; lng longitude; cod code; cd code; dr doctor";
+    hr hours; hrs hours; lat latitude; long longitude; lng longitude; cod code; cd code; dr doctor; \
+    tx transaction; txn transaction; ccy currency; px price; dt date; ts timestamp; tot total; cnt count; freq frequency; \
+    dos dosage; diag diagnosis; dx diagnosis; rx prescription; med medication; ins insurance; reg registration; \
+    appr approval; cert certification; lic license; vol volume; pmt payment; ord order; src source; dest destination; \
+    msg message; usr user; grp group; lvl level; mfr manufacturer; cmt comment; cnty county; cntry country; prov province; \
+    conf conference; proj project; div division; hosp hospital; occ occupation; orig origin; rm room; sal salary; \
+    svc service; veh vehicle; vend vendor; whse warehouse; wk week; wt weight; ht height; dur duration; seq sequence; \
+    bal balance; perc percentage; edu education; mkt market; img image; prev previous; curr current; eff effective";
 
 /// The full words for an abbreviation in a schema.
 pub fn long_form(token: &str) -> Option<Vec<String>> {

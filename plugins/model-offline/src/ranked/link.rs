@@ -34,6 +34,8 @@ pub struct Index {
     /// The stems of each name of a taught metric, with its index.
     metrics: Vec<(Vec<String>, usize)>,
     views: Vec<usize>,
+    /// Columns that are true or false.
+    flags: Vec<ColumnRef>,
     /// Columns that hold dates.
     pub dates: Vec<ColumnRef>,
     stemmer: Stemmer,
@@ -53,14 +55,18 @@ impl Index {
                 .collect(),
             metrics: Vec::new(),
             dates: Vec::new(),
+            flags: Vec::new(),
             views: (0..catalog.tables.len())
                 .filter(|t| catalog.table(*t).is_view())
                 .collect(),
             stemmer: Stemmer::create(Algorithm::English),
         };
         for (at, table) in catalog.tables.iter().enumerate() {
-            let words = split(&table.name);
+            let words = split(&table.plain);
             index.add_name(&words, &Target::Table(at), &[]);
+            if table.plain != table.name {
+                index.add_name(&split(&table.name), &Target::Table(at), &[]);
+            }
             index.add_key(at, table, &words);
             for column in 0..table.columns.len() {
                 index.add_column(ColumnRef::new(at, column), table, &words);
@@ -134,7 +140,7 @@ impl Index {
         };
         let key = ColumnRef::new(at, column);
         self.keys.push(key);
-        let name = split(&table.columns[column].name);
+        let name = split(&table.columns[column].plain);
         if !name.iter().any(|w| w == "name" || w == "title") {
             let id = ["id".to_owned()];
             self.put(&id, &Target::Column(key), 0.95);
@@ -151,8 +157,11 @@ impl Index {
         if source.is_numeric() && !table.is_view() && !table.is_key(at.column) {
             self.amounts.push(at);
         }
-        let name = split(&source.name);
+        let name = split(&source.plain);
         self.add_name(&name, &target, words);
+        if source.plain != source.name {
+            self.add_name(&split(&source.name), &target, words);
+        }
         let refers = table.foreign_keys.iter().any(|k| k.columns == [at.column]);
         if let [rest @ .., last] = name.as_slice() {
             if refers && source.nullable && rest.len() > 1 && last == "id" {
@@ -164,22 +173,36 @@ impl Index {
                 self.put(rest, &target, 0.88);
             }
         }
+        if source.kind == Kind::Boolean {
+            self.flags.push(at);
+            if let [is, rest @ ..] = name.as_slice()
+                && matches!(is.as_str(), "is" | "has")
+                && !rest.is_empty()
+            {
+                self.put(rest, &target, 0.9);
+            } else if let ([word], Some(rest)) = (name.as_slice(), source.plain.get(2..))
+                && word.starts_with("is")
+                && rest.len() > 3
+            {
+                self.put(&[rest.to_lowercase()], &target, 0.88);
+            }
+        }
         if !matches!(source.kind, Kind::Text | Kind::Other) {
             return;
         }
         // `M` and `F` are a sex where all values are.
         let sex = |v: &String| "mfoxnu".contains(&v.to_lowercase());
         let initials = source.common_values.iter().all(sex);
-        let is_country = name.iter().any(|w| w == "country");
         for value in &source.common_values {
             self.add_value(at, value, initials);
-            let others = if is_country {
-                countries::other_names(value)
+            // "New York" is first the city that is stored so, then the state of a code.
+            let score = if name.iter().any(|w| w == "country") {
+                0.95
             } else {
-                Vec::new()
+                0.94
             };
-            for other in others {
-                self.put_value(other, at, value, 0.95);
+            for other in countries::other_names(&name, value) {
+                self.put_value(other, at, value, score);
             }
         }
     }
@@ -326,6 +349,13 @@ impl Index {
     /// Whether a column of a table, not a view, holds numbers to calculate with.
     pub fn is_amount(&self, column: ColumnRef) -> bool {
         self.amounts.contains(&column)
+    }
+
+    /// Whether a word is the name of a column that is true or false.
+    pub fn is_flag(&self, word: &str) -> bool {
+        let hits = self.names.get(&self.key(&[word]));
+        let flag = |h: &Hit| h.score >= 0.85 && h.column().is_some_and(|c| self.flags.contains(&c));
+        hits.into_iter().flatten().any(flag)
     }
 
     /// Whether a word of a name or value starts with these letters.

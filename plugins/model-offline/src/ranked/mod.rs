@@ -11,6 +11,7 @@ mod keys;
 mod lexis;
 mod link;
 mod outputs;
+mod pair;
 mod parse;
 mod pronouns;
 mod read;
@@ -101,6 +102,9 @@ impl Reader<'_> {
     }
 
     fn resolved(&self, items: Vec<items::Item>) -> Result<Asked, Failure> {
+        if let Some(paired) = self.paired(&items) {
+            return paired;
+        }
         let items = standing::settle(self.catalog, &self.index, items)?;
         let frame = parse::parse(self.catalog, &items).map_err(Failure::Stuck)?;
         let query = resolve::resolve(self.catalog, &items, &frame).map_err(Failure::Trouble)?;

@@ -85,7 +85,7 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     if let Some(item) = items
         .iter()
         .enumerate()
-        .find(|(_, i)| i.is(Op::Beyond))
+        .find(|(_, i)| matches!(i.op(), Some(Op::Beyond | Op::Pair(_))))
         .map(|(_, i)| i)
     {
         return Err(Stuck::Unclear(item.text.clone()));

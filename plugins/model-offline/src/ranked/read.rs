@@ -6,7 +6,8 @@ use super::items::{Item, Kind};
 use super::lexis::{self, Op, holds};
 use super::link::{Hit, Index, LONGEST, Target};
 use super::sentences::{
-    elliptic, ends_as_figures, names_in_full, plain_rows, sentences, without_tail,
+    defined, elliptic, ends_as_figures, names_in_full, opposites, plain_rows, sentences,
+    without_matching, without_tail,
 };
 use super::times;
 use crate::measures;
@@ -20,7 +21,9 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
         if !items.is_empty() {
             items.push(Item::plain(Kind::Op(Op::Break), "."));
         }
-        let tokens = plain_rows(without_tail(names_in_full(tokenize(&sentence), index)));
+        let tokens = tokenize(&defined(&sentence, index));
+        let tokens = opposites(without_matching(tokens), index);
+        let tokens = plain_rows(without_tail(names_in_full(tokens, index)));
         let mut at = 0;
         while at < tokens.len() {
             let place = Place {
@@ -116,7 +119,7 @@ impl Place<'_> {
             item.optional = used == 1 && soft && !code;
             let strength = item.table().max(item.column()).max(item.value());
             let wins = match op {
-                Some((length, Op::Beyond)) if used == length => {
+                Some((length, Op::Beyond | Op::Pair(_))) if used == length => {
                     item.table().max(item.column()) >= 0.8
                         || (item.value() > 0.9 && self.is_capital())
                 }
@@ -343,7 +346,7 @@ const MEMBERS: &str = "member members item items entity entities";
 
 /// Behind a number they only say what it counts.
 const UNITS: &str = "minutes hours seconds days years dollars usd euros pounds meters metres feet kilometers km miles mm cm kg \
-    points";
+    points inclusive";
 
 /// What follows a verb that only relates two rows.
 const VERB_ENDS: &str = "by in at from to for on with as any the a an";

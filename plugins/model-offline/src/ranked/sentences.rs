@@ -1,7 +1,7 @@
 //! Whole sentences: what is put right in a question before and after its words are read.
 
 use super::items::{Item, Kind};
-use super::lexis::Op;
+use super::lexis::{self, Op};
 use super::link::{Hit, Index, Target};
 use crate::vocabulary::Aggregate;
 use crate::words::{Token, tokenize};
@@ -131,4 +131,67 @@ pub fn plain_rows(mut tokens: Vec<Token>) -> Vec<Token> {
         }
     }
     tokens
+}
+
+/// "positive reviews (rating > 3)" defines what is positive: they are the reviews with that rating.
+pub fn defined(sentence: &str, index: &Index) -> String {
+    let Some((before, rest)) = sentence.split_once('(') else {
+        return sentence.to_owned();
+    };
+    let Some((inside, behind)) = rest.split_once(')') else {
+        return sentence.to_owned();
+    };
+    let behind = defined(behind, index);
+    if !inside.contains(['<', '>', '=', '≥', '≤']) {
+        return format!("{before}({inside}){behind}");
+    }
+    let mut words: Vec<&str> = before.split_whitespace().collect();
+    if let [.., said, _] = words.as_slice() {
+        let tokens = tokenize(said);
+        let is_known = |t: &Token| {
+            lexis::is_soft(&t.norm)
+                || lexis::op(&tokens, 0).is_some()
+                || !index.hits(&tokens).is_empty()
+        };
+        if tokens.len() == 1 && !tokens.iter().any(is_known) {
+            words.remove(words.len() - 2);
+        }
+    }
+    format!("{} with {inside} {behind}", words.join(" "))
+}
+
+/// Case never counts, so a request for that adds nothing: "match the name case insensitively".
+pub fn without_matching(mut tokens: Vec<Token>) -> Vec<Token> {
+    let ends = |t: &Token| matches!(t.norm.as_str(), "insensitive" | "insensitively");
+    let Some(end) = tokens
+        .iter()
+        .position(ends)
+        .filter(|e| *e > 0 && tokens[e - 1].norm == "case")
+    else {
+        return tokens;
+    };
+    let matches = |at: &usize| tokens[*at].norm.starts_with("match");
+    let start = (end.saturating_sub(6)..end)
+        .find(matches)
+        .unwrap_or(end - 1);
+    tokens.drain(start..=end);
+    tokens
+}
+
+/// Words that say the opposite of what a flag says.
+const OPPOSITES: &str = "closed open; inactive active; unavailable available; disabled enabled; unpaid paid; incomplete \
+    complete; invalid valid; private public; unverified verified; unpublished published; unapproved approved";
+
+/// "closed shops", where there is only a flag for those that are open.
+pub fn opposites(tokens: Vec<Token>, index: &Index) -> Vec<Token> {
+    let opposite = |token: &Token| {
+        let mut pairs = OPPOSITES
+            .split("; ")
+            .filter_map(|pair| pair.trim().split_once(' '));
+        let (_, flag) = pairs.find(|(word, _)| *word == token.norm)?;
+        let is_free = index.hits(std::slice::from_ref(token)).is_empty();
+        (is_free && index.is_flag(flag.trim())).then(|| tokenize(&format!("not {}", flag.trim())))
+    };
+    let replaced = |token: Token| opposite(&token).unwrap_or_else(|| vec![token]);
+    tokens.into_iter().flat_map(replaced).collect()
 }

@@ -51,7 +51,7 @@ pub fn settle(
         let columns = columns.map(|column| ColumnRef::new(owner, column));
         let word = item.text.to_lowercase();
         let called = |c: &ColumnRef| {
-            let name = split(&catalog.column(*c).name);
+            let name = split(&catalog.column(*c).plain);
             state(*c) && name.iter().any(|part| lexis::is_same_verb(&word, part))
         };
         let states: Vec<ColumnRef> = columns.filter(called).collect();

@@ -7,10 +7,10 @@ impl Parser<'_> {
     pub(super) fn comparisons(&mut self) -> Result<(), Stuck> {
         for at in 0..self.items.len() {
             match self.op(at).filter(|_| !self.used[at]) {
-                Some(Op::Compare(Comparison::AtLeast, None))
-                    if self.items[at].text.eq_ignore_ascii_case("or more") =>
+                Some(Op::Compare(comparison, None))
+                    if self.items[at].text.to_lowercase().starts_with("or ") =>
                 {
-                    self.or_more(at)?
+                    self.or_more(at, comparison)?
                 }
                 Some(Op::Compare(comparison, quality)) => {
                     self.comparison(at, comparison, quality)?
@@ -214,12 +214,21 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// "two or more songs"
-    fn or_more(&mut self, at: usize) -> Result<(), Stuck> {
+    /// "two or more songs", "a rating of 4 or higher"
+    fn or_more(&mut self, at: usize, comparison: Comparison) -> Result<(), Stuck> {
         let number = at.checked_sub(1).and_then(|b| self.number(b));
+        let number = number.ok_or_else(|| self.stuck(at))?;
+        if let Some(column) = self
+            .column_of_number(at - 1)
+            .filter(|c| self.is_numeric(*c))
+        {
+            let test = Test::Number(comparison, number);
+            self.keep(at - 1..at + 1, Filter::new(at - 1, Some(column), test));
+            return Ok(());
+        }
         let name = self.name(self.skip(at + 1)).filter(|n| self.is_table(*n));
-        let (number, name) = number.zip(name).ok_or_else(|| self.stuck(at))?;
-        self.have_count(at - 1, name + 1, name, Comparison::AtLeast, number)
+        let name = name.ok_or_else(|| self.stuck(at))?;
+        self.have_count(at - 1, name + 1, name, comparison, number)
     }
 
     fn have_count(

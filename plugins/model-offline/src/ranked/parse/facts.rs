@@ -63,7 +63,13 @@ impl Parser<'_> {
             if self.name(at).is_none() || grouped || !self.is_of_kind(at, Type::Boolean) {
                 continue;
             }
-            let negated = self.negated_before(at);
+            let lacks = self
+                .back(at, &[])
+                .filter(|b| self.op(*b) == Some(Op::Without) && !self.used[*b]);
+            if let Some(lacks) = lacks {
+                self.used[lacks] = true;
+            }
+            let negated = self.negated_before(at) || lacks.is_some();
             self.keep(
                 at..at,
                 Filter {

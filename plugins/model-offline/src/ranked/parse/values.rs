@@ -62,9 +62,6 @@ impl Parser<'_> {
     fn value_list(&mut self, at: usize) -> Result<usize, Stuck> {
         let mut values = vec![at];
         let mut end = at + 1;
-        let both = self
-            .back(at, &[])
-            .is_some_and(|b| self.op(b) == Some(Op::Both));
         let says = |me: &Self, range: std::ops::Range<usize>, op| {
             range.clone().any(|i| me.op(i) == Some(op))
         };
@@ -115,6 +112,9 @@ impl Parser<'_> {
             let fits = self.items[*r].column() > 0.5 && self.same_column(*r, at);
             column.is_none() && fits && !self.holds_value(*r, at)
         });
+        let both = self
+            .back(column.unwrap_or(at), &[])
+            .is_some_and(|b| self.op(b) == Some(Op::Both));
         let from = column.map_or(at, |l| l + 1);
         let negated = says(self, from..at, Op::Not)
             || self.negated_before(from)
@@ -176,7 +176,7 @@ impl Parser<'_> {
     }
 
     /// The column that stands before a number.
-    fn column_of_number(&self, at: usize) -> Option<At> {
+    pub(super) fn column_of_number(&self, at: usize) -> Option<At> {
         let equal = Op::Compare(Comparison::Equal, None);
         let before = self.back(at, &[Op::Is, equal]).and_then(|b| self.name(b));
         before

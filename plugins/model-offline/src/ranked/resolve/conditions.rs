@@ -140,6 +140,8 @@ impl Resolver<'_> {
                 self.items[*at].hits.is_empty() || self.items[*at].has_value(|v| v == c)
             };
             hits.retain(|(c, _)| values.iter().all(|at| holds(at, *c)));
+            let is_stored = hits.iter().any(|h| h.1 >= 0.95);
+            hits.retain(|h| !is_stored || !(0.94..0.95).contains(&h.1));
             self.of_the_verb(filter.at, &mut hits)?;
             // What names a row is its name, though another column of the table has the same text. A part of a name is
             // not, and neither is what rows are in.
@@ -159,20 +161,34 @@ impl Resolver<'_> {
             });
         }
         let column = self.choose(named.unwrap_or(filter.at), hits)?;
-        let stored = |at: &At| {
-            self.items[*at].hits.iter().find_map(|h| match &h.target {
+        // A value may be stored in several spellings.
+        let stored = |at: &At| -> Vec<String> {
+            let values = self.items[*at].hits.iter().filter_map(|h| match &h.target {
                 Target::Value(c, v) if *c == column => Some(v.clone()),
                 _ => None,
-            })
+            });
+            let mut spellings: Vec<String> = Vec::new();
+            for value in values {
+                let is_same = |s: &String| s.to_lowercase() == value.to_lowercase();
+                if spellings.is_empty()
+                    || spellings.iter().all(is_same) && !spellings.contains(&value)
+                {
+                    spellings.push(value);
+                }
+            }
+            spellings
         };
-        let known = values.iter().all(|at| stored(at).is_some());
+        let known = values.iter().all(|at| !stored(at).is_empty());
         let said = |at: &At| match &self.items[*at].kind {
             Kind::Quote(text) => text.clone(),
             _ => self.items[*at].text.clone(),
         };
         let texts: Vec<String> = values
             .iter()
-            .map(|at| stored(at).unwrap_or_else(|| said(at)))
+            .flat_map(|at| match stored(at) {
+                none if none.is_empty() => vec![said(at)],
+                stored => stored,
+            })
             .collect();
         if !self.catalog.column(column).is_numeric() {
             return Ok((column, Check::Texts(texts, known)));
@@ -198,7 +214,7 @@ impl Resolver<'_> {
             .filter(|w| lexis::is_relation(w))
             .collect();
         let fits = |c: ColumnRef| {
-            let name = split(&self.catalog.column(c).name);
+            let name = split(&self.catalog.column(c).plain);
             let last = name.last().map_or("", |w| w);
             let agent = ["by", "er", "or"].iter().any(|e| last.ends_with(e));
             let said = |w: &String| verbs.iter().any(|v| lexis::is_same_verb(v, w));
@@ -260,6 +276,6 @@ fn holds_years(column: &Column) -> bool {
             .is_ok_and(|n| (1000.0..=2100.0).contains(&n))
     };
     let values = &column.common_values;
-    split(&column.name).iter().any(|w| w == "year")
+    split(&column.plain).iter().any(|w| w == "year")
         || (!values.is_empty() && values.iter().all(year))
 }

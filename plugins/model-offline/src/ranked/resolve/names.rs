@@ -288,7 +288,7 @@ impl Resolver<'_> {
     /// Whether a table has another column that names its rows: `makers.maker` beside `makers.full_name`.
     fn twice_named(&self, label: ColumnRef) -> bool {
         let table = self.catalog.table(label.table);
-        let head = split(&table.name).pop().unwrap_or_default();
+        let head = split(&table.plain).pop().unwrap_or_default();
         table.columns.iter().enumerate().any(|(at, c)| {
             at != label.column
                 && c.kind == Type::Text
@@ -314,9 +314,9 @@ impl Resolver<'_> {
             let words = split(name);
             words.iter().map(|w| crate::words::stem(w)).collect()
         };
-        let own = stemmed(&self.catalog.table(column.table).name);
+        let own = stemmed(&self.catalog.table(column.table).plain);
         let column = self.catalog.column(column);
-        let name = stemmed(&column.name);
+        let name = stemmed(&column.plain);
         column.kind == Type::Text && (name == own || name == format!("{own}name"))
     }
 

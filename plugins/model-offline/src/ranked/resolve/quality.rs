@@ -18,7 +18,7 @@ impl Resolver<'_> {
         let mut found = Vec::new();
         for (table, source) in self.catalog.tables.iter().enumerate() {
             for (column, c) in source.columns.iter().enumerate() {
-                let name = split(&c.name);
+                let name = split(&c.plain);
                 let fits = match quality {
                     Quality::Time => {
                         c.kind == Type::Date || name.iter().any(|w| words.contains(&w.as_str()))
@@ -56,7 +56,7 @@ impl Resolver<'_> {
             if self.verb_before(at).is_none() && self.frame.filters.iter().any(asks) {
                 // "patients in 2023" are not those who were born then.
                 let birth = |c: ColumnRef| {
-                    let name = written_out(&split(&self.catalog.column(c).name));
+                    let name = written_out(&split(&self.catalog.column(c).plain));
                     name.iter().any(|w| lexis::is_same_verb("born", w))
                 };
                 found.retain(|(c, _)| !birth(*c));
@@ -87,7 +87,7 @@ impl Resolver<'_> {
         let Some(word) = self.verb_before(at) else {
             return true;
         };
-        let name = written_out(&split(&self.catalog.column(column).name));
+        let name = written_out(&split(&self.catalog.column(column).plain));
         let generic = |w: &String| lexis::holds("year date time day timestamp at on", w);
         let came = |w: &str| lexis::holds(CAME, w);
         let shares = |w: &String| lexis::is_same_verb(&word, w) || came(&word) && came(w);
