@@ -147,15 +147,19 @@ fn title(catalog: &Catalog, query: &Query) -> String {
     let Some(pair) = &query.pair else {
         return query.title.clone();
     };
-    let [first, second] =
-        [query, &pair.second].map(|q| format!("{}{}", q.title, each_condition(catalog, q)));
-    let (name, link) = match pair.way {
-        Way::Ratio => ("ratio of", "to"),
-        Way::Percent => ("percentage of", "in"),
-        Way::Difference => ("difference between", "and"),
-        Way::Average => ("average, as", "over"),
-    };
-    format!("{name} the {first} {link} the {second}")
+    // The groups are those of the whole.
+    let group = pair.second.title.split_once(" per ");
+    let group = group.map_or_else(String::new, |(_, group)| format!(" per {group}"));
+    let [first, second] = [query, &pair.second].map(|q| {
+        let figure = q.title.strip_suffix(&group).unwrap_or(&q.title);
+        format!("{figure}{}", each_condition(catalog, q))
+    });
+    match pair.way {
+        Way::Ratio => format!("ratio of the {first} to the {second}{group}"),
+        Way::Percent => format!("{first}, in per cent of the {second}{group}"),
+        Way::Difference => format!("difference between the {first} and the {second}{group}"),
+        Way::Average => format!("{first}, over the {second}{group}"),
+    }
 }
 
 /// The conditions in words; those of two figures are said beside each of them.
@@ -228,6 +232,7 @@ fn describe(catalog: &Catalog, condition: &Condition) -> String {
         }
         Check::Truth => format!("{column} is {}", !condition.negated),
         Check::Days(period) => format!("{column} is {not}{}", dates::describe(*period)),
+        Check::Clock(c, time) => format!("{column} is {not}{}{time}", words(*c)),
         Check::Average(c) => format!("{column} is {}its average", words(*c)),
         Check::Missing if condition.negated => format!("{column} is present"),
         Check::Missing => format!("{column} is empty"),

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::dialect::Dialect;
 use crate::plain;
+use crate::spans::Span;
 use crate::taught::Metric;
 use crate::words::split;
 
@@ -56,6 +57,8 @@ pub enum Kind {
     Text,
     /// Dates and timestamps that compare with an ISO literal.
     Date,
+    /// Times of a day, as `HH:MM:SS`.
+    Time,
     /// True or false.
     Boolean,
     /// Anything else.
@@ -83,6 +86,8 @@ pub struct Column {
     pub max: Option<String>,
     /// Number of different values, where known.
     pub distinct_count: Option<u64>,
+    /// Set if it is no column of the table, but worked out from its dates.
+    pub span: Option<Span>,
 }
 
 /// A reference to one other table, over one or more columns.
@@ -294,6 +299,7 @@ fn column(source: &Value) -> Column {
             .collect(),
         max,
         distinct_count: source["distinct_count"].as_u64().filter(|n| *n > 0),
+        span: None,
     }
 }
 
@@ -312,6 +318,14 @@ fn kind(native_type: &str, min: Option<&str>, max: Option<&str>) -> Kind {
         // SQLite keeps whatever was written; a number of seconds does not compare with an ISO literal.
         return if dated(min) && dated(max) {
             Kind::Date
+        } else {
+            Kind::Other
+        };
+    }
+    if lower.starts_with("time") {
+        let clock = |text: Option<&str>| text.is_none_or(is_clock);
+        return if clock(min) && clock(max) {
+            Kind::Time
         } else {
             Kind::Other
         };
@@ -338,6 +352,13 @@ fn kind(native_type: &str, min: Option<&str>, max: Option<&str>) -> Kind {
     } else {
         Kind::Other
     }
+}
+
+/// Whether a text is a time of day with seconds, which sorts as it passes.
+fn is_clock(text: &str) -> bool {
+    let parts: Vec<&str> = text.split(':').collect();
+    let two = |p: &&str| p.len() == 2 && p.bytes().all(|b| b.is_ascii_digit());
+    parts.len() == 3 && parts[..2].iter().all(two) && parts[2].get(..2).is_some_and(|p| two(&p))
 }
 
 fn is_iso_date(text: &str) -> bool {

@@ -32,6 +32,8 @@ pub enum Unit {
     Quarter,
     /// `2024`
     Year,
+    /// `Monday`
+    Weekday,
 }
 
 impl Unit {
@@ -43,6 +45,7 @@ impl Unit {
             Self::Month => "month",
             Self::Quarter => "quarter",
             Self::Year => "year",
+            Self::Weekday => "weekday",
         }
     }
 }
@@ -126,6 +129,58 @@ impl Dialect {
         }
     }
 
+    /// The time from one date to another in units of so many seconds, or in full years.
+    pub fn span(self, from: &str, to: &str, seconds: Option<u32>) -> String {
+        let Some(seconds) = seconds else {
+            return self.years(from, to);
+        };
+        let number = |sql: String| match seconds {
+            1 => sql,
+            _ => format!("({sql} / {seconds}.0)"),
+        };
+        number(match self {
+            Self::Sqlite => {
+                let days = format!("(julianday({to}) - julianday({from}))");
+                return match (seconds, 86_400 / seconds) {
+                    (86_400, _) => days,
+                    (_, 0) => format!("({days} / {}.0)", seconds / 86_400),
+                    (_, times) => format!("({days} * {times})"),
+                };
+            }
+            Self::Postgres => {
+                format!("EXTRACT(EPOCH FROM (CAST({to} AS timestamp) - CAST({from} AS timestamp)))")
+            }
+            Self::Mysql => format!("TIMESTAMPDIFF(SECOND, {from}, {to})"),
+            Self::Clickhouse => format!("dateDiff('second', {from}, {to})"),
+            Self::Mssql => format!("DATEDIFF_BIG(second, {from}, {to})"),
+            Self::DataFusion => format!(
+                "(date_part('epoch', CAST({to} AS timestamp)) - date_part('epoch', CAST({from} AS timestamp)))"
+            ),
+        })
+    }
+
+    /// Full years from one date to another: days are compared as numbers such as 20240331 where there is no function.
+    fn years(self, from: &str, to: &str) -> String {
+        let day = |date: &str| match self {
+            Self::Sqlite => format!("CAST(strftime('%Y%m%d', {date}) AS INTEGER)"),
+            Self::Mssql => {
+                format!("CONVERT(int, CONVERT(char(8), CAST({date} AS date), 112))")
+            }
+            _ => format!(
+                "CAST(date_part('year', {date}) * 10000 + date_part('month', {date}) * 100 + date_part('day', {date}) \
+                 AS int)"
+            ),
+        };
+        match self {
+            Self::Postgres => format!(
+                "CAST(EXTRACT(YEAR FROM age(CAST({to} AS timestamp), CAST({from} AS timestamp))) AS integer)"
+            ),
+            Self::Mysql => format!("TIMESTAMPDIFF(YEAR, {from}, {to})"),
+            Self::Clickhouse => format!("age('year', {from}, {to})"),
+            _ => format!("(({} - {}) / 10000)", day(to), day(from)),
+        }
+    }
+
     /// The period of a date or timestamp as text that sorts in time.
     pub fn bucket(self, unit: Unit, column: &str) -> String {
         match self {
@@ -133,6 +188,7 @@ impl Dialect {
             Self::Mssql => mssql_bucket(unit, column),
             Self::Postgres | Self::DataFusion => {
                 let format = match unit {
+                    Unit::Weekday => return format!("to_char({column}, 'FMDay')"),
                     Unit::Day | Unit::Week => "YYYY-MM-DD",
                     Unit::Month => "YYYY-MM",
                     Unit::Quarter => "YYYY-\"Q\"Q",
@@ -160,6 +216,14 @@ fn sqlite_bucket(unit: Unit, column: &str) -> String {
             format!("strftime('%Y', {column}) || '-Q' || (({month} + 2) / 3)")
         }
         Unit::Year => format!("strftime('%Y', {column})"),
+        Unit::Weekday => {
+            const NAMES: &str = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday";
+            let names = NAMES.split(' ').enumerate();
+            let names: Vec<String> = names
+                .map(|(at, name)| format!("WHEN '{at}' THEN '{name}'"))
+                .collect();
+            format!("CASE strftime('%w', {column}) {} END", names.join(" "))
+        }
     }
 }
 
@@ -177,6 +241,7 @@ fn mssql_bucket(unit: Unit, column: &str) -> String {
             format!("CONCAT(YEAR({column}), '-Q', DATEPART(quarter, {column}))")
         }
         Unit::Year => format!("CONVERT(char(4), {column}, 23)"),
+        Unit::Weekday => format!("DATENAME(weekday, {column})"),
     }
 }
 
@@ -189,6 +254,7 @@ fn mysql_bucket(unit: Unit, column: &str) -> String {
         Unit::Month => format!("DATE_FORMAT({column}, '%Y-%m')"),
         Unit::Quarter => format!("CONCAT(YEAR({column}), '-Q', QUARTER({column}))"),
         Unit::Year => format!("DATE_FORMAT({column}, '%Y')"),
+        Unit::Weekday => format!("DAYNAME({column})"),
     }
 }
 
@@ -201,6 +267,7 @@ fn clickhouse_bucket(unit: Unit, column: &str) -> String {
             format!("concat(toString(toYear({column})), '-Q', toString(toQuarter({column})))")
         }
         Unit::Year => format!("toString(toYear({column}))"),
+        Unit::Weekday => format!("formatDateTime({column}, '%W')"),
     }
 }
 

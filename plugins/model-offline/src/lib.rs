@@ -22,6 +22,7 @@ mod query;
 mod ranked;
 mod request;
 mod run;
+mod spans;
 mod taught;
 mod tie;
 mod tools;

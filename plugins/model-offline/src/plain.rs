@@ -17,8 +17,18 @@ pub fn names(tables: &[(String, Vec<String>)]) -> Vec<(String, Vec<String>)> {
     let is_mark = |start: &str| 2 * all.iter().filter(|c| c.starts_with(start)).count() > all.len();
     let (cut, start) = without_start(&own, is_mark);
     let columns = tables.iter().map(|(_, columns)| {
-        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-        without_start(&columns, |own| !start.is_empty() && own.starts_with(&start)).0
+        let mut kept = columns.clone();
+        // Where a schema has a mark on its columns, one without it is called as it is.
+        let has_mark = |c: &String| c.to_lowercase().starts_with(&start);
+        let all = columns.iter().filter(|c| has_mark(c)).count() < FEWEST;
+        let is_marked = |c: &&mut String| all || has_mark(c);
+        let marked: Vec<&mut String> = kept.iter_mut().filter(is_marked).collect();
+        let names: Vec<&str> = marked.iter().map(|c| c.as_str()).collect();
+        let plain = without_start(&names, |own| !start.is_empty() && own.starts_with(&start)).0;
+        for (column, plain) in marked.into_iter().zip(plain) {
+            *column = plain;
+        }
+        kept
     });
     cut.into_iter().zip(columns).collect()
 }
@@ -90,15 +100,15 @@ mod tests {
         let marked = [
             cut("zzpatron", &["zzpatid", "zzpatname", "zzpatmail"]),
             cut("zzfine", &["zzfnid", "zzfnpatid", "zzfnamount"]),
-            cut("zzshelf", &["zzshelfid", "zzshelfroom", "place"]),
+            cut(
+                "zzshelf",
+                &["zzshelfid", "place", "zzshelfroom", "zzshelfrow"],
+            ),
         ];
         let found = names(&marked);
         assert_eq!(found[0], cut("patron", &["id", "name", "mail"]));
         assert_eq!(found[1], cut("fine", &["id", "patid", "amount"]));
-        assert_eq!(
-            found[2],
-            cut("shelf", &["zzshelfid", "zzshelfroom", "place"])
-        );
+        assert_eq!(found[2], cut("shelf", &["id", "place", "room", "row"]));
         let words = [
             cut("lib_patron", &["patronId", "patronName", "patronMail"]),
             cut("lib_fine", &["id", "total"]),

@@ -141,6 +141,8 @@ pub enum Check {
     Truth,
     /// Lies in a period, which may have no beginning or no end.
     Days(Period),
+    /// Compared with a time of day, as `HH:MM:SS`.
+    Clock(Comparison, String),
     /// Compared with the average of the column.
     Average(Comparison),
     /// Has no value.

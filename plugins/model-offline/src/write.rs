@@ -5,6 +5,7 @@ mod pair;
 use crate::catalog::{Catalog, ColumnRef};
 use crate::dialect::Dialect;
 use crate::query::{Amount, Check, Condition, Discount, Edge, Expr, Membership, Query, Source};
+use crate::spans::End;
 use crate::taught::Formula;
 use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
@@ -72,7 +73,7 @@ impl Writer<'_> {
 
     fn body(&self, query: &Query, top: &str) -> String {
         let outputs = query.outputs.iter().map(|o| match &o.expr {
-            Expr::Column(c) if self.catalog.column(*c).name == o.name => self.expr(&o.expr),
+            Expr::Column(c) if self.is_called(*c, &o.name) => self.expr(&o.expr),
             expr => format!("{} AS {}", self.expr(expr), self.dialect.name(&o.name)),
         });
         let distinct = if query.distinct { "DISTINCT " } else { "" };
@@ -170,6 +171,14 @@ impl Writer<'_> {
     }
 
     fn column(&self, at: ColumnRef) -> String {
+        if let Some(span) = &self.catalog.column(at).span {
+            let date = |column| self.column(ColumnRef { column, ..at });
+            let to = match span.to {
+                End::Column(to) => date(to),
+                End::Today(today) => self.dialect.date(today),
+            };
+            return self.dialect.span(&date(span.from), &to, span.unit.seconds);
+        }
         let table = match self.alias(at.table) {
             Some(alias) => alias.to_owned(),
             None => self.dialect.name(&self.catalog.table(at.table).name),
@@ -178,6 +187,12 @@ impl Writer<'_> {
             "{table}.{}",
             self.dialect.name(&self.catalog.column(at).name)
         )
+    }
+
+    /// Whether a column needs no other name to be called so in a result.
+    fn is_called(&self, at: ColumnRef, name: &str) -> bool {
+        let column = self.catalog.column(at);
+        column.name == name && column.span.is_none()
     }
 
     /// A column as a number.
@@ -297,6 +312,14 @@ impl Writer<'_> {
                 } else {
                     text
                 }
+            }
+            Check::Clock(c, time) => {
+                let sign = if condition.negated {
+                    opposite(*c)
+                } else {
+                    sign(*c)
+                };
+                format!("{column} {sign} {}", self.dialect.text(time))
             }
             Check::Average(c) => {
                 let table = self.table(condition.column.table);

@@ -157,6 +157,8 @@ pub fn everyday(words: &[String]) -> Vec<Vec<String>> {
         "zip; zip code; postcode; postal code"
     } else if few && any("email mail") && (words.len() == 1 || has("address")) {
         "email; mail; email address"
+    } else if matches!(words, [w] if w == "day" || w == "weekday") {
+        "day of the week; day of week; weekday; week day"
     } else if has("number") && any("cell mobile") {
         "cell phone; cell phone number; mobile phone; mobile number; phone number"
     } else {

@@ -12,7 +12,7 @@ const OWN: &str = "id key uid code number name title type status description dat
 
 /// Adds what the tables of a catalog do not declare: the key of a table without one, and what a column refers to.
 pub fn infer(catalog: &mut Catalog) {
-    let names: Vec<Vec<String>> = catalog.tables.iter().map(|t| words(&t.name)).collect();
+    let names: Vec<Vec<String>> = catalog.tables.iter().map(|t| words(&t.plain)).collect();
     for at in 0..catalog.tables.len() {
         let table = &catalog.tables[at];
         if table.primary_key.is_empty() && !table.is_view() {
@@ -46,7 +46,9 @@ pub fn infer(catalog: &mut Catalog) {
 }
 
 fn words(name: &str) -> Vec<String> {
-    written_out(&split(name)).iter().map(|w| stem(w)).collect()
+    // `custid` is the id of a customer.
+    let words = written_out(&written_out(&split(name)));
+    words.iter().map(|w| stem(w)).collect()
 }
 
 /// Whether no two rows have the same value, as far as the catalog tells.
@@ -58,7 +60,7 @@ fn is_unique(table: &Table, column: usize) -> Option<bool> {
 /// The column that tells the rows of a table apart.
 fn own_key(table: &Table, at: usize, names: &[Vec<String>]) -> Option<usize> {
     let rank = |column: &usize| {
-        let named = names_own(&words(&table.columns[*column].name), at, names)?;
+        let named = names_own(&words(&table.columns[*column].plain), at, names)?;
         let unique = is_unique(table, *column);
         // What is called an id is one where nothing is known; a code, a number or a name must be known to be unique.
         let is_key = unique.unwrap_or(named < 4);
@@ -115,7 +117,7 @@ fn fits_in(column: &Column, key: &Column) -> bool {
 /// What a column refers to by its name, if that is one table. Where several tables have the same declared key, all.
 fn references(catalog: &Catalog, at: ColumnRef, names: &[Vec<String>]) -> Vec<ForeignKey> {
     let (table, column) = (catalog.table(at.table), catalog.column(at));
-    let said = words(&column.name);
+    let said = words(&column.plain);
     if table
         .foreign_keys
         .iter()
@@ -142,7 +144,7 @@ fn references(catalog: &Catalog, at: ColumnRef, names: &[Vec<String>]) -> Vec<Fo
             continue;
         }
         let is_same = column.name.eq_ignore_ascii_case(&source.name);
-        let own = names_own(&words(&source.name), to, names);
+        let own = names_own(&words(&source.plain), to, names);
         let rank = match refers(&said, &names[to]) {
             _ if is_same && is_key && own != Some(0) => None,
             _ if is_same && !holds(OWN, &said.concat()) => Some(u8::from(own.is_none())),
@@ -196,7 +198,7 @@ fn parts(catalog: &Catalog) -> Vec<usize> {
 /// The one table, connected by no key, whose rows a column of the same name tells apart.
 fn natural(catalog: &Catalog, at: ColumnRef, parts: &[usize]) -> Option<ForeignKey> {
     let (table, column) = (catalog.table(at.table), catalog.column(at));
-    let said = words(&column.name);
+    let said = words(&column.plain);
     let is_name = said.last().is_some_and(|w| w == "name" || holds(KEYS, w)) && said.len() > 1;
     if !is_name || is_unique(table, at.column) != Some(false) {
         return None;

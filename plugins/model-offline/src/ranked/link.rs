@@ -9,10 +9,12 @@ use rust_stemmers::{Algorithm, Stemmer};
 use super::forms::{
     NAMES, everyday, figure_of, parts, stored, value_words, without_table, written_out,
 };
-use super::terms;
+use super::items::Item;
+use super::{lengths, terms};
 use crate::catalog::{Catalog, ColumnRef, Kind, Table};
 use crate::countries;
 use crate::measures::{self, Measure};
+use crate::spans::End;
 use crate::vocabulary::{holds, synonyms};
 use crate::words::{Token, TokenKind, split, tokenize};
 
@@ -38,6 +40,10 @@ pub struct Index {
     flags: Vec<ColumnRef>,
     /// Columns that hold dates.
     pub dates: Vec<ColumnRef>,
+    /// Lengths of time between two dates, with the words of both.
+    pub spans: Vec<(ColumnRef, [Vec<String>; 2])>,
+    /// Whether some column holds times of a day.
+    pub has_times: bool,
     stemmer: Stemmer,
 }
 
@@ -56,6 +62,8 @@ impl Index {
             metrics: Vec::new(),
             dates: Vec::new(),
             flags: Vec::new(),
+            spans: Vec::new(),
+            has_times: false,
             views: (0..catalog.tables.len())
                 .filter(|t| catalog.table(*t).is_view())
                 .collect(),
@@ -158,6 +166,23 @@ impl Index {
             self.amounts.push(at);
         }
         let name = split(&source.plain);
+        if let Some(span) = &source.span {
+            let of = |column: usize| written_out(&split(&table.columns[column].plain));
+            let to = match span.to {
+                End::Column(to) => of(to),
+                End::Today(_) => Vec::new(),
+            };
+            self.spans.push((at, [of(span.from), to]));
+            // What has no other name can only be put together: "the days between A and B".
+            for alias in span.aliases.iter().copied().chain([source.name.as_str()]) {
+                let said: Vec<String> = alias.split(' ').map(str::to_owned).collect();
+                if !span.aliases.is_empty() {
+                    self.put(&said, &target, 0.97);
+                    self.put(&[words, &said].concat(), &target, 0.99);
+                }
+            }
+            return;
+        }
         self.add_name(&name, &target, words);
         if source.plain != source.name {
             self.add_name(&split(&source.name), &target, words);
@@ -167,6 +192,11 @@ impl Index {
             if refers && source.nullable && rest.len() > 1 && last == "id" {
                 // `delivery_address_id` is the delivery address.
                 self.put(rest, &target, 0.9);
+            }
+            let middle = rest.iter().filter(|_| source.kind == Kind::Date).skip(1);
+            for word in middle.filter(|w| w.len() > 3) {
+                // "graduated in 2023" is about `expected_graduation_date`.
+                self.put(std::slice::from_ref(word), &target, 0.55);
             }
             if source.kind == Kind::Date && matches!(last.as_str(), "at" | "on") {
                 // `shipped_on` is what happened, and its date.
@@ -187,14 +217,21 @@ impl Index {
                 self.put(&[rest.to_lowercase()], &target, 0.88);
             }
         }
-        if !matches!(source.kind, Kind::Text | Kind::Other) {
+        self.has_times |= source.kind == Kind::Time;
+        if !matches!(source.kind, Kind::Text | Kind::Time | Kind::Other) {
             return;
         }
         // `M` and `F` are a sex where all values are.
         let sex = |v: &String| "mfoxnu".contains(&v.to_lowercase());
         let initials = source.common_values.iter().all(sex);
+        // What refers to a name has its values: `lakes.state_name` holds names of states.
+        let referred = table.foreign_keys.iter().find(|k| k.columns == [at.column]);
+        let referred = referred.map(|k| ColumnRef::new(k.target, k.target_columns[0]));
         for value in &source.common_values {
             self.add_value(at, value, initials);
+            if let Some(name) = referred {
+                self.add_value(name, value, initials);
+            }
             // "New York" is first the city that is stored so, then the state of a code.
             let score = if name.iter().any(|w| w == "country") {
                 0.95
@@ -209,10 +246,10 @@ impl Index {
 
     fn put_value(&mut self, words: &str, column: ColumnRef, value: &str, score: f32) {
         let target = Target::Value(column, value.to_owned());
-        self.values
-            .entry(words.to_owned())
-            .or_default()
-            .push(Hit { target, score });
+        let hits = self.values.entry(words.to_owned()).or_default();
+        if !hits.iter().any(|h| h.target == target && h.score >= score) {
+            hits.push(Hit { target, score });
+        }
     }
 
     /// A table that several others refer to by the same name is also called so: `fines.member_id` and `loans.member_id`
@@ -356,6 +393,28 @@ impl Index {
         let hits = self.names.get(&self.key(&[word]));
         let flag = |h: &Hit| h.score >= 0.85 && h.column().is_some_and(|c| self.flags.contains(&c));
         hits.into_iter().flatten().any(flag)
+    }
+
+    /// Whether a column is a length of time.
+    pub fn is_span(&self, column: ColumnRef) -> bool {
+        self.spans.iter().any(|(c, _)| *c == column)
+    }
+
+    /// The lengths of time between the dates that these words say best.
+    pub fn between(&self, from: &[Item], to: &[Item]) -> Vec<Hit> {
+        let score = |(at, [start, end]): &(ColumnRef, [Vec<String>; 2])| {
+            let [a, b] =
+                [(from, start), (to, end)].map(|(i, name)| lengths::says(i, name, at.table));
+            (*at, a * b)
+        };
+        let scored: Vec<(ColumnRef, f32)> = self.spans.iter().map(score).collect();
+        let top = scored.iter().map(|s| s.1).fold(0.0, f32::max);
+        let best = scored.into_iter().filter(|s| top > 0.0 && s.1 >= top);
+        best.map(|(column, _)| Hit {
+            target: Target::Column(column),
+            score: 0.97,
+        })
+        .collect()
     }
 
     /// Whether a word of a name or value starts with these letters.

@@ -8,6 +8,7 @@ mod hit;
 mod items;
 mod join;
 mod keys;
+mod lengths;
 mod lexis;
 mod link;
 mod outputs;
@@ -105,8 +106,15 @@ impl Reader<'_> {
         if let Some(paired) = self.paired(&items) {
             return paired;
         }
+        self.single(items, false)
+    }
+
+    /// The reading of a question for one figure, or for rows.
+    fn single(&self, items: Vec<items::Item>, is_part: bool) -> Result<Asked, Failure> {
+        let items = standing::halves(self.catalog, items);
         let items = standing::settle(self.catalog, &self.index, items)?;
-        let frame = parse::parse(self.catalog, &items).map_err(Failure::Stuck)?;
+        let mut frame = parse::parse(self.catalog, &items).map_err(Failure::Stuck)?;
+        frame.is_part = is_part;
         let query = resolve::resolve(self.catalog, &items, &frame).map_err(Failure::Trouble)?;
         Ok(Asked {
             items,

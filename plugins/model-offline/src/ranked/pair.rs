@@ -31,7 +31,10 @@ struct Parts {
 
 fn stuck(items: &[Item]) -> Failure {
     let asks = items.iter().find(|i| matches!(i.op(), Some(Op::Pair(_))));
-    let text = asks.map_or("per", |i| &i.text);
+    unclear(asks.map_or("per", |i| &i.text))
+}
+
+fn unclear(text: &str) -> Failure {
     Failure::Stuck(Stuck::Unclear(text.to_owned()))
 }
 
@@ -57,32 +60,39 @@ impl Reader<'_> {
     pub(super) fn paired(&self, items: &[Item]) -> Option<Result<Asked, Failure>> {
         let choices = choices(items)?;
         let mut failure = stuck(items);
+        let mut found: Vec<Query> = Vec::new();
         for parts in choices {
             match self.joined(parts) {
-                Ok(query) => {
-                    let (items, frame) = (items.to_vec(), Frame::default());
-                    return Some(Ok(Asked {
-                        items,
-                        frame,
-                        query,
-                    }));
-                }
+                Ok(query) if found.contains(&query) => {}
+                Ok(query) => found.push(query),
                 Err(why) => failure = why,
             }
         }
-        Some(Err(failure))
+        let query = match found.len() {
+            0 => return Some(Err(failure)),
+            1 => found.pop()?,
+            // "flights to Rome to flights to Oslo": which "to" parts the two is not said.
+            _ => return Some(Err(stuck(items))),
+        };
+        let (items, frame) = (items.to_vec(), Frame::default());
+        Some(Ok(Asked {
+            items,
+            frame,
+            query,
+        }))
     }
 
     fn joined(&self, mut parts: Parts) -> Result<Query, Failure> {
+        let word = parts.way.name();
         let read = |part: &[Item], tail: &[Item]| {
-            let whole = asks(self.catalog, part).ok_or_else(|| stuck(part))?;
-            self.resolved([&whole, tail].concat())
+            let whole = asks(self.catalog, part).ok_or_else(|| unclear(word))?;
+            self.single([&whole, tail].concat(), true)
         };
         let is_inner = has_group(&parts.first) && !has_group(&parts.tail);
         let mut first = read(&parts.first, &parts.tail)?;
         if parts.second.is_empty() {
-            parts.second = whole_of(&parts.first, parts.tail.len(), &first)
-                .ok_or_else(|| stuck(&parts.first))?;
+            parts.second =
+                whole_of(&parts.first, parts.tail.len(), &first).ok_or_else(|| unclear(word))?;
         }
         let second = read(&parts.second, &parts.tail)?;
         if let Some((column, place)) = place_of(&parts.second, &second) {
@@ -93,7 +103,7 @@ impl Reader<'_> {
                 if !(others || parts.is_whole || own.is_empty() && apart) {
                     let text = parts.second[place + 1..].iter().map(|i| i.text.as_str());
                     let text = text.collect::<Vec<_>>().join(" ");
-                    return Err(Failure::Stuck(Stuck::Unclear(text)));
+                    return Err(unclear(&text));
                 }
                 // "A to B in Rome": the A are those in Rome too.
                 parts.first.extend_from_slice(&parts.second[place..]);
@@ -181,7 +191,13 @@ fn choices(items: &[Item]) -> Option<Vec<Parts>> {
         // "the percentage of A that …"
         let mut first = rest;
         if let Some(group) = last_group(&first) {
-            tail.splice(0..0, grouped_by(first.split_off(group))?);
+            // "of the students in each town who have a pet"
+            let mut groups = first.split_off(group);
+            let end = groups.iter().position(says_which);
+            let behind = end.map_or_else(Vec::new, |end| groups.split_off(end));
+            tail.splice(0..0, grouped_by(groups)?);
+            trim(&mut first);
+            first.extend(behind);
         }
         trim(&mut first);
         choices.push(Parts {
@@ -268,8 +284,28 @@ fn grouped_by(items: Vec<Item>) -> Option<Vec<Item>> {
         links || says(i, "over") || i.kind == Kind::Soft && !i.is_name()
     };
     let start = items.iter().position(|i| !opens(i))?;
+    if items[start..].iter().any(says_which) {
+        // A condition behind the groups: of which of the two is not said.
+        return None;
+    }
     let rest = items[start..].iter().cloned();
     Some([op(Op::Each, "for each")].into_iter().chain(rest).collect())
+}
+
+/// Whether an item starts what is said of rows.
+fn says_which(item: &Item) -> bool {
+    matches!(
+        item.op(),
+        Some(
+            Op::Relative
+                | Op::Is
+                | Op::Have
+                | Op::Without
+                | Op::Not
+                | Op::Compare(..)
+                | Op::Like(_)
+        )
+    )
 }
 
 /// Takes "ordered by the ratio" out, and gives its direction.
@@ -300,6 +336,7 @@ fn trim(items: &mut Vec<Item>) {
             i.op(),
             Some(Op::In | Op::Of | Op::Comma | Op::And | Op::Break)
         ) || i.kind == Kind::Soft
+            || says(i, "overall")
     };
     while items.pop_if(joins).is_some() {}
 }
@@ -321,6 +358,15 @@ fn asks(catalog: &Catalog, part: &[Item]) -> Option<Vec<Item>> {
         }
         _ => part.iter().find(|i| i.is_name() && !i.optional)?,
     };
+    // "transaction amount" names the rows and the column.
+    let owned = part.windows(2).find(|w| {
+        let figure = w[1].has_column(w[1].column(), |c| catalog.is_figure(c));
+        w[0].is_table() && w[1].is_name() && w[1].column() > w[1].table() && figure
+    });
+    if owned.is_some() {
+        part.insert(0, op(Op::Agg(Aggregate::Sum), "sum"));
+        return Some(part);
+    }
     let head = part
         .iter()
         .take_while(|i| !matches!(i.op(), Some(Op::Relative | Op::In | Op::Of)));
@@ -338,13 +384,7 @@ fn asks(catalog: &Catalog, part: &[Item]) -> Option<Vec<Item>> {
 /// condition.
 fn whole_of(part: &[Item], tail: usize, asked: &Asked) -> Option<Vec<Item>> {
     let head = part.iter().position(Item::is_table)?;
-    let cuts = |i: &Item| {
-        matches!(
-            i.op(),
-            Some(Op::Relative | Op::Is | Op::Have | Op::Without | Op::Not)
-        )
-    };
-    if let Some(cut) = (head + 1..part.len()).find(|i| cuts(&part[*i])) {
+    if let Some(cut) = (head + 1..part.len()).find(|i| says_which(&part[*i])) {
         return Some(part[..cut].to_vec());
     }
     let [filter] = asked.frame.filters.as_slice() else {
@@ -424,7 +464,7 @@ fn combined(
     let same = groups(&first) == groups(&second) && first.groups.len() == second.groups.len();
     let shown = |q: &Query| q.groups.iter().all(|g| q.name_of(g).is_some());
     let same = same && shown(&first) && shown(&second);
-    let is_share = is_inner && second.groups.is_empty();
+    let is_share = is_inner && second.groups.is_empty() && first.source.base == second.source.base;
     let near =
         catalog.table(first.source.base).datasource == catalog.table(second.source.base).datasource;
     if !is_plain(&first) || !is_plain(&second) || !(same || is_share) || !near {

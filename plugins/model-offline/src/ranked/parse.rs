@@ -69,7 +69,13 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     if let Some(w) = items.windows(2).find(|w| people(w)) {
         return Err(Stuck::Unclear(w[1].text.clone()));
     }
-    let counts: Vec<&Item> = items.iter().filter(|i| i.is(Op::HowMany)).collect();
+    // "what town is Berg the capital of": of which town is not put together.
+    if let Some(of) = items.last().filter(|i| i.text.eq_ignore_ascii_case("of")) {
+        return Err(Stuck::Unclear(of.text.clone()));
+    }
+    // "the total number of songs" names a figure, also where another one is asked for.
+    let counts = |i: &&Item| i.is(Op::HowMany) && !i.text.to_lowercase().ends_with("number of");
+    let counts: Vec<&Item> = items.iter().filter(counts).collect();
     if let [_, second, ..] = counts.as_slice() {
         return Err(Stuck::Unclear(second.text.clone()));
     }
@@ -118,6 +124,7 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     parser.numbers()?;
     parser.without()?;
     parser.select()?;
+    parser.counted_beside();
     parser.counted_groups();
     parser.rest()?;
     parser.frame.groups.sort_unstable();
@@ -201,8 +208,20 @@ impl Parser<'_> {
     /// Whether a name may be rows to count, or a column that says how many there are.
     pub(super) fn holds_count(&self, at: At) -> bool {
         let item = &self.items[at];
-        let figure = |c| self.catalog.is_figure(c);
+        // `shops.order_count` is no rival of the orders where the question names no shops.
+        let own = item.best_table();
+        let mut others = self.items.iter().filter_map(Item::best_table);
+        let alone = others.all(|t| Some(t) == own);
+        let figure = |c: ColumnRef| self.catalog.is_figure(c) && (!alone || Some(c.table) == own);
         item.table() > 0.8 && item.column() > 0.85 && item.has_column(0.0, figure)
+    }
+
+    /// Whether a condition is on a column of the table that a name may be: "reviews with a rating above 3".
+    pub(super) fn is_narrowed(&self, at: At) -> bool {
+        let table = self.items[at].best_table();
+        let own = |c: ColumnRef| Some(c.table) == table;
+        let mut named = self.frame.filters.iter().filter_map(|f| f.column);
+        named.any(|c| self.items[c].has_column(0.95, own))
     }
 
     /// Whether the question names nothing but this table, by the table's own name.
@@ -279,7 +298,8 @@ impl Parser<'_> {
                 }
                 // "how many cat toys": a value that is a condition already.
                 while self.items.get(next).is_some_and(|i| {
-                    self.used[next] && matches!(i.kind, Kind::Names | Kind::Number(_))
+                    self.used[next]
+                        && matches!(i.kind, Kind::Names | Kind::Number(_) | Kind::Op(Op::Not))
                 }) {
                     next = self.skip(next + 1);
                 }

@@ -20,6 +20,7 @@ use crate::dates;
 use crate::measures::{Candidate, Measure};
 use crate::pick::{concept_column, label_columns};
 use crate::query::{Amount, Check, Condition, Edge, Expr, Query, Source};
+use crate::spans::End;
 use crate::vocabulary::{Aggregate, Comparison};
 use crate::words::split;
 use conditions::{contradictory, grouped_conditions};
@@ -97,11 +98,36 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
             ));
         }
     }
+    notes.extend(spans_of(catalog, &query));
     notes.dedup();
     query.notes = notes;
     query.is_open = frame.rank.as_ref().is_some_and(|r| r.is_open);
     query.title = outputs::title(catalog, &query, measure.as_ref());
     Ok(query)
+}
+
+/// How the lengths of time of a query are worked out.
+fn spans_of(catalog: &Catalog, query: &Query) -> Vec<String> {
+    let shown = query.outputs.iter().map(|o| &o.expr);
+    let chosen = query.having.iter().map(|h| &h.0);
+    let exprs = shown.chain(chosen).chain(query.order.iter().map(|o| &o.0));
+    let members = query.members.iter().map(|m| &m.source);
+    let sources = members.chain([&query.source]);
+    let conditions = sources.flat_map(|s| s.conditions.iter().flatten());
+    let columns = exprs
+        .filter_map(Expr::column)
+        .chain(conditions.map(|c| c.column));
+    let mut notes = Vec::new();
+    for at in columns {
+        let column = catalog.column(at);
+        if let Some(span) = &column.span {
+            let note = span.describe(catalog.table(at.table), &column.name);
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
 }
 
 struct Resolver<'a> {
@@ -169,7 +195,8 @@ impl Resolver<'_> {
             Figure::Count(at, distinct) => {
                 let item = &self.items[*at];
                 if item.is_table() && !(*distinct && item.column() > 0.9) {
-                    Expr::Count(None)
+                    let table = self.table(*at)?;
+                    self.counted_rows(table)
                 } else if !*distinct && (self.frame.rank.is_some() || self.frame.having.is_some()) {
                     self.column(*at)?;
                     Expr::Count(None)
@@ -195,6 +222,23 @@ impl Resolver<'_> {
                 }
             }
         })
+    }
+
+    /// The number of rows, or the sum of the column that says how many each of them stands for.
+    fn counted_rows(&mut self, table: usize) -> Expr {
+        let source = self.catalog.table(table);
+        let held = source.columns.iter().position(|c| {
+            c.is_numeric() && matches!(c.name.to_lowercase().as_str(), "count" | "cnt")
+        });
+        let Some(held) = held.map(|column| ColumnRef::new(table, column)) else {
+            return Expr::Count(None);
+        };
+        let label = self.catalog.label(held);
+        let rows = &source.name;
+        self.notes.push(format!(
+            "a row of `{rows}` stands for as many as `{label}` says"
+        ));
+        Expr::Agg(Aggregate::Sum, Amount::Column(held))
     }
 
     /// Words that are too far from the name of a column.
@@ -395,18 +439,57 @@ impl Resolver<'_> {
         tables.collect()
     }
 
+    /// The oldest are those who were born first, also among those of the same age.
+    fn by_birth(&self, by: Expr, down: bool) -> (Expr, bool) {
+        let span = by
+            .column()
+            .and_then(|c| Some((c, self.catalog.column(c).span.as_ref()?)));
+        match (&by, span) {
+            (Expr::Column(_), Some((at, span))) if matches!(span.to, End::Today(_)) => {
+                let column = span.from;
+                (Expr::Column(ColumnRef { column, ..at }), !down)
+            }
+            _ => (by, down),
+        }
+    }
+
     pub(super) fn order(&mut self, select: &[Expr]) -> Answer<Vec<(Expr, bool)>> {
         let mut order = Vec::new();
         if let Some(rank) = &self.frame.rank {
-            order.push((self.figure(&rank.by, rank.at)?, rank.descending));
-            return if self.frame.order.is_empty() {
+            let by = self.figure(&rank.by, rank.at)?;
+            order.push(self.by_birth(by, rank.descending));
+            let mut others = Vec::new();
+            for (figure, down) in &self.frame.order {
+                let by = self.figure(figure, 0)?;
+                others.push(self.by_birth(by, *down));
+            }
+            let others_down = self.frame.by_figure.unwrap_or(rank.descending);
+            return if (others.is_empty() || others == order) && others_down == rank.descending {
                 Ok(order)
             } else {
                 Err(Trouble::Shape("a ranking with another order"))
             };
         }
         for (figure, down) in &self.frame.order {
-            order.push((self.figure(figure, 0)?, *down));
+            let timed = |i: &Item| matches!(i.op(), Some(Op::Most(_, Some(_))));
+            let at = self.items.iter().position(timed).unwrap_or_default();
+            let by = self.figure(figure, at)?;
+            let column = by.column().filter(|_| !by.is_figure());
+            if column.is_some_and(|c| names_times(&self.catalog.column(c).common_values)) {
+                return Err(Trouble::Shape("an order of months or days by their names"));
+            }
+            order.push(self.by_birth(by, *down));
+        }
+        if let Some(down) = self.frame.by_figure {
+            let number = |e: &&Expr| {
+                let own = e.column().filter(|_| matches!(e, Expr::Column(_)));
+                e.is_figure() || own.is_some_and(|c| self.catalog.is_figure(c))
+            };
+            let mut figures = select.iter().filter(number);
+            let (Some(figure), None) = (figures.next(), figures.next()) else {
+                return Err(Trouble::Shape("an order that says by what"));
+            };
+            order.push((figure.clone(), down));
         }
         if let Some(down) = self.frame.alphabetical {
             let text = select.iter().find(
@@ -420,4 +503,12 @@ impl Resolver<'_> {
         }
         Ok(order)
     }
+}
+
+/// Whether texts are the names of months or of days of the week, whose letters have another order.
+fn names_times(texts: &[String]) -> bool {
+    const STARTS: &str =
+        "jan feb mar apr may jun jul aug sep oct nov dec mon tue wed thu fri sat sun";
+    let start = |text: &String| text.chars().take(3).collect::<String>().to_lowercase();
+    texts.len() > 1 && texts.iter().all(|t| lexis::holds(STARTS, &start(t)))
 }

@@ -1,14 +1,17 @@
 //! Whole sentences: what is put right in a question before and after its words are read.
 
+use std::ops::Range;
+
 use super::items::{Item, Kind};
-use super::lexis::{self, Op};
+use super::lexis::{self, Op, holds};
 use super::link::{Hit, Index, Target};
 use crate::vocabulary::Aggregate;
 use crate::words::{Token, tokenize};
 
 /// Sentences end where a capital or nothing follows the mark.
 pub fn sentences(question: &str) -> Vec<String> {
-    let chars: Vec<char> = question.chars().collect();
+    let plain = question.replace(" no. of ", " number of ");
+    let chars: Vec<char> = plain.chars().collect();
     let mut out = vec![String::new()];
     for (i, c) in chars.iter().enumerate() {
         let ends = matches!(c, '?' | ';' | '!')
@@ -195,3 +198,142 @@ pub fn opposites(tokens: Vec<Token>, index: &Index) -> Vec<Token> {
     let replaced = |token: Token| opposite(&token).unwrap_or_else(|| vec![token]);
     tokens.into_iter().flat_map(replaced).collect()
 }
+
+/// "sorted by the lowest price first", "from the best ratings to the lowest" and "newest first" are an order with its
+/// direction.
+pub fn plain_order(mut tokens: Vec<Token>) -> Vec<Token> {
+    let Some((range, key, down)) = (0..tokens.len()).find_map(|at| said_order(&tokens, at)) else {
+        return tokens;
+    };
+    let said: Vec<&str> = tokens[range.clone()]
+        .iter()
+        .map(|t| t.text.as_str())
+        .collect();
+    let said = said.join(" ");
+    let mut plain = tokenize("ordered by");
+    match key {
+        Some(key) => {
+            plain.extend_from_slice(&tokens[key]);
+            plain.extend(tokenize(if down { "descending" } else { "ascending" }));
+        }
+        None => {
+            let mut time = tokenize(if down { "latest" } else { "earliest" });
+            time.iter_mut().for_each(|t| t.text.clone_from(&said));
+            plain.extend(time);
+        }
+    }
+    tokens.splice(range, plain);
+    tokens
+}
+
+/// An order that starts at a place: its words, those of what it goes by if that is no time, and whether the largest comes
+/// first.
+fn said_order(tokens: &[Token], at: usize) -> Option<(Range<usize>, Option<Range<usize>>, bool)> {
+    let word = |i: usize| tokens.get(i).map_or("", |t| t.norm.as_str());
+    let is = |i: usize, words: &str| holds(words, word(i));
+    // The end of an order at a place, whether it is one of time, and the place behind it.
+    let end = |i: usize| {
+        let i = i + usize::from(word(i) == "the");
+        let recent = word(i) == "most" && is(i + 1, "recent recently");
+        match word(i) {
+            _ if recent => Some((true, true, i + 2)),
+            "newest" | "latest" => Some((true, true, i + 1)),
+            "oldest" | "earliest" => Some((false, true, i + 1)),
+            "highest" | "largest" | "best" | "biggest" | "greatest" | "most" => {
+                Some((true, false, i + 1))
+            }
+            "lowest" | "smallest" | "worst" | "least" | "fewest" => Some((false, false, i + 1)),
+            _ => None,
+        }
+    };
+    let closes = |i: usize| tokens.get(i).is_none_or(|t| t.norm == ",");
+    let marked = is(
+        at,
+        "sorted ordered sort order ranked listed starting arranged",
+    );
+    let mut next = at + usize::from(marked);
+    let starts = word(at) == "starting" && is(next, "from with");
+    let to = |name: usize| (name..name + 4).find(|i| word(*i) == "to");
+    if let Some((down, timed, name)) = end(next + 1).filter(|e| starts && to(e.2).is_none()) {
+        // "starting with the lowest price"
+        let last = (name..=name + 3).find(|i| closes(*i))?;
+        let key = (!timed && last > name).then_some(name..last);
+        let fits = if timed {
+            last <= name + 1
+        } else {
+            key.is_some()
+        };
+        return fits.then_some((at..last, key, down));
+    }
+    if word(next) == "from" {
+        let (down, timed, name) = end(next + 1)?;
+        let to = to(name)?;
+        let (other, also, behind) = end(to + 1)?;
+        let key = name..to;
+        let again = tokens.get(behind..behind + key.len());
+        let again = again.is_some_and(|t| {
+            t.iter()
+                .zip(&tokens[key.clone()])
+                .all(|(a, b)| a.stem == b.stem)
+        });
+        let behind = behind + if again { key.len() } else { 0 };
+        let fits = down != other && timed == also && timed == key.is_empty() && closes(behind);
+        return fits.then_some((at..behind, (!timed).then_some(key), down));
+    }
+    next += usize::from(marked && word(next) == "by");
+    let (down, timed, name) = end(next)?;
+    let first = (name..name + 5).find(|i| word(*i) == "first")?;
+    let key = name..first;
+    let fits = closes(first + 1) && timed == key.is_empty() && (timed || marked);
+    fits.then_some((at..first + 1, (!timed).then_some(key), down))
+}
+
+/// ", and how many songs did they write?" behind another question is one for the number of songs, and ", and what is the
+/// price?" one of its own: both are shown beside what comes first.
+pub fn with_tail(mut tokens: Vec<Token>) -> Vec<Vec<Token>> {
+    let word = |i: usize| tokens.get(i).map_or("", |t| t.norm.as_str());
+    let opens = |i: &usize| {
+        let asks = word(i + 1) == "how" && word(i + 2) == "many";
+        let shows = word(i + 1) == "what" && holds("is are was were", word(i + 2));
+        word(*i) == "and" && (asks || shows)
+    };
+    let leads = |t: &Token| {
+        holds(
+            "most least highest lowest largest smallest fewest have has",
+            &t.norm,
+        )
+    };
+    let Some(and) = (1..tokens.len())
+        .find(opens)
+        .filter(|and| tokens[..*and].iter().any(leads))
+    else {
+        return vec![tokens];
+    };
+    let mut tail = tokens.split_off(and);
+    tail.remove(0);
+    tokens.pop_if(|last| last.norm == ",");
+    if tail[0].norm == "how" {
+        // Behind what is counted stand only words that point back: "did they have that year".
+        let points = |t: &Token| holds(POINTERS, &t.norm);
+        let end = tail
+            .iter()
+            .rposition(|t| !points(t) && !lexis::is_relation(&t.norm));
+        let counted = end.map_or(0, |end| end + 1);
+        let told = tail[counted..]
+            .iter()
+            .any(|t| holds("he she they it", &t.norm));
+        if counted < 3 || !told {
+            tokens.extend(tokenize("and"));
+            tokens.extend(tail);
+            return vec![tokens];
+        }
+        let mut number = tokenize("number of");
+        number.extend_from_slice(&tail[2..counted]);
+        tail = number;
+    }
+    vec![tokens, tail]
+}
+
+/// Words behind a count that only point at what the question names before.
+const POINTERS: &str =
+    "did do does have has had been he she they it that then year month day there in total each or";

@@ -5,7 +5,9 @@ use jiff::civil::Date;
 use super::items::Kind;
 use super::link::Index;
 use crate::dates;
-use crate::words::{Token, TokenKind};
+use crate::dialect::Unit;
+use crate::vocabulary::holds;
+use crate::words::{Token, TokenKind, starts_with, tokenize};
 
 /// What the words at a place say about time, with the number of their tokens.
 pub fn read(
@@ -17,6 +19,7 @@ pub fn read(
     first_rows(tokens, at)
         .or_else(|| end(tokens, at))
         .or_else(|| newly(tokens, at))
+        .or_else(|| clock(tokens, at).filter(|_| index.has_times))
         .or_else(|| unit(tokens, at, index))
         .or_else(|| period(tokens, at, today))
 }
@@ -57,14 +60,78 @@ fn newly(tokens: &[Token], at: usize) -> Option<(usize, Kind)> {
     (tokens[at].norm == "new" && timed).then_some((1, Kind::Soft))
 }
 
-/// "per month", "by year", "monthly", "which month": only where the catalog has dates.
+/// "per month", "by year", "monthly", "which month", "over the years", "each day of the week": only where the catalog
+/// has dates, or years.
 fn unit(tokens: &[Token], at: usize, index: &Index) -> Option<(usize, Kind)> {
     let token = &tokens[at];
-    let unit = dates::unit_of(&token.stem).filter(|_| !index.dates.is_empty())?;
+    let over = starts_with(&tokens[at..], "over the").filter(|_| tokens.len() > at + 2);
+    let named = at + over.unwrap_or(0);
+    let unit = dates::unit_of(&tokens[named].stem)
+        .or_else(|| (token.norm == "weekday").then_some(Unit::Weekday))?;
+    let ranks = |t: &Token| holds("most least fewest highest lowest", &t.norm);
+    let before = at.checked_sub(1).map_or("", |b| tokens[b].norm.as_str());
+    let grouped = holds("per by each every which", before)
+        || before == "what" && tokens[at..].iter().any(ranks);
+    let of_week = ["day of the week", "day of week"];
+    let of_week = of_week
+        .iter()
+        .find_map(|words| starts_with(&tokens[at..], words));
+    if let Some(used) = of_week.filter(|_| grouped && !index.dates.is_empty()) {
+        return Some((used, Kind::Unit(Unit::Weekday)));
+    }
+    let years = unit == Unit::Year && !index.hits(&tokenize("year")).is_empty();
+    let all = over.is_some()
+        && tokens[named].norm != tokens[named].stem
+        && (years || !index.dates.is_empty());
     let alone = token.norm.ends_with("ly") || token.norm.starts_with("annual");
-    let before = at.checked_sub(1).map(|b| tokens[b].norm.as_str());
-    let grouped = matches!(before, Some("per" | "by" | "each" | "every" | "which"));
-    ((alone || grouped) && token.stem != "date").then_some((1, Kind::Unit(unit)))
+    let known = !index.dates.is_empty() || alone && years;
+    let is_unit = all || (alone || grouped && over.is_none()) && known && token.stem != "date";
+    is_unit.then_some((named + 1 - at, Kind::Unit(unit)))
+}
+
+/// "13:00", "1pm", "1:30 pm": a time of day.
+fn clock(tokens: &[Token], at: usize) -> Option<(usize, Kind)> {
+    let word = |i: usize| tokens.get(i).map_or("", |t| t.norm.as_str());
+    let half = |text: &str| match text {
+        "am" | "a.m" => Some(0),
+        "pm" | "p.m" => Some(12),
+        _ => None,
+    };
+    let glued = word(at)
+        .len()
+        .checked_sub(2)
+        .and_then(|cut| word(at).split_at_checked(cut));
+    let glued = glued.and_then(|(digits, end)| Some((digits, half(end)?)));
+    let spaced = match (word(at + 1), word(at + 2)) {
+        ("a", "m") => Some((2, 0)),
+        ("p", "m") => Some((2, 12)),
+        (next, _) => half(next).map(|h| (1, h)),
+    };
+    let (digits, used, add) = match (glued, spaced) {
+        (Some((digits, half)), _) => (digits, 1, Some(half)),
+        (_, Some((more, half))) => (word(at), 1 + more, Some(half)),
+        _ => (word(at), 1, None),
+    };
+    let parts: Vec<&str> = digits.split(':').collect();
+    let number = |p: &&str| p.parse::<u32>().ok().filter(|_| p.len() < 3);
+    let parts = parts.iter().map(number).collect::<Option<Vec<u32>>>()?;
+    let [hour, rest @ ..] = parts.as_slice() else {
+        return None;
+    };
+    let minute = rest.first().copied().unwrap_or(0);
+    let second = rest.get(1).copied().unwrap_or(0);
+    let hour = match add {
+        Some(half) if (1..=12).contains(hour) => hour % 12 + half,
+        None if !rest.is_empty() && *hour < 24 => *hour,
+        _ => return None,
+    };
+    let fits = rest.len() < 3 && minute < 60 && second < 60;
+    fits.then(|| {
+        (
+            used,
+            Kind::Clock(format!("{hour:02}:{minute:02}:{second:02}")),
+        )
+    })
 }
 
 fn period(tokens: &[Token], at: usize, today: Option<Date>) -> Option<(usize, Kind)> {
@@ -80,8 +147,15 @@ fn period(tokens: &[Token], at: usize, today: Option<Date>) -> Option<(usize, Ki
         && word.len() < 3;
     let dated = |i: usize| tokens.get(i).is_some_and(|t| t.kind == TokenKind::Date);
     let bounded = match word {
-        "between" | "from" => dated(at + 1),
-        "since" => !year_next,
+        "between" | "from" => {
+            let month = tokens
+                .get(at + 1)
+                .is_some_and(|t| t.kind == TokenKind::Word);
+            dated(at + 1)
+                || month && dates::read_period(tokens, at, today).is_some_and(|p| p.1.is_ok())
+        }
+        "since" | "starting" => !year_next,
+        "over" => next.is_some_and(|t| t.kind == TokenKind::Number),
         _ => true,
     };
     if !(bounded && (token.kind == TokenKind::Date || month || day_first)) || LINKS.contains(&word)
@@ -94,5 +168,5 @@ fn period(tokens: &[Token], at: usize, today: Option<Date>) -> Option<(usize, Ki
 
 /// Words before a time that are read as comparisons.
 const LINKS: &[&str] = &[
-    "after", "before", "until", "till", "through", "during", "for", "within", "over", "the", "year",
+    "after", "before", "until", "till", "through", "during", "for", "the", "year",
 ];

@@ -61,13 +61,17 @@ impl Parser<'_> {
         last.column
     }
 
-    /// "that cost more than 10"
+    /// "that cost more than 10", "that lasted more than 3 days"
     fn costs(&self, at: usize) -> Option<Quality> {
         let verb = at
             .checked_sub(1)
             .filter(|b| self.items[*b].optional || self.soft(*b))?;
         let text = self.items[verb].text.to_lowercase();
-        lexis::holds("cost costs costing priced", &text).then_some(Quality::Price)
+        let lasts =
+            || lexis::holds("last lasts lasted lasting took", &text).then_some(Quality::Length);
+        lexis::holds("cost costs costing priced", &text)
+            .then_some(Quality::Price)
+            .or_else(lasts)
     }
 
     fn comparison(
@@ -102,9 +106,23 @@ impl Parser<'_> {
             self.keep(at..right + 1, Filter::timed(at, left, days));
             return Ok(());
         }
+        if let Some(Kind::Clock(time)) = self.get(right).map(|i| i.kind.clone()) {
+            let filter = Filter::timed(at, left, Test::Clock(comparison, time));
+            self.keep(at..right + 1, filter);
+            return Ok(());
+        }
         let number = self.number(right).ok_or_else(|| self.stuck(at))?;
         let text = self.items[at].text.to_lowercase();
-        let temporal = matches!(text.as_str(), "after" | "before");
+        let temporal = [
+            "after",
+            "before",
+            "later than",
+            "earlier than",
+            "prior to",
+            "until",
+        ]
+        .iter()
+        .any(|end| text.ends_with(end));
         let in_years = temporal && is_year(&number);
         // "whose weight is heavier than 10" names what is heavier.
         let measures = |l: At, q: Quality| {

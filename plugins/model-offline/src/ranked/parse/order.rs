@@ -13,8 +13,9 @@ impl Parser<'_> {
         let later = (start + 1..self.items.len())
             .find(|at| marks(self.op(*at)) || self.op(*at) == Some(Op::By));
         let at_start = self.skip(0) == start || self.op(start.wrapping_sub(1)) == Some(Op::Break);
-        if let Some(later) =
-            later.filter(|l| at_start && self.op(start) == Some(Op::OrderBy) && *l > start + 1)
+        let open = !self.items[start].text.to_lowercase().ends_with(" by");
+        if let Some(later) = later
+            .filter(|l| at_start && open && self.op(start) == Some(Op::OrderBy) && *l > start + 1)
         {
             // "Sort the names of all counties in ascending order of population."
             if (start + 1..later).any(|i| self.items[i].is_name()) {
@@ -38,6 +39,11 @@ impl Parser<'_> {
                         at += 1;
                         break;
                     }
+                }
+                // "newest first"
+                Some(Op::Most(down, Some(quality))) if keys.is_empty() => {
+                    keys.push(Figure::Quality(quality));
+                    direction = Some(down);
                 }
                 // "in descending order, and return the name": the order ends here.
                 Some(Op::And | Op::Comma) if direction.is_some() && !keys.is_empty() => break,
@@ -83,7 +89,11 @@ impl Parser<'_> {
             at += 1;
         }
         if keys.is_empty() && self.frame.alphabetical.is_none() {
-            return Err(self.stuck(start));
+            // "ordered from highest to lowest"
+            if direction.is_none() || self.op(start) != Some(Op::OrderBy) {
+                return Err(self.stuck(start));
+            }
+            self.frame.by_figure = direction;
         }
         let down = direction.unwrap_or(false);
         if self.frame.alphabetical.is_some() {

@@ -185,6 +185,10 @@ impl Parser<'_> {
         Ok(())
     }
 
+    fn text_is(&self, at: usize, words: &str) -> bool {
+        lexis::holds(words, &self.items[at].text.to_lowercase())
+    }
+
     /// "which product sold the most", "which customer spent the most": the measure stands before the "most".
     pub(super) fn said_before(&mut self, at: usize, next: usize) -> Option<Figure> {
         if !(self.items[at].text.eq_ignore_ascii_case("most")
@@ -259,7 +263,10 @@ impl Parser<'_> {
         let related = behind.is_some_and(|b| {
             matches!(self.op(b), Some(Op::Have | Op::Relative | Op::By)) || self.items[b].is_name()
         });
-        let counts = says(&["number"]) || related && says(&["most", "fewest", "least", "amount"]);
+        // "what month were most orders placed"
+        let timed = self.text_is(at, "most fewest least") && !self.frame.units.is_empty();
+        let counts =
+            says(&["number"]) || timed || related && says(&["most", "fewest", "least", "amount"]);
         if counts && (self.is_table(name) || self.items[name].column() > 0.0) {
             return Ok((Figure::Count(name, false), next + 1));
         }

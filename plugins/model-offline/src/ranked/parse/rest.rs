@@ -1,7 +1,7 @@
 //! What decides about a name that is shown, and what may be left over.
 
 use super::*;
-use crate::ranked::standing::is_alone;
+use crate::ranked::standing::{is_alone, only_came};
 
 /// Values of columns that say yes or no.
 const FLAGS: &[&str] = &["t", "f", "y", "n", "true", "false", "yes", "no", "0", "1"];
@@ -103,7 +103,8 @@ impl Parser<'_> {
     /// Nothing of weight may be left over.
     pub(super) fn rest(&mut self) -> Result<(), Stuck> {
         for (at, item) in self.items.iter().enumerate() {
-            if (item.kind == Kind::Soft || !self.used[at]) && is_alone(self.items, at) {
+            let small = item.kind == Kind::Soft || !self.used[at];
+            if small && is_alone(self.items, at) && !only_came(self.items, at) {
                 return Err(self.stuck(at));
             }
             if self.used[at] || item.optional {

@@ -32,7 +32,7 @@ impl Parser<'_> {
                         // "the number of different towns and streets": of each, or of both together.
                         return Err(self.stuck(other));
                     }
-                    if matches!(figure, Figure::Count(name, false) if self.holds_count(name) && !self.is_only_name(name))
+                    if matches!(figure, Figure::Count(name, false) if self.holds_count(name) && !self.is_only_name(name) && !self.is_narrowed(name))
                     {
                         return Err(self.stuck(at));
                     }

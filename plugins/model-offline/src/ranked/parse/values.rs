@@ -25,7 +25,8 @@ impl Parser<'_> {
         let named = self
             .back(mark, &[Op::Is, Op::Have])
             .and_then(|b| self.name(b));
-        let named = named.filter(|n| self.items[*n].column() > 0.5);
+        // "diagnoses containing 'flu'": rows are called so by the column that names them.
+        let named = named.filter(|n| self.items[*n].column() > 0.5 || self.is_table(*n));
         let column = self.left(mark).or(named).ok_or_else(|| self.stuck(at))?;
         let negated = self.negated_before(mark);
         let (mut from, mut value, mut or) = (mark, at, false);
@@ -45,6 +46,7 @@ impl Parser<'_> {
                     ..filter
                 },
             );
+            self.used[column] = !self.is_table(column);
             from = value + 1;
             let next = self.skip_ops(from, &[Op::Or]);
             or = (from..next).any(|i| self.op(i) == Some(Op::Or));
@@ -167,6 +169,10 @@ impl Parser<'_> {
                         self.column_of_number(at).filter(date),
                         Test::Days(period),
                     )
+                }
+                Some(Kind::Clock(time)) => {
+                    let test = Test::Clock(Comparison::Equal, time);
+                    Filter::timed(at, self.column_of_number(at), test)
                 }
                 _ => continue,
             };

@@ -61,6 +61,7 @@ impl Resolver<'_> {
             Test::Truth => Check::Truth,
             Test::Missing => Check::Missing,
             Test::Like(place, text) => Check::Like(*place, text.clone()),
+            Test::Clock(c, time) if source.kind == Type::Time => Check::Clock(*c, time.clone()),
             Test::Days(period) if source.kind == Type::Date => Check::Days(*period),
             Test::Year(c, year) if source.kind == Type::Date => {
                 let year = dates::year(year).ok_or(Trouble::Shape("that year"))?;
@@ -83,6 +84,7 @@ impl Resolver<'_> {
     /// The column that a condition is about, other than one on values.
     fn filtered(&mut self, filter: &Filter) -> Answer<ColumnRef> {
         match (&filter.test, filter.column, filter.quality) {
+            (Test::Clock(..), named, _) => self.clock_column(filter.at, named),
             (Test::Days(_) | Test::Year(..), Some(at), _) => match self.dated_column(at) {
                 Some(column) => Ok(column),
                 None => self.column(at),
@@ -105,6 +107,37 @@ impl Resolver<'_> {
                 }
             }
             (_, None, None) => Err(Trouble::Shape("a condition without a column")),
+        }
+    }
+
+    /// The column that a time of day is about: "ends before 1pm" is about `end_time`.
+    fn clock_column(&self, at: At, named: Option<At>) -> Answer<ColumnRef> {
+        let near = |c: &ColumnRef| {
+            let known = self.subject.is_some() || !self.mentioned.is_empty();
+            !known || self.subject == Some(c.table) || self.mentioned.contains(&c.table)
+        };
+        let said: Vec<ColumnRef> = match named {
+            Some(named) => self.column_hits(named).into_iter().map(|h| h.0).collect(),
+            None => {
+                let tables = self.catalog.tables.iter().enumerate();
+                let all = tables.flat_map(|(t, table)| {
+                    (0..table.columns.len()).map(move |c| ColumnRef::new(t, c))
+                });
+                all.filter(|c| self.verb_fits(at, *c)).collect()
+            }
+        };
+        let is_time = |c: &ColumnRef| self.catalog.column(*c).kind == Type::Time;
+        let times: Vec<ColumnRef> = said.into_iter().filter(is_time).collect();
+        let own: Vec<ColumnRef> = times.iter().copied().filter(near).collect();
+        let found = if own.is_empty() { times } else { own };
+        let text = || self.items[named.unwrap_or(at)].text.clone();
+        match found.as_slice() {
+            [one] => Ok(*one),
+            [] => Err(Trouble::Weak(text(), "a time of day".to_owned())),
+            several => {
+                let names = several.iter().take(3).map(|c| self.catalog.label(*c));
+                Err(Trouble::Ambiguous(text(), names.collect()))
+            }
         }
     }
 

@@ -202,10 +202,10 @@ impl Resolver<'_> {
 
     /// "shipped in 2024": the date column that the word names, nearest to what the question is about.
     pub(super) fn dated_column(&mut self, at: At) -> Option<ColumnRef> {
-        let dates = self
-            .column_hits(at)
-            .into_iter()
-            .filter(|(c, s)| *s >= 0.85 && self.catalog.column(*c).kind == Type::Date);
+        let dates = self.column_hits(at).into_iter();
+        let dates = dates.filter(|(c, _)| self.catalog.column(*c).kind == Type::Date);
+        let top = dates.clone().map(|d| d.1).fold(0.0, f32::max).min(0.85);
+        let dates = dates.filter(|(_, s)| *s >= top);
         let from = self
             .subject
             .into_iter()
@@ -242,7 +242,14 @@ impl Resolver<'_> {
             let own = |c: &ColumnRef| measured || c.table == base || self.is_part_of(base, c.table);
             let date = match named {
                 Some(at) => self.dated_column(at),
-                None => self.date_of(base).filter(own),
+                None => match self.date_of_verb(base) {
+                    Some(date) => Some(date),
+                    // "products reviewed per month" are not those that came then.
+                    None => self.date_of(base).filter(own).filter(|c| {
+                        let at = self.items.iter().position(|i| i.kind == Kind::Unit(unit));
+                        measured || at.is_none_or(|at| self.verb_fits(at, *c))
+                    }),
+                },
             };
             let date = date.ok_or(Trouble::Shape("a single date to group by"))?;
             self.notes.push(format!(
@@ -253,6 +260,21 @@ impl Resolver<'_> {
             found.push(Expr::Bucket(unit, date));
         }
         Ok(found)
+    }
+
+    /// The one date of a table that a verb of the question names: "trips started per month".
+    fn date_of_verb(&self, table: usize) -> Option<ColumnRef> {
+        let verbs = self.items.iter().map(|i| i.text.to_lowercase());
+        let verbs: Vec<String> = verbs.filter(|w| lexis::is_relation(w)).collect();
+        let columns = self.catalog.table(table).columns.iter().enumerate();
+        let is_named = |name: &str| {
+            let name = split(name);
+            let said = |w: &String| verbs.iter().any(|v| lexis::is_same_verb(v, w));
+            name.iter().any(said)
+        };
+        let mut found = columns.filter(|(_, c)| c.kind == Type::Date && is_named(&c.plain));
+        let only = found.next().filter(|_| found.next().is_none())?;
+        Some(ColumnRef::new(table, only.0))
     }
 
     /// The one column of numbers that holds the years of a table without a date.

@@ -22,6 +22,14 @@ impl Resolver<'_> {
         {
             return Err(Trouble::Shape("a ranking of single rows among groups"));
         }
+        // "which town has the most shops, and how many are in each town": the first, or all.
+        let all = |rank: &Rank| {
+            let and = |at: &At| (rank.at..*at).any(|i| self.items[i].is(Op::And));
+            rank.limit == 1 && self.frame.groups.iter().any(|at| *at > rank.at && and(at))
+        };
+        if self.frame.rank.as_ref().is_some_and(all) {
+            return Err(Trouble::Shape("the first group, and all groups"));
+        }
         let (base, counts) = self.fact(subject)?;
         let buckets = self.buckets(base)?;
         let column = |e: &Expr| match e {
@@ -120,6 +128,16 @@ impl Resolver<'_> {
                 return Err(Trouble::Shape("a figure beside a column"));
             }
         }
+        // "the neighbourhood with the most shops", where each shop has a row with the name of its neighbourhood.
+        let is_part = |t: usize| {
+            let shares = matches!(self.label(t)[..], [name] if self.is_shared(name));
+            t != base && shares && self.graph.belongs(t, base)
+        };
+        let is_row = |c: &ColumnRef| is_part(c.table) && self.key(c.table).contains(c);
+        if !shown.iter().all(is_row) {
+            keys.retain(|c| !is_row(c));
+            shown.retain(|c| !is_row(c));
+        }
         for column in &shown {
             if !keys.contains(column) {
                 keys.push(*column);
@@ -133,6 +151,21 @@ impl Resolver<'_> {
         let mut order = self.order(&select)?;
         if order.is_empty() {
             order.extend(buckets.iter().map(|b| (b.clone(), false)));
+            // Years come one after the other too.
+            let years = |c: &&ColumnRef| {
+                let source = self.catalog.column(**c);
+                let year = split(&source.name).iter().any(|w| w == "year");
+                source.kind == Type::Date || year && source.is_numeric()
+            };
+            let years = keys.iter().find(years).filter(|_| buckets.is_empty());
+            order.extend(years.map(|c| (Expr::Column(*c), false)));
+        }
+        for (expr, _) in &mut order {
+            // "per month, starting from the earliest date"
+            let same = |b: &&Expr| matches!(expr, Expr::Column(_)) && b.column() == expr.column();
+            if let Some(bucket) = buckets.iter().find(same) {
+                *expr = bucket.clone();
+            }
         }
         if order
             .iter()
@@ -194,6 +227,7 @@ impl Resolver<'_> {
         }
         let own = self.key(base);
         if !own.is_empty()
+            && !self.frame.is_part
             && own.iter().all(|k| keys.contains(k))
             && query.source.joins.iter().all(|e| !e.many)
         {

@@ -1,6 +1,7 @@
 //! Which table and column a name means.
 
 use super::*;
+use crate::ranked::forms::figure_of;
 
 impl Resolver<'_> {
     pub(super) fn mention_tables(&mut self) -> Answer<()> {
@@ -49,7 +50,7 @@ impl Resolver<'_> {
         let verbs: Vec<String> = self.items.iter().map(|i| i.text.to_lowercase()).collect();
         let verbs: Vec<&String> = verbs.iter().filter(|w| lexis::is_relation(w)).collect();
         let is_said = |t: &usize| {
-            let name = split(&self.catalog.table(*t).name);
+            let name = split(&self.catalog.table(*t).plain);
             name.iter()
                 .any(|w| verbs.iter().any(|v| lexis::is_same_verb(v, w)))
         };
@@ -201,13 +202,26 @@ impl Resolver<'_> {
         let alone = !self.sure.is_empty() && self.sure.iter().all(|t| *t == best.table);
         let own =
             owner == Some(best.table) || self.subject == Some(best.table) || (!anchored && alone);
-        let score = if names_rows || (own && score >= WEAK) {
+        let score = if names_rows || (own && score >= WEAK) || self.is_held_count(at, best) {
             score.max(WEAKEST)
         } else {
             score
         };
         self.weigh(at, score, &self.catalog.label(best))?;
         Ok(best)
+    }
+
+    /// "the number of letters", where one column is their number and nothing else is called so.
+    fn is_held_count(&self, at: At, column: ColumnRef) -> bool {
+        let name = split(&self.catalog.column(column).plain);
+        let mut hits = self.column_hits(at).into_iter();
+        let number = self.items[..at].iter().rposition(|i| i.kind != Kind::Soft);
+        let number = number.and_then(|before| self.items[before].op());
+        matches!(number, Some(Op::NumberOf | Op::HowMany | Op::Most(..)))
+            && self.items[at].table() == 0.0
+            && figure_of(&name).is_some()
+            && self.catalog.is_figure(column)
+            && hits.all(|(c, s)| c == column || s < 0.6)
     }
 
     /// "the location 'Old Town'": a quoted text right behind the name of a table is a value of that table.
@@ -326,7 +340,7 @@ impl Resolver<'_> {
         let [column] = key[..] else {
             return false;
         };
-        let name = split(&self.catalog.column(column).name);
+        let name = split(&self.catalog.column(column).plain);
         let is_name = self.names_rows(column) || name.last().is_some_and(|w| w == "name");
         self.label(table) == key && is_name
     }
