@@ -6,7 +6,7 @@ use jiff::{Span, ToSpan};
 
 use crate::dialect::Unit;
 use crate::vocabulary::holds;
-use crate::words::Token;
+use crate::words::{Token, TokenKind};
 
 /// Days from `from` up to, not including, `to`; open where `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum DateTrouble {
     YearMissing,
     /// No such day.
     ImpossibleDay,
+    /// Words that mean other days to other people.
+    Unclear,
 }
 
 impl DateTrouble {
@@ -39,6 +41,9 @@ impl DateTrouble {
                 format!("\"{words}\" needs a year, as in \"March 2024\" or \"Q1 2024\".")
             }
             Self::ImpossibleDay => format!("\"{words}\" is not a day of the calendar."),
+            Self::Unclear => {
+                format!("\"{words}\" can mean different days. Please write the dates out.")
+            }
         }
     }
 }
@@ -51,20 +56,25 @@ pub type Read = (usize, Result<Period, DateTrouble>);
 pub fn read_period(tokens: &[Token], at: usize, today: Option<Date>) -> Option<Read> {
     let opens = tokens.get(at)?.norm.as_str();
     if !matches!(opens, "since" | "between" | "from" | "starting") {
-        return read_bound_ago(tokens, at, today).or_else(|| read_plain(tokens, at, today));
+        return read_plain(tokens, at, today);
     }
-    if let Some(found) = read_start(tokens, at, today) {
+    let joins = |t: &Token| matches!(t.norm.as_str(), "and" | "to" | "until" | "till" | "through");
+    let is_range = |used: usize| opens != "since" && tokens.get(at + used).is_some_and(joins);
+    if let Some(found) = read_start(tokens, at, today).filter(|(used, _)| !is_range(*used)) {
         return Some(found);
     }
-    let (used, first) = read_plain(tokens, at + 1, today)?;
+    let (used, first) = read_limit(tokens, at + 1, today)?;
     if matches!(opens, "since" | "starting") {
         let since = first.map(|p| Period { to: None, ..p });
         return Some((used + 1, since));
     }
     let middle = at + 1 + used;
-    let joins = |t: &Token| matches!(t.norm.as_str(), "and" | "to" | "until" | "till" | "through");
+    if opens == "from" && is_open(tokens, middle) {
+        let since = first.map(|p| Period { to: None, ..p });
+        return Some((used + 2, since));
+    }
     let last = tokens.get(middle).filter(|t| joins(t));
-    let Some((more, last)) = last.and_then(|_| read_plain(tokens, middle + 1, today)) else {
+    let Some((more, last)) = last.and_then(|_| read_limit(tokens, middle + 1, today)) else {
         return Some((1 + used, first));
     };
     // "between March and May 2024": the year belongs to both, but which one is a guess.
@@ -76,6 +86,13 @@ pub fn read_period(tokens: &[Token], at: usize, today: Option<Date>) -> Option<R
     });
     let end = middle + 1 + more;
     Some((end + inclusive(tokens, end) - at, span))
+}
+
+/// Whether a word says that a period goes on: "from 2023 on", "from May 2023 onwards".
+pub fn is_open(tokens: &[Token], at: usize) -> bool {
+    let word = tokens.get(at).map_or("", |t| t.norm.as_str());
+    let ends = tokens.get(at + 1).is_none_or(|t| t.kind != TokenKind::Word);
+    holds("onward onwards", word) || word == "on" && ends
 }
 
 /// The tokens of "inclusive of start and end dates", which a period is anyway.
@@ -121,40 +138,74 @@ fn read_start(tokens: &[Token], at: usize, today: Option<Date>) -> Option<Read> 
 
 /// "5 years ago": the number of tokens, how many, and of what.
 fn ago(tokens: &[Token], at: usize) -> Option<(usize, i32, Unit)> {
-    let count = tokens.get(at)?.norm.parse::<i32>().ok();
+    let count = match tokens.get(at)?.norm.as_str() {
+        "a" => Some(1),
+        number => number.parse::<i32>().ok(),
+    };
     let count = count.filter(|n| (1..=1000).contains(n))?;
-    let unit = unit_of(&tokens.get(at + 1)?.stem)?;
+    let unit = unit_of(&tokens.get(at + 1)?.stem).filter(|_| tokens[at + 1].stem != "date")?;
     let ends = tokens.get(at + 2)?.norm == "ago";
     ends.then_some((3, count, unit))
 }
 
-/// "more than 3 months ago", "less than a week ago" in numbers: before or since that day.
-fn read_bound_ago(tokens: &[Token], at: usize, today: Option<Date>) -> Option<Read> {
-    let two = |words: &str| crate::words::starts_with(&tokens[at..], words);
-    let (words, earlier) = match tokens[at].norm.as_str() {
-        "over" => (1, true),
-        "within" | "under" => (1, false),
-        _ => two("more than")
-            .or_else(|| two("at least"))
-            .map(|n| (n, true))
-            .or_else(|| two("less than").map(|n| (n, false)))?,
-    };
+/// Where a period starts or ends that is so long ago.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Edge {
+    Open,
+    /// At the start of that day.
+    Day,
+    /// At its end.
+    Next,
+    /// At the end of today.
+    Today,
+}
+
+/// The words before "3 months ago" with the edges of the period. "Up to" can mean both sides, so its period is open.
+#[rustfmt::skip]
+const AGO: &[(Edge, Edge, &str)] = &[
+    (Edge::Open, Edge::Next,
+        "at least; no less than; not less than; on or before; no later than; not later than; until; till"),
+    (Edge::Day, Edge::Today, "at most; no more than; not more than; within"),
+    (Edge::Day, Edge::Open, "on or after; no earlier than; not earlier than"),
+    (Edge::Open, Edge::Day, "more than; over; before; earlier than; prior to"),
+    (Edge::Next, Edge::Today, "less than; fewer than; under"),
+    (Edge::Next, Edge::Open, "after; later than"),
+    (Edge::Day, Edge::Next, "exactly"),
+    (Edge::Open, Edge::Open, "up to"),
+];
+
+/// "more than 3 months ago", "at least 2 years ago": days up to, or since, that day.
+pub fn read_bound_ago(tokens: &[Token], at: usize, today: Option<Date>) -> Option<Read> {
+    let (words, from, to) = AGO.iter().find_map(|(from, to, all)| {
+        let mut all = all.split("; ");
+        let words = all.find_map(|w| crate::words::starts_with(&tokens[at..], w))?;
+        Some((words, *from, *to))
+    })?;
     let (used, count, unit) = ago(tokens, at + words)?;
-    let day = today.ok_or(DateTrouble::TodayUnknown).and_then(|t| {
-        let day = t.checked_sub(length(unit, count));
-        day.map_err(|_| DateTrouble::ImpossibleDay)
-    });
-    let period = day.map(|day| match earlier {
-        true => Period {
-            from: None,
-            to: Some(day),
-        },
-        false => Period {
-            from: Some(day),
-            to: None,
-        },
+    let period = today.ok_or(DateTrouble::TodayUnknown).and_then(|today| {
+        let day = today.checked_sub(length(unit, count));
+        let day = day.map_err(|_| DateTrouble::ImpossibleDay)?;
+        let edge = |edge: Edge| match edge {
+            Edge::Open => None,
+            Edge::Day => Some(day),
+            Edge::Next => day.tomorrow().ok(),
+            Edge::Today => today.tomorrow().ok(),
+        };
+        let (from, to) = (edge(from), edge(to));
+        from.or(to).ok_or(DateTrouble::Unclear)?;
+        Ok(Period { from, to })
     });
     Some((words + used, period))
+}
+
+/// The first or the last days of a range: "6 months ago" is a day there.
+fn read_limit(tokens: &[Token], at: usize, today: Option<Date>) -> Option<Read> {
+    let Some((used, count, unit)) = ago(tokens, at) else {
+        return read_plain(tokens, at, today);
+    };
+    let day = today.ok_or(DateTrouble::TodayUnknown);
+    let day = day.and_then(|t| days(t.checked_sub(length(unit, count)).ok(), 1.day()));
+    Some((used, day))
 }
 
 fn read_plain(tokens: &[Token], at: usize, today: Option<Date>) -> Option<Read> {
@@ -309,17 +360,21 @@ fn read_relative(tokens: &[Token], at: usize, today: Option<Date>) -> Option<Rea
         .ok()
         .filter(|n| (1..=1000).contains(n));
     let mut unit_place = at + 1 + usize::from(count.is_some());
-    let is_small = |t: &Token| holds("calendar full complete whole", &t.norm);
-    unit_place += usize::from(tokens.get(unit_place).is_some_and(is_small));
+    let kind = tokens.get(unit_place).map_or("", |t| t.norm.as_str());
+    let is_full = holds("full complete completed whole", kind);
+    // Whether this month is one of the last 6 calendar months is not said.
+    let is_unclear = kind == "calendar" && count.is_some_and(|n| n > 1);
+    unit_place += usize::from(is_full || kind == "calendar");
     let unit = &tokens.get(unit_place)?.stem;
     // "The last date" is the latest one, not yesterday.
     let unit = unit_of(unit).filter(|_| unit != "date")?;
     // "The past month" ends today, "last month" ended with the month.
-    let count = count.or((word == "past").then_some(1));
+    let count = count.or((word == "past" && kind != "calendar").then_some(1));
     let (used, whole) = bounds(tokens, unit_place + 1);
     let period = today.ok_or(DateTrouble::TodayUnknown).and_then(|today| {
         let period = match count {
-            Some(count) => back_to(today, unit, count, whole),
+            Some(_) if is_unclear && !whole => return Err(DateTrouble::Unclear),
+            Some(count) => back_to(today, unit, count, whole || is_full),
             None => relative(today, unit, back),
         };
         period.ok_or(DateTrouble::ImpossibleDay)
@@ -457,10 +512,13 @@ mod tests {
 
     fn read(text: &str) -> Option<(usize, String)> {
         let today = "2026-11-20".parse().ok();
-        let (used, period) = read_period(&tokenize(text), 0, today)?;
+        let tokens = tokenize(text);
+        let found = read_bound_ago(&tokens, 0, today);
+        let (used, period) = found.or_else(|| read_period(&tokens, 0, today))?;
         Some((used, period.map_or_else(|e| format!("{e:?}"), describe)))
     }
 
+    #[rustfmt::skip]
     #[test]
     fn periods_are_read_as_people_write_them() {
         for (text, used, expected) in [
@@ -471,37 +529,38 @@ mod tests {
             ("5th March 2024", 3, "on 2024-03-05"),
             ("from 2022 to 2023", 4, "from 2022-01-01 to 2023-12-31"),
             ("since May 2023", 3, "since 2023-05-01"),
-            (
-                "between 2024-01 and 2024-06-30",
-                4,
-                "from 2024-01-01 to 2024-06-30",
-            ),
+            ("from May 2023 on", 4, "since 2023-05-01"),
+            ("from 2023 onwards", 3, "since 2023-01-01"),
+            ("from 2023 on Mondays", 2, "in 2023"),
+            ("between 2024-01 and 2024-06-30", 4, "from 2024-01-01 to 2024-06-30"),
             ("Q2 2024", 2, "from 2024-04-01 to 2024-06-30"),
             ("2024 Q2", 2, "from 2024-04-01 to 2024-06-30"),
-            (
-                "the first quarter of 2024",
-                5,
-                "from 2024-01-01 to 2024-03-31",
-            ),
+            ("the first quarter of 2024", 5, "from 2024-01-01 to 2024-03-31"),
             ("last year", 2, "in 2025"),
             ("this month", 2, "in 2026-11"),
             ("last week", 2, "from 2026-11-09 to 2026-11-15"),
             ("the last 7 days", 4, "from 2026-11-13 to 2026-11-20"),
             ("past week", 2, "from 2026-11-13 to 2026-11-20"),
-            ("past 6 calendar months", 4, "from 2026-05-20 to 2026-11-20"),
-            (
-                "last 6 months, not including the current one",
-                9,
-                "from 2026-05-01 to 2026-10-31",
-            ),
-            (
-                "past 30 days, inclusive of 30 days ago",
-                9,
-                "from 2026-10-21 to 2026-11-20",
-            ),
+            ("past 6 full months", 4, "from 2026-05-01 to 2026-10-31"),
+            ("last complete month", 3, "in 2026-10"),
+            ("past full week", 3, "from 2026-11-09 to 2026-11-15"),
+            ("last calendar year", 3, "in 2025"),
+            ("past 6 calendar months", 4, "Unclear"),
+            ("past 6 calendar months excluding this month", 7, "from 2026-05-01 to 2026-10-31"),
+            ("last 6 months, not including the current one", 9, "from 2026-05-01 to 2026-10-31"),
+            ("past 30 days, inclusive of 30 days ago", 9, "from 2026-10-21 to 2026-11-20"),
             ("2 years ago", 3, "in 2024"),
             ("starting 5 years ago", 4, "since 2021-11-20"),
             ("more than 3 months ago", 5, "before 2026-08-20"),
+            ("over a year ago", 4, "before 2025-11-20"),
+            ("before 3 months ago", 4, "before 2026-08-20"),
+            ("at least 3 months ago", 5, "before 2026-08-21"),
+            ("at most 3 months ago", 5, "from 2026-08-20 to 2026-11-20"),
+            ("less than 3 months ago", 5, "from 2026-08-21 to 2026-11-20"),
+            ("after 3 months ago", 4, "since 2026-08-21"),
+            ("exactly 2 weeks ago", 4, "on 2026-11-06"),
+            ("up to 3 months ago", 5, "Unclear"),
+            ("between 6 months ago and 3 months ago", 8, "from 2026-05-20 to 2026-08-20"),
             ("since the start of the year", 6, "since 2026-01-01"),
             ("first half of 2023", 4, "from 2023-01-01 to 2023-06-30"),
             (

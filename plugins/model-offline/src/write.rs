@@ -172,12 +172,12 @@ impl Writer<'_> {
 
     fn column(&self, at: ColumnRef) -> String {
         if let Some(span) = &self.catalog.column(at).span {
-            let date = |column| self.column(ColumnRef { column, ..at });
+            let date = |column| self.date(ColumnRef { column, ..at });
             let to = match span.to {
                 End::Column(to) => date(to),
                 End::Today(today) => self.dialect.date(today),
             };
-            return self.dialect.span(&date(span.from), &to, span.unit.seconds);
+            return self.dialect.span(&date(span.from), &to, span.unit);
         }
         let table = match self.alias(at.table) {
             Some(alias) => alias.to_owned(),
@@ -187,6 +187,16 @@ impl Writer<'_> {
             "{table}.{}",
             self.dialect.name(&self.catalog.column(at).name)
         )
+    }
+
+    /// A column as a date or a timestamp; texts that hold dates are no such for every engine.
+    fn date(&self, at: ColumnRef) -> String {
+        let column = self.column(at);
+        let native = self.catalog.column(at).native_type.to_lowercase();
+        match native.starts_with("date") || native.starts_with("timestamp") {
+            true => column,
+            false => self.dialect.moment(&column),
+        }
     }
 
     /// Whether a column needs no other name to be called so in a result.
@@ -228,7 +238,7 @@ impl Writer<'_> {
     fn expr(&self, expr: &Expr) -> String {
         let (aggregate, amount) = match expr {
             Expr::Column(c) => return self.column(*c),
-            Expr::Bucket(unit, c) => return self.dialect.bucket(*unit, &self.column(*c)),
+            Expr::Bucket(unit, c) => return self.dialect.bucket(*unit, &self.date(*c)),
             Expr::Count(None) => return "COUNT(*)".to_owned(),
             Expr::Count(Some(c)) => return format!("COUNT(DISTINCT {})", self.column(*c)),
             Expr::Agg(aggregate, amount) => (aggregate, self.amount(amount)),
@@ -280,6 +290,7 @@ impl Writer<'_> {
             Check::Number(..) | Check::Range(..) | Check::Average(_) => {
                 self.number(condition.column)
             }
+            Check::Days(_) => self.date(condition.column),
             _ => self.column(condition.column),
         };
         let not = if condition.negated { "NOT " } else { "" };

@@ -35,15 +35,35 @@ pub fn settle(items: &mut Vec<Item>, index: &Index) {
         items.splice(start..end, [item]);
         break;
     }
-    let is_span =
-        |item: &Item| item.kind == Kind::Names && item.has_column(0.9, |c| index.is_span(c));
+    let tables: Vec<usize> = items.iter().filter_map(Item::best_table).collect();
+    // A stored length or age has a unit of its own, which the question does not say.
+    let is_stored = |hits: &[Hit]| {
+        let mut columns = hits
+            .iter()
+            .filter(|h| h.score >= 0.9)
+            .filter_map(Hit::column);
+        columns.any(|c| !index.is_span(c) && (tables.is_empty() || tables.contains(&c.table)))
+    };
+    let is_span = |item: &Item| {
+        let named = item.kind == Kind::Names && !is_stored(&item.hits);
+        named && item.has_column(0.9, |c| index.is_span(c))
+    };
     let asks = |item: &Item| {
         use lexis::Quality::{Age, Length};
-        let quality = matches!(
-            item.op(),
-            Some(Op::Most(_, Some(Age | Length)) | Op::Compare(_, Some(Age | Length)))
-        );
-        quality || is_span(item)
+        let is_age = match item.op() {
+            Some(Op::Most(_, Some(Age)) | Op::Compare(_, Some(Age))) => true,
+            Some(Op::Most(_, Some(Length)) | Op::Compare(_, Some(Length))) => false,
+            _ if holds(LASTS, &item.text.to_lowercase()) => false,
+            _ => return is_span(item),
+        };
+        let names: &[&str] = if is_age {
+            &["age"]
+        } else {
+            &["length", "duration"]
+        };
+        !names
+            .iter()
+            .any(|name| is_stored(&index.hits(&tokenize(name))))
     };
     if !items.iter().any(asks) {
         return;
@@ -52,7 +72,7 @@ pub fn settle(items: &mut Vec<Item>, index: &Index) {
     while at < items.len() {
         let unit = |i: &Item| {
             holds(
-                "seconds minutes hours days weeks years",
+                "seconds minutes hours days weeks years second minute hour day week year",
                 &i.text.to_lowercase(),
             )
         };

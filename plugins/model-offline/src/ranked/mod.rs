@@ -115,7 +115,9 @@ impl Reader<'_> {
         let items = standing::settle(self.catalog, &self.index, items)?;
         let mut frame = parse::parse(self.catalog, &items).map_err(Failure::Stuck)?;
         frame.is_part = is_part;
-        let query = resolve::resolve(self.catalog, &items, &frame).map_err(Failure::Trouble)?;
+        let mut query = resolve::resolve(self.catalog, &items, &frame).map_err(Failure::Trouble)?;
+        let to_come = times::to_come(self.catalog, &query, self.today);
+        query.notes.extend(to_come);
         Ok(Asked {
             items,
             frame,

@@ -399,7 +399,7 @@ impl Place<'_> {
 const MEMBERS: &str = "member members item items entity entities";
 
 /// Behind a number they only say what it counts.
-const UNITS: &str = "minutes hours seconds days years dollars usd euros pounds meters metres feet kilometers km miles mm cm kg \
+const UNITS: &str = "years dollars usd euros pounds meters metres feet kilometers km miles mm cm kg \
     points inclusive";
 
 /// What follows a verb that only relates two rows.

@@ -98,7 +98,7 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
             ));
         }
     }
-    notes.extend(spans_of(catalog, &query));
+    notes.extend(spans_of(catalog, &query)?);
     notes.dedup();
     query.notes = notes;
     query.is_open = frame.rank.as_ref().is_some_and(|r| r.is_open);
@@ -107,7 +107,7 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
 }
 
 /// How the lengths of time of a query are worked out.
-fn spans_of(catalog: &Catalog, query: &Query) -> Vec<String> {
+fn spans_of(catalog: &Catalog, query: &Query) -> Answer<Vec<String>> {
     let shown = query.outputs.iter().map(|o| &o.expr);
     let chosen = query.having.iter().map(|h| &h.0);
     let exprs = shown.chain(chosen).chain(query.order.iter().map(|o| &o.0));
@@ -121,13 +121,16 @@ fn spans_of(catalog: &Catalog, query: &Query) -> Vec<String> {
     for at in columns {
         let column = catalog.column(at);
         if let Some(span) = &column.span {
+            if let Some(why) = span.refused {
+                return Err(Trouble::Shape(why));
+            }
             let note = span.describe(catalog.table(at.table), &column.name);
             if !notes.contains(&note) {
                 notes.push(note);
             }
         }
     }
-    notes
+    Ok(notes)
 }
 
 struct Resolver<'a> {
@@ -440,28 +443,31 @@ impl Resolver<'_> {
     }
 
     /// The oldest are those who were born first, also among those of the same age.
-    fn by_birth(&self, by: Expr, down: bool) -> (Expr, bool) {
+    fn by_birth(&self, by: Expr, down: bool) -> Answer<(Expr, bool)> {
         let span = by
             .column()
             .and_then(|c| Some((c, self.catalog.column(c).span.as_ref()?)));
-        match (&by, span) {
+        Ok(match (&by, span) {
             (Expr::Column(_), Some((at, span))) if matches!(span.to, End::Today(_)) => {
+                if let Some(why) = span.refused {
+                    return Err(Trouble::Shape(why));
+                }
                 let column = span.from;
                 (Expr::Column(ColumnRef { column, ..at }), !down)
             }
             _ => (by, down),
-        }
+        })
     }
 
     pub(super) fn order(&mut self, select: &[Expr]) -> Answer<Vec<(Expr, bool)>> {
         let mut order = Vec::new();
         if let Some(rank) = &self.frame.rank {
             let by = self.figure(&rank.by, rank.at)?;
-            order.push(self.by_birth(by, rank.descending));
+            order.push(self.by_birth(by, rank.descending)?);
             let mut others = Vec::new();
             for (figure, down) in &self.frame.order {
                 let by = self.figure(figure, 0)?;
-                others.push(self.by_birth(by, *down));
+                others.push(self.by_birth(by, *down)?);
             }
             let others_down = self.frame.by_figure.unwrap_or(rank.descending);
             return if (others.is_empty() || others == order) && others_down == rank.descending {
@@ -478,7 +484,7 @@ impl Resolver<'_> {
             if column.is_some_and(|c| names_times(&self.catalog.column(c).common_values)) {
                 return Err(Trouble::Shape("an order of months or days by their names"));
             }
-            order.push(self.by_birth(by, *down));
+            order.push(self.by_birth(by, *down)?);
         }
         if let Some(down) = self.frame.by_figure {
             let number = |e: &&Expr| {

@@ -4,8 +4,10 @@ use jiff::civil::Date;
 
 use super::items::Kind;
 use super::link::Index;
-use crate::dates;
+use crate::catalog::Catalog;
+use crate::dates::{self, DateTrouble, Period};
 use crate::dialect::Unit;
+use crate::query::{Check, Condition, Query};
 use crate::vocabulary::holds;
 use crate::words::{Token, TokenKind, starts_with, tokenize};
 
@@ -135,6 +137,35 @@ fn clock(tokens: &[Token], at: usize) -> Option<(usize, Kind)> {
 }
 
 fn period(tokens: &[Token], at: usize, today: Option<Date>) -> Option<(usize, Kind)> {
+    let kind =
+        |period: Result<Period, DateTrouble>| period.map_or_else(Kind::BadPeriod, Kind::Period);
+    if let Some((used, period)) = dates::read_bound_ago(tokens, at, today) {
+        return Some((used, kind(period)));
+    }
+    let dated = |used: usize| {
+        let (more, period) = dates::read_period(tokens, at + used, today)?;
+        period.ok().map(|period| (used + more, period))
+    };
+    let is_number = |i: usize| tokens.get(i).is_some_and(|t| t.kind == TokenKind::Number);
+    // "over the last 30 days", but not "over 2000".
+    if let Some((used, period)) =
+        dated(1).filter(|_| tokens[at].norm == "over" && !is_number(at + 1))
+    {
+        return Some((used, Kind::Period(period)));
+    }
+    // All that was until then, or what happened then?
+    let opens = ["as of", "as at", "by", "through"];
+    let opens = opens.iter().find_map(|w| starts_with(&tokens[at..], w));
+    if let Some((used, _)) = opens.and_then(dated) {
+        return Some((used, Kind::BadPeriod(DateTrouble::Unclear)));
+    }
+    // "last year" is the one before this, and "the last year" may be the days since then.
+    let the = at.checked_sub(1).is_some_and(|b| tokens[b].norm == "the");
+    let unit = tokens.get(at + 1).and_then(|t| dates::unit_of(&t.norm));
+    if let Some((used, _)) = dated(0).filter(|_| the && tokens[at].norm == "last" && unit.is_some())
+    {
+        return Some((used, Kind::BadPeriod(DateTrouble::Unclear)));
+    }
     let token = &tokens[at];
     let word = token.norm.as_str();
     let next = tokens.get(at + 1);
@@ -152,10 +183,10 @@ fn period(tokens: &[Token], at: usize, today: Option<Date>) -> Option<(usize, Ki
                 .get(at + 1)
                 .is_some_and(|t| t.kind == TokenKind::Word);
             dated(at + 1)
+                || year_next && dates::is_open(tokens, at + 2)
                 || month && dates::read_period(tokens, at, today).is_some_and(|p| p.1.is_ok())
         }
         "since" | "starting" => !year_next,
-        "over" => next.is_some_and(|t| t.kind == TokenKind::Number),
         _ => true,
     };
     if !(bounded && (token.kind == TokenKind::Date || month || day_first)) || LINKS.contains(&word)
@@ -163,7 +194,32 @@ fn period(tokens: &[Token], at: usize, today: Option<Date>) -> Option<(usize, Ki
         return None;
     }
     let (used, period) = dates::read_period(tokens, at, today)?;
-    Some((used, period.map_or_else(Kind::BadPeriod, Kind::Period)))
+    Some((used, kind(period)))
+}
+
+/// What is said of the days to come, where a column has some and a period reaches up to today or has no end.
+pub fn to_come(catalog: &Catalog, query: &Query, today: Option<Date>) -> Vec<String> {
+    let sources = query.members.iter().map(|m| &m.source);
+    let all = sources
+        .chain([&query.source])
+        .flat_map(|s| s.conditions.iter().flatten());
+    let note = |condition: &Condition| {
+        let today = today?;
+        let Check::Days(period) = condition.check else {
+            return None;
+        };
+        let max = catalog.column(condition.column).max.as_ref()?;
+        let max: Date = max.get(..10)?.parse().ok()?;
+        let counted = match period.to {
+            None => "are counted too",
+            Some(to) if today.tomorrow().ok() == Some(to) => "are not counted",
+            Some(_) => return None,
+        };
+        let label = catalog.label(condition.column);
+        let says = max > today && period.from.is_some_and(|from| from <= today);
+        says.then(|| format!("days of `{label}` after {today} {counted}"))
+    };
+    all.filter_map(note).collect()
 }
 
 /// Words before a time that are read as comparisons.

@@ -102,6 +102,10 @@ impl Parser<'_> {
             return self.average(at, right, left, comparison);
         }
         if let Some(Kind::Period(period)) = self.get(right).map(|i| i.kind.clone()) {
+            // What is older than a day was before it.
+            if quality.is_some() {
+                return Err(self.stuck(at));
+            }
             let days = Test::Days(bounded(period, comparison));
             self.keep(at..right + 1, Filter::timed(at, left, days));
             return Ok(());

@@ -27,7 +27,11 @@ impl Parser<'_> {
             };
             let test = match self.get(place).map(|i| &i.kind) {
                 Some(Kind::Period(period)) => Test::Days(bounded(*period, compared)),
-                Some(Kind::Number(n)) if is_year(n) && place > at + 1 => {
+                Some(Kind::Number(n))
+                    if is_year(n)
+                        && place > at + 1
+                        && !self.items[next].text.eq_ignore_ascii_case("over") =>
+                {
                     Test::Year(compared, n.clone())
                 }
                 _ => continue,
