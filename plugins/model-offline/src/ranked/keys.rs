@@ -5,8 +5,9 @@ use crate::catalog::{Catalog, Column, ColumnRef, ForeignKey, Kind, Table};
 use crate::vocabulary::holds;
 use crate::words::{split, stem};
 
-/// Last words of the names of keys.
-const KEYS: &str = "id key uid code number";
+/// What stands before "name" where it is the name of a person or a place of its own: many share it by chance.
+const PARTS: &str =
+    "first last middle full nick given family maiden sur short long display user file street model";
 /// Columns that many tables have, each for itself.
 const OWN: &str = "id key uid code number name title type status description date time year month";
 
@@ -63,7 +64,7 @@ fn own_key(table: &Table, at: usize, names: &[Vec<String>]) -> Option<usize> {
         let named = names_own(&words(&table.columns[*column].plain), at, names)?;
         let unique = is_unique(table, *column);
         // What is called an id is one where nothing is known; a code, a number or a name must be known to be unique.
-        let is_key = unique.unwrap_or(named < 4);
+        let is_key = unique.unwrap_or(named < 2);
         is_key.then_some((named, *column))
     };
     let ranked = (0..table.columns.len()).filter_map(|c| rank(&c));
@@ -108,10 +109,20 @@ fn is_alike(a: &Column, b: &Column) -> bool {
         )
 }
 
-/// Whether the values of a column may all be among those of a key: there are no more of them.
+/// Whether the values of a column may all be among those of a key, as far as the catalog tells: there are no more of
+/// them, none is larger, and none is another one where all values of the key are known.
 fn fits_in(column: &Column, key: &Column) -> bool {
     let counts = column.distinct_count.zip(key.distinct_count);
-    is_alike(column, key) && counts.is_none_or(|(values, keys)| values <= keys)
+    let number = |c: &Column| c.max.as_ref().and_then(|m| m.parse::<f64>().ok());
+    let largest = number(column)
+        .zip(number(key))
+        .filter(|_| column.is_numeric());
+    let known = &key.common_values;
+    let is_whole = key.distinct_count == Some(known.len() as u64);
+    is_alike(column, key)
+        && counts.is_none_or(|(values, keys)| values <= keys)
+        && largest.is_none_or(|(value, key)| value <= key)
+        && (!is_whole || column.common_values.iter().all(|v| known.contains(v)))
 }
 
 /// What a column refers to by its name, if that is one table. Where several tables have the same declared key, all.
@@ -135,7 +146,11 @@ fn references(catalog: &Catalog, at: ColumnRef, names: &[Vec<String>]) -> Vec<Fo
             continue;
         };
         let source = &target.columns[key];
-        let known = table.foreign_keys.iter().any(|k| k.target == to);
+        // Two columns that are guessed to refer to the same table have a role each, and none of them is the way to it.
+        let known = table
+            .foreign_keys
+            .iter()
+            .any(|k| k.target == to && !k.guessed);
         if to == at.table
             || known
             || target.datasource != table.datasource
@@ -199,7 +214,10 @@ fn parts(catalog: &Catalog) -> Vec<usize> {
 fn natural(catalog: &Catalog, at: ColumnRef, parts: &[usize]) -> Option<ForeignKey> {
     let (table, column) = (catalog.table(at.table), catalog.column(at));
     let said = words(&column.plain);
-    let is_name = said.last().is_some_and(|w| w == "name" || holds(KEYS, w)) && said.len() > 1;
+    let is_name = match said.as_slice() {
+        [.., of, last] => (last == "name" && !holds(PARTS, of)) || holds("id key uid code", last),
+        _ => false,
+    };
     if !is_name || is_unique(table, at.column) != Some(false) {
         return None;
     }

@@ -232,14 +232,8 @@ impl Index {
             if let Some(name) = referred {
                 self.add_value(name, value, initials);
             }
-            // "New York" is first the city that is stored so, then the state of a code.
-            let score = if name.iter().any(|w| w == "country") {
-                0.95
-            } else {
-                0.94
-            };
             for other in countries::other_names(&name, value) {
-                self.put_value(other, at, value, score);
+                self.put_value(other, at, value, 0.95);
             }
         }
     }

@@ -86,7 +86,17 @@ impl Reader<'_> {
         last: Option<&Asked>,
         is_first: bool,
     ) -> (Result<Asked, Failure>, bool) {
-        let read = |text: &str| read::read(text, &self.index, self.today);
+        // A word that brackets define and that is no value has done its part.
+        let settled = |mut item: items::Item| {
+            if item.kind == items::Kind::Unknown && item.optional {
+                item.kind = items::Kind::Soft;
+            }
+            item
+        };
+        let read = |text: &str| -> Vec<items::Item> {
+            let items = read::read(text, &self.index, self.today);
+            items.into_iter().map(settled).collect()
+        };
         let (items, goes_on) = follow::read_next(question, read);
         if let Some(at) = pronouns::place(&items) {
             return (self.carried(items, at, last), true);
@@ -103,10 +113,15 @@ impl Reader<'_> {
     }
 
     fn resolved(&self, items: Vec<items::Item>) -> Result<Asked, Failure> {
-        if let Some(paired) = self.paired(&items) {
-            return paired;
-        }
-        self.single(items, false)
+        let defined = items
+            .iter()
+            .filter(|i| i.kind == items::Kind::Soft && i.optional);
+        let note = |i: &items::Item| format!("\"{}\" is what the brackets behind it say", i.text);
+        let notes: Vec<String> = defined.map(note).collect();
+        let paired = self.paired(&items);
+        let mut asked = paired.unwrap_or_else(|| self.single(items, false))?;
+        asked.query.notes.extend(notes);
+        Ok(asked)
     }
 
     /// The reading of a question for one figure, or for rows.

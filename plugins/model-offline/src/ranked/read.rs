@@ -6,7 +6,7 @@ use super::items::{Item, Kind};
 use super::lexis::{self, Op, Quality, holds};
 use super::link::{Hit, Index, LONGEST, Target};
 use super::sentences::{
-    defined, elliptic, ends_as_figures, names_in_full, opposites, plain_order, plain_rows,
+    TAIL, defined, elliptic, ends_as_figures, names_in_full, opposites, plain_order, plain_rows,
     sentences, with_tail, without_matching, without_tail,
 };
 use super::{lengths, times};
@@ -18,14 +18,17 @@ use crate::words::{Token, TokenKind, tokenize};
 pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
     let mut items = Vec::new();
     let put_right = |sentence: &String| {
-        let tokens = tokenize(&defined(sentence, index));
-        let tokens = opposites(without_matching(tokens), index);
+        let (sentence, defined) = defined(sentence);
+        let tokens = opposites(without_matching(tokenize(&sentence), index), index);
         let tokens = plain_rows(without_tail(names_in_full(tokens, index)));
-        with_tail(plain_order(tokens))
+        let parts = with_tail(plain_order(tokens)).into_iter().enumerate();
+        let parts = parts.map(|(at, part)| (at > 0, part, defined.clone()));
+        parts.collect::<Vec<_>>()
     };
-    for tokens in sentences(question).iter().flat_map(put_right) {
+    for (is_tail, tokens, defined) in sentences(question).iter().flat_map(put_right) {
         if !items.is_empty() {
-            items.push(Item::plain(Kind::Op(Op::Break), "."));
+            let mark = if is_tail { TAIL } else { "." };
+            items.push(Item::plain(Kind::Op(Op::Break), mark));
         }
         let mut at = 0;
         while at < tokens.len() {
@@ -38,7 +41,9 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
             if place.sums_total() {
                 items.push(Item::plain(Kind::Op(Op::Agg(Aggregate::Sum)), "total"));
             }
-            let (used, item) = place.item(&items);
+            let (used, mut item) = place.item(&items);
+            item.optional |=
+                item.kind == Kind::Unknown && defined.contains(&item.text.to_lowercase());
             items.push(item);
             at += used;
         }

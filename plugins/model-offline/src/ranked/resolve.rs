@@ -15,6 +15,7 @@ use super::join::{Graph, NoWay};
 use super::lexis::{self, Op, Quality};
 use super::link::Target;
 use super::outputs;
+use super::sentences::TAIL;
 use crate::catalog::{Catalog, ColumnRef, Kind as Type};
 use crate::dates;
 use crate::measures::{Candidate, Measure};
@@ -199,10 +200,12 @@ impl Resolver<'_> {
                 let item = &self.items[*at];
                 if item.is_table() && !(*distinct && item.column() > 0.9) {
                     let table = self.table(*at)?;
-                    self.counted_rows(table)
+                    self.counted_rows(*at, table)?
                 } else if !*distinct && (self.frame.rank.is_some() || self.frame.having.is_some()) {
-                    self.column(*at)?;
-                    Expr::Count(None)
+                    let column = self.column(*at)?;
+                    // "the country with the most cities": a city is there once, though several rows are in it.
+                    let once = self.is_shared(column) && !self.frame.groups.contains(at);
+                    Expr::Count(once.then_some(column))
                 } else {
                     let column = self.column(*at)?;
                     let alone = self.frame.select.len() == 1 && self.frame.filters.is_empty();
@@ -228,20 +231,29 @@ impl Resolver<'_> {
     }
 
     /// The number of rows, or the sum of the column that says how many each of them stands for.
-    fn counted_rows(&mut self, table: usize) -> Expr {
+    fn counted_rows(&mut self, at: At, table: usize) -> Answer<Expr> {
         let source = self.catalog.table(table);
         let held = source.columns.iter().position(|c| {
             c.is_numeric() && matches!(c.name.to_lowercase().as_str(), "count" | "cnt")
         });
         let Some(held) = held.map(|column| ColumnRef::new(table, column)) else {
-            return Expr::Count(None);
+            return Ok(Expr::Count(None));
         };
         let label = self.catalog.label(held);
         let rows = &source.name;
+        // Rows with a name, or of several others, are things themselves: a category, a line of an order. So are those
+        // with a certain count.
+        let is_tally = source.foreign_keys.len() == 1 && self.label(table) == self.key(table);
+        let mut conditions = self.frame.filters.iter().filter_map(|f| f.column);
+        if !is_tally || conditions.any(|c| self.items[c].has_column(0.85, |c| c == held)) {
+            let choices = [format!("number of {rows}"), format!("sum of {label}")];
+            let words = self.items[at].text.clone();
+            return Err(Trouble::Ambiguous(words, choices.to_vec()));
+        }
         self.notes.push(format!(
             "a row of `{rows}` stands for as many as `{label}` says"
         ));
-        Expr::Agg(Aggregate::Sum, Amount::Column(held))
+        Ok(Expr::Agg(Aggregate::Sum, Amount::Column(held)))
     }
 
     /// Words that are too far from the name of a column.
@@ -314,6 +326,7 @@ impl Resolver<'_> {
                 select.push(expr);
             }
         }
+        self.with_names(&mut select);
         let told = filters.iter().filter(|f| {
             let one = matches!(&f.condition.check, Check::Texts(t, _) if t.len() == 1);
             one && !f.or
@@ -404,6 +417,27 @@ impl Resolver<'_> {
         };
         self.all_used(&query)?;
         Ok(query)
+    }
+
+    /// "Which shop has the highest rating, and what is its city?" asks for the name of the shop too.
+    fn with_names(&self, select: &mut Vec<Expr>) {
+        let end = self.items.iter().position(|i| i.is(Op::Break));
+        let tail = end.filter(|end| self.items[*end].text == TAIL);
+        // "Which shop is the cheapest and its city"
+        let asks = |i: &Item| lexis::holds("which what who", &i.text.to_lowercase());
+        let opens = self.items.first().is_some_and(asks) && self.item_table(1) == self.subject;
+        let ranked = self.frame.rank.as_ref().map(|r| r.at);
+        let tail = tail.or(ranked.filter(|_| opens && end.is_none()));
+        let Some((tail, rows)) = tail.zip(self.subject) else {
+            return;
+        };
+        let mut shown = self.frame.select.iter();
+        let only_behind = shown.all(|f| matches!(f, Figure::Plain(at) if *at > tail));
+        let label = self.label(rows).into_iter().map(Expr::Column);
+        let lacking: Vec<Expr> = label.filter(|e| !select.contains(e)).collect();
+        if only_behind && !select.is_empty() {
+            select.splice(0..0, lacking);
+        }
     }
 
     /// A table that the question names must be part of the query.

@@ -8,6 +8,9 @@ use super::link::{Hit, Index, Target};
 use crate::vocabulary::Aggregate;
 use crate::words::{Token, tokenize};
 
+/// What parts a question from a second one behind "and".
+pub const TAIL: &str = "and";
+
 /// Sentences end where a capital or nothing follows the mark.
 pub fn sentences(question: &str) -> Vec<String> {
     let plain = question.replace(" no. of ", " number of ");
@@ -136,35 +139,27 @@ pub fn plain_rows(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
-/// "positive reviews (rating > 3)" defines what is positive: they are the reviews with that rating.
-pub fn defined(sentence: &str, index: &Index) -> String {
-    let Some((before, rest)) = sentence.split_once('(') else {
-        return sentence.to_owned();
+/// "positive reviews (rating > 3)" defines what is positive: they are the reviews with that rating. The words that are
+/// so defined come with the sentence; where one is a value, it is that value.
+pub fn defined(sentence: &str) -> (String, Vec<String>) {
+    let parts = sentence
+        .split_once('(')
+        .and_then(|(before, rest)| Some((before, rest.split_once(')')?)));
+    let Some((before, (inside, behind))) = parts else {
+        return (sentence.to_owned(), Vec::new());
     };
-    let Some((inside, behind)) = rest.split_once(')') else {
-        return sentence.to_owned();
-    };
-    let behind = defined(behind, index);
+    let (behind, mut words) = defined(behind);
     if !inside.contains(['<', '>', '=', '≥', '≤']) {
-        return format!("{before}({inside}){behind}");
+        return (format!("{before}({inside}){behind}"), words);
     }
-    let mut words: Vec<&str> = before.split_whitespace().collect();
-    if let [.., said, _] = words.as_slice() {
-        let tokens = tokenize(said);
-        let is_known = |t: &Token| {
-            lexis::is_soft(&t.norm)
-                || lexis::op(&tokens, 0).is_some()
-                || !index.hits(&tokens).is_empty()
-        };
-        if tokens.len() == 1 && !tokens.iter().any(is_known) {
-            words.remove(words.len() - 2);
-        }
-    }
-    format!("{} with {inside} {behind}", words.join(" "))
+    let said = before.split_whitespace().rev().nth(1);
+    words.extend(said.map(str::to_lowercase));
+    (format!("{before} with {inside} {behind}"), words)
 }
 
-/// Case never counts, so a request for that adds nothing: "match the name case insensitively".
-pub fn without_matching(mut tokens: Vec<Token>) -> Vec<Token> {
+/// Case never counts, so a request for that adds nothing: "match the name case insensitively". What it names beside a
+/// column is no part of it.
+pub fn without_matching(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
     let ends = |t: &Token| matches!(t.norm.as_str(), "insensitive" | "insensitively");
     let Some(end) = tokens
         .iter()
@@ -173,10 +168,14 @@ pub fn without_matching(mut tokens: Vec<Token>) -> Vec<Token> {
     else {
         return tokens;
     };
-    let matches = |at: &usize| tokens[*at].norm.starts_with("match");
-    let start = (end.saturating_sub(6)..end)
-        .find(matches)
-        .unwrap_or(end - 1);
+    let adds_nothing = |t: &Token| {
+        let hits = index.hits(std::slice::from_ref(t));
+        let is_column = hits.iter().any(|h| h.column().is_some());
+        is_column && hits.iter().all(|h| h.value().is_none()) || holds("the of all", &t.norm)
+    };
+    let matches = (0..end - 1).rev().find(|at| !adds_nothing(&tokens[*at]));
+    let start = matches.filter(|at| tokens[*at].norm.starts_with("match"));
+    let start = start.unwrap_or(end - 1);
     tokens.drain(start..=end);
     tokens
 }
@@ -297,15 +296,10 @@ pub fn with_tail(mut tokens: Vec<Token>) -> Vec<Vec<Token>> {
         let shows = word(i + 1) == "what" && holds("is are was were", word(i + 2));
         word(*i) == "and" && (asks || shows)
     };
-    let leads = |t: &Token| {
-        holds(
-            "most least highest lowest largest smallest fewest have has",
-            &t.norm,
-        )
-    };
+    let ranks = |i: usize| matches!(lexis::op(&tokens, i), Some((_, Op::Most(..) | Op::Have)));
     let Some(and) = (1..tokens.len())
         .find(opens)
-        .filter(|and| tokens[..*and].iter().any(leads))
+        .filter(|and| holds("who which", word(0)) || (0..*and).any(ranks))
     else {
         return vec![tokens];
     };

@@ -254,11 +254,16 @@ impl Parser<'_> {
         if self.holds_count(name) {
             return Err(self.stuck(at));
         }
-        if self.is_numeric(name) && self.items[name].column() >= self.items[name].table() {
-            return Ok((Figure::Plain(name), next + 1));
-        }
         let said = self.items[at].text.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|w| said.contains(w));
+        if self.is_numeric(name) && self.items[name].column() >= self.items[name].table() {
+            // "the highest number of enrolled students": a column, or rows that are counted.
+            let rows = self.name(next + 1).filter(|n| self.is_table(*n));
+            return match rows.filter(|_| says(&["number"])) {
+                Some(rows) => Err(self.stuck(rows)),
+                None => Ok((Figure::Plain(name), next + 1)),
+            };
+        }
         let behind = self.back(at, &[Op::In]);
         let related = behind.is_some_and(|b| {
             matches!(self.op(b), Some(Op::Have | Op::Relative | Op::By)) || self.items[b].is_name()

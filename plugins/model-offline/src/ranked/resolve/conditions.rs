@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::catalog::Column;
+use crate::dates::Period;
 use crate::ranked::parse::bounded;
 
 impl Resolver<'_> {
@@ -173,8 +174,6 @@ impl Resolver<'_> {
                 self.items[*at].hits.is_empty() || self.items[*at].has_value(|v| v == c)
             };
             hits.retain(|(c, _)| values.iter().all(|at| holds(at, *c)));
-            let is_stored = hits.iter().any(|h| h.1 >= 0.95);
-            hits.retain(|h| !is_stored || !(0.94..0.95).contains(&h.1));
             self.of_the_verb(filter.at, &mut hits)?;
             // What names a row is its name, though another column of the table has the same text. A part of a name is
             // not, and neither is what rows are in.
@@ -279,6 +278,10 @@ pub(super) fn contradictory(filters: &[Resolved]) -> bool {
         same && match (&a.condition.check, &b.condition.check) {
             (Check::Texts(..), Check::Texts(..)) => true,
             _ if negated => false,
+            (Check::Days(x), Check::Days(y)) => {
+                let ends = |a: &Period, b: &Period| a.to.zip(b.from).is_some_and(|(t, f)| t <= f);
+                ends(x, y) || ends(y, x)
+            }
             (Check::Number(Above | AtLeast, x), Check::Number(Below | AtMost, y))
             | (Check::Number(Below | AtMost, y), Check::Number(Above | AtLeast, x)) => {
                 number(x) >= number(y)

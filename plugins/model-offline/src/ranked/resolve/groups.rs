@@ -131,7 +131,13 @@ impl Resolver<'_> {
         // "the neighbourhood with the most shops", where each shop has a row with the name of its neighbourhood.
         let is_part = |t: usize| {
             let shares = matches!(self.label(t)[..], [name] if self.is_shared(name));
-            t != base && shares && self.graph.belongs(t, base)
+            // Rows that other rows are the key of are no things of their own.
+            let refers = |k: &ColumnRef| {
+                let mut keys = self.catalog.table(t).foreign_keys.iter();
+                keys.any(|f| f.columns == [k.column])
+            };
+            let of_others = matches!(self.key(t).as_slice(), [only] if refers(only));
+            t != base && shares && (of_others || self.graph.belongs(t, base))
         };
         let is_row = |c: &ColumnRef| is_part(c.table) && self.key(c.table).contains(c);
         if !shown.iter().all(is_row) {
