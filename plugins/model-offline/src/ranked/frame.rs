@@ -155,6 +155,8 @@ pub struct Frame {
     pub without: Option<(At, Option<At>)>,
     /// Counts that a column holds, shown as they are.
     pub held_counts: usize,
+    /// Verbs that a table is called like, which must be part of the query: "offered", for `course_offering`.
+    pub verbs: Vec<At>,
     /// Whether two values must both be found.
     pub both: bool,
     /// Whether it is one of two figures, which may each be of a single row.

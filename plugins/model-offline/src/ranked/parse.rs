@@ -136,15 +136,39 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     Ok(parser.frame)
 }
 
+/// Whether a word asks for what follows.
+fn asks(item: &Item) -> bool {
+    const ASKING: &str = "show list give return find report display what which who name tell";
+    let word = item.text.to_lowercase();
+    item.kind == Kind::Soft && lexis::holds(ASKING, &word) || item.is(Op::HowMany)
+}
+
 /// Items before the first word that starts a condition, sentence by sentence.
 fn heads(items: &[Item]) -> Vec<bool> {
     let mut head = true;
     let mut any = false;
+    let mut start = 0;
     items
         .iter()
-        .map(|item| {
+        .enumerate()
+        .map(|(at, item)| {
             match item.op() {
-                Some(Op::Break) => (head, any) = (true, false),
+                Some(Op::Break) => (head, any, start) = (true, false, at + 1),
+                // "For towns with at least 3 shops, show the town"
+                Some(Op::Comma) if matches!(items[start].op(), Some(Op::Of | Op::Each)) => {
+                    head |= items.get(at + 1).is_some_and(asks);
+                }
+                // ", with their town" is shown too.
+                Some(Op::Relative)
+                    if at > 0
+                        && items[at - 1].is(Op::Comma)
+                        && item.text.eq_ignore_ascii_case("with")
+                        && items
+                            .get(at + 1)
+                            .is_some_and(|i| lexis::holds("their its", &i.text.to_lowercase())) =>
+                {
+                    head = true;
+                }
                 Some(Op::Relative | Op::Without) if any => head = false,
                 Some(Op::Have) if any => head = false,
                 _ => any |= item.is_name(),
@@ -208,12 +232,37 @@ impl Parser<'_> {
     /// Whether a name may be rows to count, or a column that says how many there are.
     pub(super) fn holds_count(&self, at: At) -> bool {
         let item = &self.items[at];
-        // `shops.order_count` is no rival of the orders where the question names no shops.
+        // `shops.order_count` is no rival of the orders where the question speaks of no shops.
         let own = item.best_table();
         let mut others = self.items.iter().filter_map(Item::best_table);
         let alone = others.all(|t| Some(t) == own);
-        let figure = |c: ColumnRef| self.catalog.is_figure(c) && (!alone || Some(c.table) == own);
+        let rival = |t: usize| Some(t) == own || !alone && self.speaks_of(t, at);
+        let figure = |c: ColumnRef| self.catalog.is_figure(c) && rival(c.table);
         item.table() > 0.8 && item.column() > 0.85 && item.has_column(0.0, figure)
+    }
+
+    /// Whether another name than that at `at` is a table, or can only be something of it.
+    fn speaks_of(&self, table: usize, at: At) -> bool {
+        let only = |item: &Item| {
+            let sure = item.hits.iter().filter(|h| h.score >= 0.85);
+            let mut tables = sure.map(|h| h.target.table()).peekable();
+            !item.optional && tables.peek().is_some() && tables.all(|t| t == table)
+        };
+        let mut others = self.items.iter().enumerate().filter(|(i, _)| *i != at);
+        others.any(|(_, item)| item.best_table() == Some(table) || only(item))
+    }
+
+    /// What a count may be of: the rows of a table, or what a column says.
+    pub(super) fn counted_two_ways(&self, at: At, name: At) -> Stuck {
+        let item = &self.items[name];
+        let rows = item.best_table().map(|t| self.catalog.table(t));
+        let rows = rows.map(|t| format!("number of rows of {}", t.name));
+        let held = item.hits.iter().filter(|h| h.score > 0.85);
+        let held = held.filter_map(Hit::column);
+        let held = held.filter(|c| self.catalog.is_figure(*c));
+        let choices = rows.into_iter().chain(held.map(|c| self.catalog.label(c)));
+        let text = format!("{} {}", self.items[at].text, item.text).to_lowercase();
+        Stuck::Several(text, choices.collect())
     }
 
     /// Whether a condition is on a column of the table that a name may be: "reviews with a rating above 3".

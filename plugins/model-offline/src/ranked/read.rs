@@ -6,8 +6,8 @@ use super::items::{Item, Kind};
 use super::lexis::{self, Op, Quality, holds};
 use super::link::{Hit, Index, LONGEST, Target};
 use super::sentences::{
-    TAIL, defined, elliptic, ends_as_figures, names_in_full, opposites, plain_order, plain_rows,
-    sentences, with_tail, without_matching, without_tail,
+    TAIL, counts_of, defined, elliptic, ends_as_figures, names_in_full, opposites, plain_order,
+    plain_rows, restated, sentences, with_tail, without_matching, without_tail,
 };
 use super::{lengths, times};
 use crate::measures;
@@ -20,6 +20,7 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
     let put_right = |sentence: &String| {
         let (sentence, defined) = defined(sentence);
         let tokens = opposites(without_matching(tokenize(&sentence), index), index);
+        let tokens = counts_of(tokens, index);
         let tokens = plain_rows(without_tail(names_in_full(tokens, index)));
         let parts = with_tail(plain_order(tokens)).into_iter().enumerate();
         let parts = parts.map(|(at, part)| (at > 0, part, defined.clone()));
@@ -49,6 +50,7 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
         }
     }
     ends_as_figures(&mut items);
+    restated(&mut items);
     lengths::settle(&mut items, index);
     items
 }
@@ -382,11 +384,13 @@ impl Place<'_> {
                 hits = first;
             }
         }
-        // "phone numbers" are the column `phone`.
+        // "phone numbers" are the column `phone`, and "region names" the column `region`.
         let exactly = |h: &Hit| h.score >= 0.85 && matches!(h.target, Target::Column(_));
         let rows = |h: &Hit| matches!(h.target, Target::Table(_));
-        let numbers = matches!(self.word(self.at + used), "number" | "numbers");
-        if numbers && hits.iter().any(exactly) && !hits.iter().any(rows) {
+        let next = self.word(self.at + used);
+        let amount = || hits.iter().any(|h| self.is_amount(h));
+        let says = holds("number numbers", next) || holds("name names", next) && !amount();
+        if says && hits.iter().any(exactly) && !hits.iter().any(rows) {
             used += 1;
         }
         // A phrase that starts or ends with a small word is that phrase without it, and one that starts with a metric

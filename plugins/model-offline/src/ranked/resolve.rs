@@ -67,6 +67,7 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
         sure: sure(items),
         valued: Vec::new(),
         measure: None,
+        child: None,
     };
     resolver.mention_tables()?;
     resolver.graph.named = resolver.on_the_way();
@@ -148,6 +149,8 @@ struct Resolver<'a> {
     valued: Vec<usize>,
     /// The measure of the question, and how it is worked out.
     measure: Option<(Measure, Candidate)>,
+    /// The table whose rows all figures are of, where another that its rows belong to is counted beside them.
+    child: Option<usize>,
 }
 
 /// A resolved condition with the way it joins the one before.
@@ -200,7 +203,16 @@ impl Resolver<'_> {
                 let item = &self.items[*at];
                 if item.is_table() && !(*distinct && item.column() > 0.9) {
                     let table = self.table(*at)?;
-                    self.counted_rows(*at, table)?
+                    let parent = self.child.and_then(|child| self.own_key(child, table));
+                    match parent {
+                        Some(key) => {
+                            let label = self.catalog.label(key);
+                            self.notes
+                                .push(format!("each different value of `{label}` is counted once"));
+                            Expr::Count(Some(key))
+                        }
+                        None => self.counted_rows(*at, table)?,
+                    }
                 } else if !*distinct && (self.frame.rank.is_some() || self.frame.having.is_some()) {
                     let column = self.column(*at)?;
                     // "the country with the most cities": a city is there once, though several rows are in it.
@@ -319,6 +331,7 @@ impl Resolver<'_> {
             .iter()
             .filter(|t| self.subject != Some(**t) && beside(t));
         self.valued = valued.copied().collect();
+        self.child = self.child_of_counted()?;
         let mut select = Vec::new();
         for figure in &self.frame.select {
             let expr = self.figure(figure, 0)?;
@@ -452,6 +465,14 @@ impl Resolver<'_> {
                 .map(|c| c.table),
         );
         used.extend(&self.valued);
+        if let Some(child) = self.child {
+            let counts = |key| {
+                let count = Expr::Count(Some(key));
+                query.outputs.iter().any(|o| o.expr == count)
+            };
+            let counted = |t: &usize| self.own_key(child, *t).is_some_and(counts);
+            used.extend(self.mentioned.iter().copied().filter(counted));
+        }
         used.extend(self.told());
         let referred = |t: &usize| {
             self.own_key(query.source.base, *t)
@@ -460,6 +481,15 @@ impl Resolver<'_> {
         used.extend(self.mentioned.iter().copied().filter(referred));
         for member in &query.members {
             used.extend(member.source.joins.iter().map(|e| e.to));
+        }
+        let goes_over = |at: &At| {
+            let word = self.items[*at].text.to_lowercase();
+            let is_said = |t: &usize| self.is_called(*t, &word);
+            used.iter().any(is_said)
+        };
+        if let Some(verb) = self.frame.verbs.iter().find(|at| !goes_over(at)) {
+            let text = self.items[*verb].text.clone();
+            return Err(Trouble::Weak(text, "a table of this question".to_owned()));
         }
         let unused = self.mentioned.iter().find(|t| !used.contains(t));
         match unused {

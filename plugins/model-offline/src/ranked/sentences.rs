@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::items::{Item, Kind};
-use super::lexis::{self, Op, holds};
+use super::lexis::{self, Op, Quality, holds};
 use super::link::{Hit, Index, Target};
 use crate::vocabulary::Aggregate;
 use crate::words::{Token, tokenize};
@@ -64,28 +64,98 @@ pub fn names_in_full(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
     tokens
 }
 
-/// "the highest, lowest and average price" asks for three figures, and not for the first row of an order.
+/// "the highest, lowest and average price" and "the longest and the shortest trip duration" ask for figures, and not for
+/// the first row of an order.
 pub fn ends_as_figures(items: &mut [Item]) {
-    let figure = |i: &Item| matches!(i.op(), Some(Op::Agg(_) | Op::Most(_, None)));
+    let small = |i: &Item| i.kind == Kind::Soft && i.text.eq_ignore_ascii_case("the");
     let listed = |i: &Item| matches!(i.op(), Some(Op::And | Op::Comma));
-    let ends: Vec<(usize, Aggregate)> = items
-        .iter()
-        .enumerate()
-        .filter_map(|(at, item)| {
-            let Some(Op::Most(down, None)) = item.op() else {
+    let figure = |i: &Item| match i.op() {
+        Some(Op::Most(_, quality)) => !matches!(quality, Some(Quality::Sold | Quality::Rated)),
+        op => matches!(op, Some(Op::Agg(_))),
+    };
+    // The figure next to one, over "and" and the like.
+    let beside = |mut places: Box<dyn Iterator<Item = usize>>| {
+        let mut over = false;
+        let next = places.find(|i| {
+            over |= listed(&items[*i]);
+            !listed(&items[*i]) && !small(&items[*i])
+        });
+        next.filter(|i| over && figure(&items[*i]))
+    };
+    // A quality is a figure where the column is said.
+    let is_said = |at: usize| {
+        let passes = |i: &&Item| listed(i) || small(i) || figure(i);
+        let mut rest = items[at..].iter().skip_while(passes);
+        let first = rest.next();
+        let second = rest.next().filter(|_| first.is_some_and(Item::is_table));
+        let column = |i: &Item| i.is_name() && !i.is_table() && i.column() >= 0.85;
+        second.or(first).is_some_and(column)
+    };
+    let ends: Vec<(usize, Aggregate)> = (0..items.len())
+        .filter_map(|at| {
+            let Some(Op::Most(down, quality)) = items[at].op().filter(|_| figure(&items[at]))
+            else {
                 return None;
             };
-            let mut after = items[at + 1..].iter().skip_while(|i| listed(i));
-            let joins = items.get(at + 1).is_some_and(listed) && after.next().is_some_and(figure);
-            let mut before = items[..at].iter().rev().skip_while(|i| listed(i));
-            let joined = at > 0 && listed(&items[at - 1]) && before.next().is_some_and(figure);
+            let is_listed = beside(Box::new(at + 1..items.len())).is_some()
+                || beside(Box::new((0..at).rev())).is_some();
             let end = if down { Aggregate::Max } else { Aggregate::Min };
-            (joins || joined).then_some((at, end))
+            (is_listed && (quality.is_none() || is_said(at))).then_some((at, end))
         })
         .collect();
     for (at, end) in ends {
         items[at].kind = Kind::Op(Op::Agg(end));
     }
+}
+
+/// "List the town, the average and the count." behind another sentence shows the figures that are asked for there.
+pub fn restated(items: &mut [Item]) {
+    let Some(start) = items.iter().position(|i| i.is(Op::Break)) else {
+        return;
+    };
+    let (asked, behind) = items.split_at_mut(start);
+    let counts = |i: &Item| matches!(i.op(), Some(Op::HowMany | Op::NumberOf));
+    let counted = asked.iter().filter(|i| counts(i)).count() == 1;
+    let again = |i: &Item| match i.op() {
+        Some(Op::HowMany) => counted && i.text.eq_ignore_ascii_case("count"),
+        Some(Op::Agg(aggregate)) => asked.iter().any(|a| a.is(Op::Agg(aggregate))),
+        Some(Op::Most(down, _)) => {
+            let end = if down { Aggregate::Max } else { Aggregate::Min };
+            asked.iter().any(|a| a.is(Op::Agg(end)))
+        }
+        None => {
+            let said = i.text.to_lowercase();
+            counted && i.kind == Kind::Unknown && holds("number numbers counts", &said)
+        }
+        _ => false,
+    };
+    let parts = behind.split_mut(|i| matches!(i.op(), Some(Op::Break | Op::And | Op::Comma)));
+    for part in parts {
+        let mut said = part.iter_mut().filter(|i| i.kind != Kind::Soft);
+        if let (Some(only), None) = (said.next(), said.next())
+            && again(only)
+        {
+            only.kind = Kind::Soft;
+        }
+    }
+}
+
+/// "the route count" is the number of routes, where nothing is called so.
+pub fn counts_of(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
+    let mut at = 0;
+    while at + 1 < tokens.len() {
+        let pair = &tokens[at..at + 2];
+        let rows = |h: &Hit| h.score >= 0.9 && matches!(h.target, Target::Table(_));
+        if pair[1].norm == "count"
+            && index.hits(&pair[..1]).iter().any(rows)
+            && !index.hits(pair).iter().any(|h| h.score >= 0.85)
+        {
+            tokens.remove(at + 1);
+            tokens.splice(at..at, tokenize("number of"));
+        }
+        at += 1;
+    }
+    tokens
 }
 
 /// "the colour code and description" asks for the description of the colour.

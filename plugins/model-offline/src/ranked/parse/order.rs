@@ -162,6 +162,16 @@ impl Parser<'_> {
             }
             let mut next = self.skip_ops(at + 1, &[Op::Of, Op::Distinct]);
             self.used[at] = true;
+            // "for each number of rooms", where a column holds it.
+            let held = self.skip(next + 1);
+            if self.op(next) == Some(Op::NumberOf)
+                && self
+                    .name(held)
+                    .is_some_and(|n| !self.is_table(n) && self.is_numeric(n))
+            {
+                self.used[next] = true;
+                next = held;
+            }
             if self.name(next).is_none() && (next > at + 1 || self.op(next) == Some(Op::Each)) {
                 // "in each state", where nothing is called so.
                 return Err(self.stuck(next - 1));

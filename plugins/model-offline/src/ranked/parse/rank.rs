@@ -92,7 +92,10 @@ impl Parser<'_> {
                 .rev()
                 .take_while(|i| self.op(*i) != Some(Op::Break))
                 .all(|i| self.soft(i) || self.used[i] || matches!(self.op(i), Some(Op::Is)));
-            self.take(at..end);
+            for i in at..end {
+                // "the most open orders": the value is a condition.
+                self.used[i] |= !self.items[i].is_value();
+            }
             // "the most populous city" is a city.
             let of_rows = self.name(end).is_some_and(|n| self.is_table(n));
             let alone = first && self.heads[at] && !of_rows;
@@ -238,6 +241,11 @@ impl Parser<'_> {
         if let Some((figure, end)) = self.figure(next) {
             return Ok((figure, end));
         }
+        let value = self.get(next).is_some_and(Item::is_value);
+        let rows = self
+            .name(next + 1)
+            .filter(|n| value && self.is_table(*n) && self.op(at) != Some(Op::Top));
+        let next = rows.unwrap_or(next);
         let name = self.name(next).ok_or_else(|| self.stuck(at))?;
         let counting = matches!(
             self.items[at].text.to_lowercase().as_str(),

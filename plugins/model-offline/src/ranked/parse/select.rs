@@ -32,9 +32,12 @@ impl Parser<'_> {
                         // "the number of different towns and streets": of each, or of both together.
                         return Err(self.stuck(other));
                     }
-                    if matches!(figure, Figure::Count(name, false) if self.holds_count(name) && !self.is_only_name(name) && !self.is_narrowed(name))
+                    if let Figure::Count(name, false) = figure
+                        && self.holds_count(name)
+                        && !self.is_only_name(name)
+                        && !self.is_narrowed(name)
                     {
-                        return Err(self.stuck(at));
+                        return Err(self.counted_two_ways(at, name));
                     }
                     let total = self.items[at].text.to_lowercase().contains("total");
                     self.push_count(figure, total);

@@ -404,6 +404,58 @@ impl Resolver<'_> {
         }
     }
 
+    /// "the number of different customers and the average price per kind of order": customers that orders belong to are
+    /// counted among the orders. Without "different" only where the groups are nothing of the customers themselves.
+    pub(super) fn child_of_counted(&mut self) -> Answer<Option<usize>> {
+        let mut counted: Vec<(usize, bool)> = Vec::new();
+        let mut others = Vec::new();
+        for figure in self.frame.figures().cloned().collect::<Vec<_>>() {
+            match figure {
+                Figure::Count(at, distinct) if self.items[at].is_table() => {
+                    counted.push((self.table(at)?, distinct));
+                }
+                Figure::Agg(..) => {
+                    others.extend(self.figure(&figure, 0)?.column().map(|c| c.table))
+                }
+                Figure::Measure(..) | Figure::Count(..) => return Ok(None),
+                _ => {}
+            }
+        }
+        let mut grouped = Vec::new();
+        let plain = self.frame.select.iter().filter_map(|f| match f {
+            Figure::Plain(at) => Some(*at),
+            _ => None,
+        });
+        for at in self
+            .frame
+            .groups
+            .iter()
+            .copied()
+            .chain(plain)
+            .collect::<Vec<_>>()
+        {
+            let table = self.item_table(at);
+            grouped.push(match table {
+                Some(table) => table,
+                None => self.column(at)?.table,
+            });
+        }
+        if grouped.is_empty() || self.frame.having.is_some() {
+            return Ok(None);
+        }
+        let is_child = |child: &usize| {
+            let mut parents = counted.iter().filter(|(t, _)| t != child).peekable();
+            parents.peek().is_some()
+                && others.iter().all(|t| t == child)
+                && parents.all(|(parent, distinct)| {
+                    let own = grouped.iter().any(|g| self.graph.leads(*parent, *g));
+                    self.own_key(*child, *parent).is_some() && (*distinct || !own)
+                })
+        };
+        let mut tables = counted.iter().map(|c| c.0).chain(others.iter().copied());
+        Ok(tables.find(is_child))
+    }
+
     /// The table whose rows are counted or aggregated, and whether something is counted.
     pub(super) fn fact(&mut self, subject: usize) -> Answer<(usize, bool)> {
         let mut tables = Vec::new();
@@ -430,6 +482,9 @@ impl Resolver<'_> {
         }
         tables.sort_unstable();
         tables.dedup();
+        if let Some(child) = self.child {
+            return Ok((child, counts));
+        }
         match tables.as_slice() {
             [one] => Ok((*one, counts)),
             [] => Ok((subject, counts)),

@@ -49,14 +49,16 @@ impl Resolver<'_> {
     pub(super) fn on_the_way(&self) -> Vec<usize> {
         let verbs: Vec<String> = self.items.iter().map(|i| i.text.to_lowercase()).collect();
         let verbs: Vec<&String> = verbs.iter().filter(|w| lexis::is_relation(w)).collect();
-        let is_said = |t: &usize| {
-            let name = split(&self.catalog.table(*t).plain);
-            name.iter()
-                .any(|w| verbs.iter().any(|v| lexis::is_same_verb(v, w)))
-        };
+        let is_said = |t: &usize| verbs.iter().any(|v| self.is_called(*t, v));
         let all = 0..self.catalog.tables.len();
         all.filter(|t| self.mentioned.contains(t) || is_said(t))
             .collect()
+    }
+
+    /// Whether a table is called like a verb.
+    pub(super) fn is_called(&self, table: usize, verb: &str) -> bool {
+        let name = split(&self.catalog.table(table).plain);
+        name.iter().any(|w| lexis::is_same_verb(verb, w))
     }
 
     pub(super) fn table(&mut self, at: At) -> Answer<usize> {
@@ -202,7 +204,10 @@ impl Resolver<'_> {
         let alone = !self.sure.is_empty() && self.sure.iter().all(|t| *t == best.table);
         let own =
             owner == Some(best.table) || self.subject == Some(best.table) || (!anchored && alone);
-        let score = if names_rows || (own && score >= WEAK) || self.is_held_count(at, best) {
+        // `street_name` is the street, where nothing else is called so in part.
+        let only = score >= 0.87 && self.items[at].hits.len() == 1;
+        let score = if names_rows || (own && score >= WEAK) || only || self.is_held_count(at, best)
+        {
             score.max(WEAKEST)
         } else {
             score
