@@ -313,3 +313,9 @@ impl Query {
         self.name_of(expr).filter(|_| leads)
     }
 }
+
+/// The figure that a query works out.
+pub fn figure_of(query: &Query) -> Option<&Expr> {
+    let mut shown = query.outputs.iter().map(|o| &o.expr);
+    shown.find(|e| e.is_figure())
+}

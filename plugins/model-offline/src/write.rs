@@ -268,12 +268,16 @@ impl Writer<'_> {
                 None => self.expr(expr),
             },
         };
-        let nulls = if down && matches!(self.dialect, Dialect::Postgres | Dialect::DataFusion) {
-            " NULLS LAST"
-        } else {
-            ""
-        };
-        format!("{text}{}{nulls}", if down { " DESC" } else { "" })
+        text + self.direction(down)
+    }
+
+    fn direction(&self, down: bool) -> &'static str {
+        let lasts = matches!(self.dialect, Dialect::Postgres | Dialect::DataFusion);
+        match down {
+            true if lasts => " DESC NULLS LAST",
+            true => " DESC",
+            false => "",
+        }
     }
 
     fn any(&self, conditions: &[Condition]) -> String {

@@ -1,15 +1,19 @@
 //! Figures made of two: "the ratio of A to B", "the percentage of A that …", "the difference between A and B", "the
 //! average number of A per B". Each part is a question of its own, with the groups of the whole.
 
+mod bind;
+
 use super::items::{Item, Kind};
+use super::join::Graph;
 use super::lexis::{Op, holds};
 use super::parse::Stuck;
 use super::{Asked, Failure, Reader};
-use crate::catalog::{Catalog, ColumnRef};
-use crate::query::{Expr, Pair, Query, Way};
-use crate::ranked::frame::{Frame, Test};
-use crate::ranked::resolve::Trouble;
+use crate::catalog::{Catalog, Kind as Type};
+use crate::query::{Edge, Expr, Pair, Query, Way, figure_of};
+use crate::ranked::frame::Frame;
+use crate::ranked::resolve::{Trouble, guessed};
 use crate::vocabulary::Aggregate;
+use bind::{is_part_of, whole_of};
 
 /// Verbs that ask how a figure goes with groups.
 const VARIES: &str = "vary varies differ differs change changes changed compare compares";
@@ -27,6 +31,14 @@ struct Parts {
     in_time: bool,
     /// Whether the second is all that the first is a part of.
     is_whole: bool,
+}
+
+/// The figure of a part that does not say one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Guess {
+    None,
+    Count,
+    Sum,
 }
 
 fn stuck(items: &[Item]) -> Failure {
@@ -84,33 +96,48 @@ impl Reader<'_> {
 
     fn joined(&self, mut parts: Parts) -> Result<Query, Failure> {
         let word = parts.way.name();
-        let read = |part: &[Item], tail: &[Item]| {
-            let whole = asks(self.catalog, part).ok_or_else(|| unclear(word))?;
-            self.single([&whole, tail].concat(), true)
+        let read = |part: &[Item]| {
+            let (asked, guess) = asks(self.catalog, part).ok_or_else(|| unclear(word))?;
+            let asked = self.single([&asked, parts.tail.as_slice()].concat(), true)?;
+            Ok::<_, Failure>((asked, guess))
         };
         let is_inner = has_group(&parts.first) && !has_group(&parts.tail);
-        let mut first = read(&parts.first, &parts.tail)?;
-        if parts.second.is_empty() {
+        let (mut first, first_guess) = read(&parts.first)?;
+        let is_share = parts.second.is_empty();
+        if is_share {
             parts.second =
                 whole_of(&parts.first, parts.tail.len(), &first).ok_or_else(|| unclear(word))?;
         }
-        let second = read(&parts.second, &parts.tail)?;
-        if let Some((column, place)) = place_of(&parts.second, &second) {
-            let own = columns(&first.query);
-            let others = columns(&second.query).len() > 1;
-            let apart = first.query.source.base != second.query.source.base;
-            if !own.contains(&column) {
-                if !(others || parts.is_whole || own.is_empty() && apart) {
-                    let text = parts.second[place + 1..].iter().map(|i| i.text.as_str());
-                    let text = text.collect::<Vec<_>>().join(" ");
-                    return Err(unclear(&text));
-                }
-                // "A to B in Rome": the A are those in Rome too.
-                parts.first.extend_from_slice(&parts.second[place..]);
-                first = read(&parts.first, &parts.tail)?;
+        let (second, second_guess) = read(&parts.second)?;
+        if is_share {
+            let said = &parts.first[parts.second.len().min(parts.first.len())..];
+            if !is_part_of(&first.query, &second.query, said) {
+                return Err(unclear(word));
             }
+        } else if parts.way != Way::Average
+            && let Some(place) = self.shared(&parts, &first.query, &second.query, &read)?
+        {
+            // "A to B in Rome": the A are those in Rome too.
+            parts.first.extend_from_slice(&parts.second[place..]);
+            first = read(&parts.first)?.0;
         }
-        let query = combined(self.catalog, first.query, second.query, &parts, is_inner);
+        if !fits(
+            self.catalog,
+            &parts,
+            (&first.query, first_guess),
+            (&second.query, second_guess),
+        ) {
+            return Err(unclear(word));
+        }
+        let mut first = first.query;
+        if parts.way == Way::Average {
+            first = belonging(self.catalog, first, &second.query).map_err(Failure::Trouble)?;
+        } else if [first_guess, second_guess].contains(&Guess::Sum) {
+            first
+                .notes
+                .push("each amount is summed up first".to_owned());
+        }
+        let query = combined(self.catalog, first, second.query, &parts, is_inner);
         query.map_err(Failure::Trouble)
     }
 }
@@ -170,13 +197,10 @@ fn choices(items: &[Item]) -> Option<Vec<Parts>> {
             first.extend_from_slice(&second[noun..]);
         }
         let says_all = |i: &Item| {
-            i.text
-                .to_lowercase()
-                .split(' ')
-                .any(|w| holds("all total", w))
+            let text = i.text.to_lowercase();
+            !i.is(Op::Agg(Aggregate::Sum)) && text.split(' ').any(|w| holds("all total", w))
         };
-        let is_whole =
-            is_out || second.first().is_some_and(says_all) || second.iter().take(2).any(says_all);
+        let is_whole = is_out || second.iter().take(2).any(says_all);
         choices.push(Parts {
             way,
             first,
@@ -341,8 +365,8 @@ fn trim(items: &mut Vec<Item>) {
     while items.pop_if(joins).is_some() {}
 }
 
-/// A part as a question for one figure.
-fn asks(catalog: &Catalog, part: &[Item]) -> Option<Vec<Item>> {
+/// A part as a question for one figure, and the figure that it does not say itself: a number of rows, or a sum.
+fn asks(catalog: &Catalog, part: &[Item]) -> Option<(Vec<Item>, Guess)> {
     let mut part = part.to_vec();
     let first = part
         .iter()
@@ -351,96 +375,89 @@ fn asks(catalog: &Catalog, part: &[Item]) -> Option<Vec<Item>> {
         (Some(Op::Most(down, None)), _) => {
             let end = if down { Aggregate::Max } else { Aggregate::Min };
             part[first].kind = Kind::Op(Op::Agg(end));
-            return Some(part);
+            return Some((part, Guess::None));
         }
         (Some(Op::NumberOf | Op::HowMany | Op::Agg(_)), _) | (None, Kind::Measure(_)) => {
-            return Some(part);
+            return Some((part, Guess::None));
         }
         _ => part.iter().find(|i| i.is_name() && !i.optional)?,
     };
+    let is_figure = |i: &Item| i.has_column(i.column(), |c| catalog.is_figure(c));
     // "transaction amount" names the rows and the column.
-    let owned = part.windows(2).find(|w| {
-        let figure = w[1].has_column(w[1].column(), |c| catalog.is_figure(c));
-        w[0].is_table() && w[1].is_name() && w[1].column() > w[1].table() && figure
+    let owned = part.windows(2).any(|w| {
+        w[0].is_table() && w[1].is_name() && w[1].column() > w[1].table() && is_figure(&w[1])
     });
-    if owned.is_some() {
-        part.insert(0, op(Op::Agg(Aggregate::Sum), "sum"));
-        return Some(part);
-    }
-    let head = part
-        .iter()
-        .take_while(|i| !matches!(i.op(), Some(Op::Relative | Op::In | Op::Of)));
-    let is_figure = figure.has_column(figure.column(), |c| catalog.is_figure(c));
-    let asked = match head.clone().any(Item::is_table) {
-        true => op(Op::HowMany, "how many"),
-        false if is_figure => op(Op::Agg(Aggregate::Sum), "sum"),
-        false => return None,
+    let ends = |i: &&Item| !matches!(i.op(), Some(Op::Relative | Op::In | Op::Of));
+    let has_rows = part.iter().take_while(ends).any(Item::is_table);
+    let (asked, guess) = match () {
+        () if !owned && has_rows => (op(Op::HowMany, "how many"), Guess::Count),
+        () if owned || is_figure(figure) => (op(Op::Agg(Aggregate::Sum), "sum"), Guess::Sum),
+        () => return None,
     };
     part.insert(0, asked);
-    Some(part)
+    Some((part, guess))
 }
 
-/// What the rows with a condition are a part of: those without what follows "that" or "are", or without their only
-/// condition.
-fn whole_of(part: &[Item], tail: usize, asked: &Asked) -> Option<Vec<Item>> {
-    let head = part.iter().position(Item::is_table)?;
-    if let Some(cut) = (head + 1..part.len()).find(|i| says_which(&part[*i])) {
-        return Some(part[..cut].to_vec());
-    }
-    let [filter] = asked.frame.filters.as_slice() else {
-        return None;
+/// Whether two figures make one, as they were said.
+fn fits(catalog: &Catalog, parts: &Parts, first: (&Query, Guess), second: (&Query, Guess)) -> bool {
+    let is_count = |q: &Query| matches!(figure_of(q), Some(Expr::Count(_)));
+    let is_date = |q: &Query| {
+        let column = figure_of(q).and_then(Expr::column);
+        let counted = is_count(q);
+        column.is_some_and(|c| !counted && catalog.column(c).kind == Type::Date)
     };
-    let start = asked.items.len().checked_sub(part.len() + tail)?;
-    let mut places = vec![filter.at];
-    places.extend(filter.column);
-    if let Test::Values(values) = &filter.test {
-        places.extend(values);
-    }
-    let places: Vec<usize> = places.iter().filter_map(|p| p.checked_sub(start)).collect();
-    let kept = part
-        .iter()
-        .enumerate()
-        .filter(|(at, i)| !places.contains(at) || i.is_table());
-    let mut kept: Vec<Item> = kept.map(|(_, i)| i.clone()).collect();
-    trim(&mut kept);
-    Some(kept)
-}
-
-/// Where a part ends with "in Rome", and the column of that.
-fn place_of(part: &[Item], asked: &Asked) -> Option<(ColumnRef, usize)> {
-    let links = |i: &Item| i.is(Op::In) || i.is(Op::Of) && i.text.to_lowercase().starts_with("for");
-    let place = part.iter().rposition(links)?;
-    let named = |i: &Item| {
-        let fits = i.kind == Kind::Soft || i.is(Op::Of) || i.is(Op::Named);
-        fits || matches!(
-            i.kind,
-            Kind::Names | Kind::Quote(_) | Kind::Number(_) | Kind::Period(_)
-        )
+    let adds_up = |q: &Query| match figure_of(q) {
+        Some(Expr::Agg(aggregate, _)) => *aggregate == Aggregate::Sum,
+        _ => true,
     };
-    let is_behind_rows = part[..place].iter().any(is_thing);
-    let last = asked.query.source.conditions.last().and_then(|c| c.first());
-    let last = last.or_else(|| {
-        asked
-            .query
-            .members
-            .last()?
-            .source
-            .conditions
-            .last()?
-            .first()
-    })?;
-    let is_plain = is_behind_rows && part[place + 1..].iter().all(named);
-    is_plain.then_some((last.column, place))
+    let sums = [first.1, second.1].contains(&Guess::Sum);
+    let is_alike = is_count(first.0) == is_count(second.0);
+    let is_summed = adds_up(first.0) && adds_up(second.0) && parts.way != Way::Difference;
+    !is_date(first.0)
+        && !is_date(second.0)
+        && (!sums || is_summed)
+        && (is_alike || matches!(parts.way, Way::Ratio | Way::Average))
+        // "the average age of senior to junior bakers" is about two ages.
+        && (second.1 != Guess::Count || is_count(first.0))
 }
 
-/// The columns that the conditions of a query are about.
-fn columns(query: &Query) -> Vec<ColumnRef> {
-    let of_members = query.members.iter().flat_map(|m| &m.source.conditions);
-    let all = query.source.conditions.iter().chain(of_members).flatten();
-    let mut columns: Vec<ColumnRef> = all.map(|c| c.column).collect();
-    columns.sort_unstable();
-    columns.dedup();
-    columns
+/// The rows of the first that belong to one of the second, where each belongs to one at most.
+fn belonging(catalog: &Catalog, mut first: Query, second: &Query) -> Result<Query, Trouble> {
+    let (base, whole) = (first.source.base, second.source.base);
+    let apart = Trouble::Shape("rows that each belong to one of the others");
+    let steps = Graph::of(catalog).connect(base, &[whole]);
+    let steps = steps.map_err(Trouble::NoWay)?;
+    if base == whole || !second.members.is_empty() || steps.iter().any(|e| e.many) {
+        return Err(apart);
+    }
+    let is_open = |e: &Edge| {
+        let columns = &catalog.table(e.from).columns;
+        e.pairs.iter().any(|p| columns[p.0].nullable)
+    };
+    let [rows, others] = [base, whole].map(|t| catalog.table(t).name.clone());
+    first
+        .notes
+        .push(format!("`{others}` without any `{rows}` count too"));
+    if steps.iter().any(is_open) {
+        let note = format!("`{rows}` without one of the `{others}` do not");
+        first.notes.push(note);
+    }
+    first.notes.extend(guessed(catalog, &steps));
+    let source = &mut first.source;
+    for edge in steps.iter().chain(&second.source.joins) {
+        let is_there = edge.to == base || source.joins.iter().any(|e| e.to == edge.to);
+        match source.joins.contains(edge) {
+            true => {}
+            false if is_there => return Err(apart),
+            false => source.joins.push(edge.clone()),
+        }
+    }
+    for condition in &second.source.conditions {
+        if !source.conditions.contains(condition) {
+            source.conditions.push(condition.clone());
+        }
+    }
+    Ok(first)
 }
 
 /// One query of two, whose groups are the same, or are those of the first alone.
@@ -457,11 +474,18 @@ fn combined(
         let whole = q.intersect.is_none() && q.count_groups.is_none() && q.having.is_none();
         figures == 1 && whole && q.limit.is_none() && q.pair.is_none() && q.taught().is_none()
     };
-    let groups = |q: &Query| -> Vec<String> {
+    let names = |q: &Query| -> Vec<String> {
         let shown = q.outputs.iter().filter(|o| !o.expr.is_figure());
         shown.map(|o| o.name.to_lowercase()).collect()
     };
-    let same = groups(&first) == groups(&second) && first.groups.len() == second.groups.len();
+    // A month of each is the same month; a name of each is not the same name.
+    let is_same = |(a, b): (&Expr, &Expr)| match (a, b) {
+        (Expr::Bucket(unit, _), Expr::Bucket(other, _)) => unit == other,
+        _ => a == b,
+    };
+    let same = names(&first) == names(&second)
+        && first.groups.len() == second.groups.len()
+        && first.groups.iter().zip(&second.groups).all(is_same);
     let shown = |q: &Query| q.groups.iter().all(|g| q.name_of(g).is_some());
     let same = same && shown(&first) && shown(&second);
     let is_share = is_inner && second.groups.is_empty() && first.source.base == second.source.base;
@@ -470,19 +494,9 @@ fn combined(
     if !is_plain(&first) || !is_plain(&second) || !(same || is_share) || !near {
         return Err(shape);
     }
-    if first.source == second.source
-        && first.members == second.members
-        && first.groups == second.groups
-    {
-        let figure = |q: &Query| {
-            q.outputs
-                .iter()
-                .map(|o| o.expr.clone())
-                .find(Expr::is_figure)
-        };
-        if figure(&first) == figure(&second) {
-            return Err(shape);
-        }
+    let is_one = first.source == second.source && first.members == second.members;
+    if is_one && first.groups == second.groups && figure_of(&first) == figure_of(&second) {
+        return Err(shape);
     }
     let mut query = first;
     for note in &second.notes {
@@ -498,11 +512,7 @@ fn combined(
         query.order = query.groups.iter().map(|g| (g.clone(), false)).collect();
     }
     if let Some(down) = parts.descending {
-        let figure = query
-            .outputs
-            .iter()
-            .map(|o| o.expr.clone())
-            .find(Expr::is_figure);
+        let figure = figure_of(&query).cloned();
         query.order = figure.into_iter().map(|f| (f, down)).collect();
     }
     query.pair = Some(Box::new(Pair {

@@ -75,21 +75,8 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
     let mut query = resolver.build()?;
     let measure = resolver.measure_names();
     let mut notes = resolver.notes;
-    for edge in query
-        .source
-        .joins
-        .iter()
-        .chain(query.members.iter().flat_map(|m| &m.source.joins))
-        .filter(|e| e.guessed)
-    {
-        let (from, to) = (catalog.table(edge.from), catalog.table(edge.to));
-        if let Some((a, b)) = edge.pairs.first() {
-            notes.push(format!(
-                "no foreign key says so, but I took `{}.{}` and `{}.{}` for the same key",
-                from.name, from.columns[*a].name, to.name, to.columns[*b].name
-            ));
-        }
-    }
+    let members = query.members.iter().flat_map(|m| &m.source.joins);
+    notes.extend(guessed(catalog, query.source.joins.iter().chain(members)));
     let own = query.source.conditions.iter().flatten();
     for condition in own.filter(|c| c.negated && !matches!(c.check, Check::Missing | Check::Truth))
     {
@@ -106,6 +93,20 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
     query.is_open = frame.rank.as_ref().is_some_and(|r| r.is_open);
     query.title = outputs::title(catalog, &query, measure.as_ref());
     Ok(query)
+}
+
+/// The keys of some joins that no foreign key declares.
+pub fn guessed<'a>(catalog: &Catalog, edges: impl IntoIterator<Item = &'a Edge>) -> Vec<String> {
+    let note = |edge: &Edge| {
+        let (from, to) = (catalog.table(edge.from), catalog.table(edge.to));
+        let (a, b) = edge.pairs.first()?;
+        Some(format!(
+            "no foreign key says so, but I took `{}.{}` and `{}.{}` for the same key",
+            from.name, from.columns[*a].name, to.name, to.columns[*b].name
+        ))
+    };
+    let edges = edges.into_iter().filter(|e| e.guessed);
+    edges.filter_map(note).collect()
 }
 
 /// How the lengths of time of a query are worked out.

@@ -147,9 +147,9 @@ fn shop() {
 
 /// Schemas that are nothing like the shop.
 const SCHEMAS: &[(&str, &str)] = &files!(
-    "airline" "allies" "boathouse" "branches" "campus" "cinema" "clientele" "clinic" "club" "coaches" "crates" "dues"
-    "festival" "gallery" "garage" "guides" "gym" "harbour" "hostels" "jockeys" "league" "library" "markets" "parlours"
-    "press" "regatta" "school" "shelter" "till" "vets" "workshops" "wrestlers"
+    "airline" "allies" "bakery" "boathouse" "branches" "campus" "cinema" "clientele" "clinic" "club" "coaches"
+    "crates" "dues" "festival" "gallery" "garage" "guides" "gym" "harbour" "hostels" "jockeys" "league" "library"
+    "markets" "parlours" "press" "regatta" "school" "shelter" "till" "vets" "workshops" "wrestlers"
 );
 
 #[test]

@@ -1,7 +1,7 @@
 //! One figure of two: over the same rows with a condition for each, or over the rows of two statements.
 
 use super::Writer;
-use crate::query::{Condition, Expr, Output, Pair, Query, Way};
+use crate::query::{Condition, Expr, Output, Pair, Query, Way, figure_of};
 use crate::vocabulary::Aggregate;
 
 impl Writer<'_> {
@@ -24,13 +24,11 @@ impl Writer<'_> {
             }
             () => self.of_two(query, pair),
         };
-        let named = query
-            .order
-            .iter()
-            .filter_map(|(e, down)| Some((query.name_of(e)?, down)));
-        let order: Vec<String> = named
-            .map(|(name, down)| self.dialect.name(name) + if *down { " DESC" } else { "" })
-            .collect();
+        let order = query.order.iter().filter_map(|(e, down)| {
+            let name = self.dialect.name(query.name_of(e)?);
+            Some(name + self.direction(*down))
+        });
+        let order: Vec<String> = order.collect();
         match order.is_empty() || query.groups.is_empty() {
             true => sql,
             false => format!("{sql}\nORDER BY {}", order.join(", ")),
@@ -139,14 +137,6 @@ impl Writer<'_> {
             other => self.expr(other),
         }
     }
-}
-
-fn figure_of(query: &Query) -> Option<&Expr> {
-    query
-        .outputs
-        .iter()
-        .map(|o| &o.expr)
-        .find(|e| e.is_figure())
 }
 
 fn keys(query: &Query) -> impl Iterator<Item = &Output> {
