@@ -333,7 +333,7 @@ impl Index {
             self.put(form, target, *score);
             for (at, word) in form.iter().enumerate() {
                 let stem = crate::words::stem(word);
-                for other in synonyms(&stem).filter(|o| *o != stem) {
+                for other in synonyms(&stem) {
                     let mut changed = form.clone();
                     changed[at] = other.to_owned();
                     self.put(&changed, target, score - 0.15);

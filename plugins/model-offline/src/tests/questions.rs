@@ -147,8 +147,8 @@ fn shop() {
 
 /// Schemas that are nothing like the shop.
 const SCHEMAS: &[(&str, &str)] = &files!(
-    "airline" "allies" "bakery" "boathouse" "branches" "campus" "cinema" "clientele" "clinic" "club" "coaches"
-    "crates" "dues" "festival" "gallery" "garage" "guides" "gym" "harbour" "hostels" "jockeys" "league" "library"
+    "airline" "allies" "bakery" "boathouse" "branches" "campus" "cellar" "cinema" "clientele" "clinic" "club"
+    "coaches" "crates" "dues" "festival" "gallery" "garage" "guides" "gym" "harbour" "hostels" "jockeys" "league" "library"
     "markets" "parlours" "press" "regatta" "school" "shelter" "till" "vets" "workshops" "wrestlers"
 );
 

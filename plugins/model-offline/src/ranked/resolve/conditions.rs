@@ -182,7 +182,13 @@ impl Resolver<'_> {
                 .checked_sub(1)
                 .is_some_and(|b| self.items[b].op() == Some(Op::In));
             let named = |c: &ColumnRef| self.label(c.table) == [*c];
-            let label = |c: &ColumnRef| !is_place && named(c);
+            // Nor is a name that many rows share: half of the wines are called Zinfandel, and more are made of it.
+            let tells_apart = |c: &ColumnRef| {
+                let counts = self.catalog.column(*c).distinct_count;
+                let counts = counts.zip(self.catalog.table(c.table).row_count);
+                counts.is_none_or(|(distinct, rows)| distinct * 10 >= rows * 9)
+            };
+            let label = |c: &ColumnRef| !is_place && named(c) && tells_apart(c);
             // "rivers in Missouri" are not those that are called so.
             let rows = self.owner(filter.at).filter(|_| is_place);
             hits.retain(|(c, _)| Some(c.table) != rows || !named(c));

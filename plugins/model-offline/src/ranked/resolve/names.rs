@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ranked::forms::figure_of;
+use crate::vocabulary::synonyms;
 
 impl Resolver<'_> {
     pub(super) fn mention_tables(&mut self) -> Answer<()> {
@@ -104,7 +105,23 @@ impl Resolver<'_> {
             },
             &self.catalog.table(table).name,
         )?;
+        let source = self.catalog.table(table);
+        self.say_other_word(at, &source.plain, &source.name);
         Ok(table)
+    }
+
+    /// Says which name was taken for a word that the catalog does not have.
+    fn say_other_word(&mut self, at: At, plain: &str, label: &str) {
+        let stems = |text: &str| -> Vec<String> {
+            split(text).iter().map(|w| crate::words::stem(w)).collect()
+        };
+        let (said, name) = (stems(&self.items[at].text), stems(plain));
+        let other =
+            |w: &String| !name.contains(w) && synonyms(w).any(|s| name.iter().any(|n| n == s));
+        if said.iter().any(other) {
+            let text = &self.items[at].text;
+            self.notes.push(format!("I took \"{text}\" for `{label}`"));
+        }
     }
 
     /// Refuses weak matches.
@@ -212,7 +229,9 @@ impl Resolver<'_> {
         } else {
             score
         };
-        self.weigh(at, score, &self.catalog.label(best))?;
+        let label = self.catalog.label(best);
+        self.weigh(at, score, &label)?;
+        self.say_other_word(at, &self.catalog.column(best).plain, &label);
         Ok(best)
     }
 
