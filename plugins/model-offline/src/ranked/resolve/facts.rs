@@ -231,10 +231,10 @@ impl Resolver<'_> {
         let units: Vec<(Option<At>, Unit)> = self.frame.units.clone();
         let mut found = Vec::new();
         for (named, unit) in units {
-            if let (None, Unit::Year, Some(year)) = (named, unit, self.year_of(base)) {
-                self.notes
-                    .push(format!("the year is `{}`", self.catalog.label(year)));
-                found.push(Expr::Column(year));
+            if let (None, Some(column)) = (named, self.column_of(base, unit)) {
+                let label = self.catalog.label(column);
+                self.notes.push(format!("the {} is `{label}`", unit.name()));
+                found.push(Expr::Column(column));
                 continue;
             }
             // Without a measure, a date of other rows is another time than theirs.
@@ -277,18 +277,18 @@ impl Resolver<'_> {
         Some(ColumnRef::new(table, only.0))
     }
 
-    /// The one column of numbers that holds the years of a table without a date.
-    fn year_of(&self, table: usize) -> Option<ColumnRef> {
-        let source = self.catalog.table(table);
-        if date_column(source).is_some() {
-            return None;
-        }
-        let years = |c: &usize| {
-            let column = &source.columns[*c];
-            column.is_numeric() && column.name.eq_ignore_ascii_case("year")
+    /// The column of a table that is called like a unit of time. A month or a day of it may be of any year, so the date
+    /// of a table comes before those.
+    fn column_of(&self, table: usize, unit: Unit) -> Option<ColumnRef> {
+        let is_called = |name: &str| name.eq_ignore_ascii_case(unit.name());
+        let columns = &self.catalog.table(table).columns;
+        let found = columns.iter().position(|c| is_called(&c.plain))?;
+        let is_whole = match unit {
+            Unit::Year => columns[found].is_numeric(),
+            Unit::Weekday => true,
+            _ => false,
         };
-        let found = (0..source.columns.len()).find(years)?;
-        Some(ColumnRef::new(table, found))
+        is_whole.then_some(ColumnRef::new(table, found))
     }
 
     /// The column of money of a table that is worked with: "orders over 100", "the average order value".
