@@ -4,7 +4,7 @@ use crate::catalog::Catalog;
 use crate::dates;
 use crate::markdown::{self, capital};
 use crate::pick::label_columns;
-use crate::query::{Check, Condition, Expr, Query};
+use crate::query::{Check, Condition, Expr, Query, Way};
 use crate::tools::{RowCount, Rows};
 use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
@@ -14,6 +14,7 @@ pub fn write(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
         return withheld(rows);
     }
     let rows = &rows.rounded(query.outputs.iter().map(|output| match output.expr {
+        _ if query.pair.is_some() && output.expr.is_figure() => Some(4),
         Expr::Agg(Aggregate::Average, _) => output.expr.decimals(catalog),
         _ => None,
     }));
@@ -66,7 +67,7 @@ fn asked(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
         // A count of nothing is as likely a word that was read wrongly, unless all values are stored so.
         [row]
             if row.len() == 1
-                && row[0].as_i64() == Some(0)
+                && row[0].as_f64() == Some(0.0)
                 && !has_known_values(catalog, query) =>
         {
             return nothing(catalog, query);
@@ -85,7 +86,7 @@ fn asked(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
     let once = if query.distinct { ", each once" } else { "" };
     format!(
         "{}{}{once}{}:\n\n{}{}",
-        capital(&query.title),
+        capital(&title(catalog, query)),
         conditions_of(catalog, query),
         order.unwrap_or_default(),
         table(rows),
@@ -124,21 +125,15 @@ fn nothing(catalog: &Catalog, query: &Query) -> String {
 
 fn single(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
     let found = conditions_of(catalog, query);
+    let title = title(catalog, query);
     let value = rows
         .rows
         .first()
         .and_then(|r| r.last())
         .filter(|v| !v.is_null());
     match value {
-        Some(value) => format!(
-            "The {}{found} is **{}**.",
-            query.title,
-            markdown::value(value)
-        ),
-        None => format!(
-            "There is no {}{found}: no row with a value matches.",
-            query.title
-        ),
+        Some(value) => format!("The {title}{found} is **{}**.", markdown::value(value)),
+        None => format!("There is no {title}{found}: no row with a value matches."),
     }
 }
 
@@ -147,8 +142,35 @@ fn table(rows: &Rows) -> String {
     markdown::table(&names, &rows.rows)
 }
 
-/// The conditions in words.
+/// What is shown, in words.
+fn title(catalog: &Catalog, query: &Query) -> String {
+    let Some(pair) = &query.pair else {
+        return query.title.clone();
+    };
+    // The groups are those of the whole.
+    let group = pair.second.title.split_once(" per ");
+    let group = group.map_or_else(String::new, |(_, group)| format!(" per {group}"));
+    let [first, second] = [query, &pair.second].map(|q| {
+        let figure = q.title.strip_suffix(&group).unwrap_or(&q.title);
+        format!("{figure}{}", each_condition(catalog, q))
+    });
+    match pair.way {
+        Way::Ratio => format!("ratio of the {first} to the {second}{group}"),
+        Way::Percent => format!("{first}, in per cent of the {second}{group}"),
+        Way::Difference => format!("difference between the {first} and the {second}{group}"),
+        Way::Average => format!("{first}, over the {second}{group}"),
+    }
+}
+
+/// The conditions in words; those of two figures are said beside each of them.
 fn conditions_of(catalog: &Catalog, query: &Query) -> String {
+    match query.pair {
+        Some(_) => String::new(),
+        None => each_condition(catalog, query),
+    }
+}
+
+fn each_condition(catalog: &Catalog, query: &Query) -> String {
     let any = |conditions: &Vec<Condition>| {
         let all = conditions.iter().map(|c| describe(catalog, c));
         all.collect::<Vec<_>>().join(" or ")
@@ -210,6 +232,7 @@ fn describe(catalog: &Catalog, condition: &Condition) -> String {
         }
         Check::Truth => format!("{column} is {}", !condition.negated),
         Check::Days(period) => format!("{column} is {not}{}", dates::describe(*period)),
+        Check::Clock(c, time) => format!("{column} is {not}{}{time}", words(*c)),
         Check::Average(c) => format!("{column} is {}its average", words(*c)),
         Check::Missing if condition.negated => format!("{column} is present"),
         Check::Missing => format!("{column} is empty"),

@@ -3,7 +3,10 @@
 use serde_json::Value;
 
 use crate::dialect::Dialect;
+use crate::plain;
+use crate::spans::Span;
 use crate::taught::Metric;
+use crate::words::split;
 
 /// All tables that the model may use.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +30,8 @@ pub struct Table {
     pub schema: String,
     /// Name within the schema.
     pub name: String,
+    /// The name without what all names of the schema start with.
+    pub plain: String,
     /// `TABLE`, `VIEW`, …
     pub kind: String,
     /// The catalog's words about it.
@@ -52,6 +57,8 @@ pub enum Kind {
     Text,
     /// Dates and timestamps that compare with an ISO literal.
     Date,
+    /// Times of a day, as `HH:MM:SS`.
+    Time,
     /// True or false.
     Boolean,
     /// Anything else.
@@ -63,6 +70,8 @@ pub enum Kind {
 pub struct Column {
     /// Name in the table.
     pub name: String,
+    /// The name without what all names of the table start with.
+    pub plain: String,
     /// The engine's own type, which `kind` is read from.
     pub native_type: String,
     /// The catalog's words about it.
@@ -77,6 +86,8 @@ pub struct Column {
     pub max: Option<String>,
     /// Number of different values, where known.
     pub distinct_count: Option<u64>,
+    /// Set if it is no column of the table, but worked out from its dates.
+    pub span: Option<Span>,
 }
 
 /// A reference to one other table, over one or more columns.
@@ -119,6 +130,21 @@ impl Catalog {
             tables[at].foreign_keys = keys
                 .filter_map(|key| foreign_key(&tables, at, key))
                 .collect();
+        }
+        let names: Vec<(String, Vec<String>)> = tables
+            .iter()
+            .map(|t| {
+                (
+                    t.name.clone(),
+                    t.columns.iter().map(|c| c.name.clone()).collect(),
+                )
+            })
+            .collect();
+        for (table, (name, columns)) in tables.iter_mut().zip(plain::names(&names)) {
+            table.plain = name;
+            for (column, name) in table.columns.iter_mut().zip(columns) {
+                column.plain = name;
+            }
         }
         Some(Self {
             tables,
@@ -167,6 +193,15 @@ impl Table {
         self.columns
             .iter()
             .position(|c| c.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Index of the column that is called so, with or without what all columns of the table start with.
+    pub fn find_plain(&self, name: &str) -> Option<usize> {
+        let plain = || {
+            let mut columns = self.columns.iter();
+            columns.position(|c| c.plain.eq_ignore_ascii_case(name))
+        };
+        self.find(name).or_else(plain)
     }
 
     /// Indexes of the columns that a list of names holds.
@@ -227,6 +262,7 @@ fn table(source: &Value) -> Option<Table> {
         dialect: Dialect::of(&text(source, "dialect")),
         schema: schema.to_owned(),
         name: name.to_owned(),
+        plain: name.to_owned(),
         kind: text(source, "type"),
         description: text(source, "description"),
         row_count: source["row_count"].as_u64(),
@@ -243,9 +279,17 @@ fn column(source: &Value) -> Column {
         |value: &Value| Some(plain_text(value)).filter(|t| !value.is_null() && !t.is_empty());
     let (min, max) = (known(&source["min"]), known(&source["max"]));
     let native_type = text(source, "type");
+    let name = text(source, "name");
+    let mut kind = kind(&native_type, min.as_deref(), max.as_deref());
+    let is_bit = |bound: &Option<String>| matches!(bound.as_deref(), Some("0" | "1"));
+    let asks = matches!(split(&name).first().map(String::as_str), Some("is" | "has"));
+    if kind == Kind::Integer && asks && is_bit(&min) && is_bit(&max) {
+        kind = Kind::Boolean;
+    }
     Column {
-        name: text(source, "name"),
-        kind: kind(&native_type, min.as_deref(), max.as_deref()),
+        plain: name.clone(),
+        name,
+        kind,
         native_type,
         description: text(source, "description"),
         nullable: source["nullable"].as_bool().unwrap_or(true),
@@ -255,6 +299,7 @@ fn column(source: &Value) -> Column {
             .collect(),
         max,
         distinct_count: source["distinct_count"].as_u64().filter(|n| *n > 0),
+        span: None,
     }
 }
 
@@ -273,6 +318,14 @@ fn kind(native_type: &str, min: Option<&str>, max: Option<&str>) -> Kind {
         // SQLite keeps whatever was written; a number of seconds does not compare with an ISO literal.
         return if dated(min) && dated(max) {
             Kind::Date
+        } else {
+            Kind::Other
+        };
+    }
+    if lower.starts_with("time") {
+        let clock = |text: Option<&str>| text.is_none_or(is_clock);
+        return if clock(min) && clock(max) {
+            Kind::Time
         } else {
             Kind::Other
         };
@@ -299,6 +352,13 @@ fn kind(native_type: &str, min: Option<&str>, max: Option<&str>) -> Kind {
     } else {
         Kind::Other
     }
+}
+
+/// Whether a text is a time of day with seconds, which sorts as it passes.
+fn is_clock(text: &str) -> bool {
+    let parts: Vec<&str> = text.split(':').collect();
+    let two = |p: &&str| p.len() == 2 && p.bytes().all(|b| b.is_ascii_digit());
+    parts.len() == 3 && parts[..2].iter().all(two) && parts[2].get(..2).is_some_and(|p| two(&p))
 }
 
 fn is_iso_date(text: &str) -> bool {

@@ -6,7 +6,7 @@ use crate::tools::{self, DESCRIBE, Found, FoundTables, MOST_DESCRIBED, RUN, Rows
 use crate::turn::{Action, Step, Turn};
 use crate::vocabulary::is_filler;
 use crate::words::{name_stems, stems, tokenize};
-use crate::{help, lookup, ranked, run, taught};
+use crate::{help, lookup, ranked, run, spans, taught};
 
 /// What to do next about the question of a turn.
 pub fn decide(turn: &Turn) -> Action {
@@ -51,6 +51,7 @@ fn next(turn: &Turn) -> Result<Action, String> {
     let mut catalog =
         Catalog::parse(content).ok_or("The description of the tables is not what I can read.")?;
     if about == Some(Meta::Help) {
+        ranked::infer_keys(&mut catalog);
         return Ok(Action::Say(help::text(&catalog)));
     }
     if let Some(Meta::Describe(table)) = meta::about_columns(&turn.question, &catalog) {
@@ -143,6 +144,8 @@ fn candidates(question: &str, definitions: &str, found: &[Found]) -> Vec<String>
 
 /// Reads the question with the values that its texts were found to be, and runs what it asks for.
 fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
+    let asked = format!("{} {}", turn.earlier.join(" "), turn.question);
+    let catalog = &spans::with_spans(catalog, &asked, turn.today);
     let (learned, call) = learn(turn, catalog);
     if let Some(call) = call {
         return Ok(call);

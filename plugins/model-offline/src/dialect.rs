@@ -2,6 +2,8 @@
 
 use jiff::civil::Date;
 
+use crate::spans;
+
 /// How an engine writes SQL, as the host names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
@@ -32,6 +34,8 @@ pub enum Unit {
     Quarter,
     /// `2024`
     Year,
+    /// `Monday`
+    Weekday,
 }
 
 impl Unit {
@@ -43,6 +47,7 @@ impl Unit {
             Self::Month => "month",
             Self::Quarter => "quarter",
             Self::Year => "year",
+            Self::Weekday => "weekday",
         }
     }
 }
@@ -86,11 +91,23 @@ impl Dialect {
         }
     }
 
+    /// A text that holds a date, as what compares with dates. SQLite and MySQL take it as it is.
+    pub fn moment(self, text: &str) -> String {
+        match self {
+            Self::Sqlite | Self::Mysql => text.to_owned(),
+            Self::Postgres | Self::DataFusion => format!("CAST({text} AS timestamp)"),
+            Self::Clickhouse => format!("parseDateTime64BestEffort({text})"),
+            Self::Mssql => format!("CAST({text} AS datetime2)"),
+        }
+    }
+
     /// A literal that compares with dates and timestamps.
     pub fn date(self, date: Date) -> String {
         match self {
             Self::Postgres | Self::DataFusion => format!("DATE '{date}'"),
             Self::Clickhouse => format!("toDate32('{date}')"),
+            // A text that is compared with a `datetime` is read as the language of the session has it.
+            Self::Mssql => format!("CAST('{date}' AS date)"),
             _ => format!("'{date}'"),
         }
     }
@@ -126,6 +143,61 @@ impl Dialect {
         }
     }
 
+    /// The time from one date to another, with parts of the unit or in full ones.
+    pub fn span(self, from: &str, to: &str, unit: spans::Unit) -> String {
+        let Some(seconds) = unit.seconds else {
+            return self.years(from, to);
+        };
+        let sql = match self {
+            // A day with its time is a binary fraction, so what follows from it is rounded.
+            Self::Sqlite => {
+                format!("ROUND((julianday({to}) - julianday({from})) * 86400, 3)")
+            }
+            Self::Postgres => {
+                format!("EXTRACT(EPOCH FROM (CAST({to} AS timestamp) - CAST({from} AS timestamp)))")
+            }
+            Self::Mysql => format!("TIMESTAMPDIFF(SECOND, {from}, {to})"),
+            Self::Clickhouse => format!("dateDiff('second', {from}, {to})"),
+            Self::Mssql => format!("DATEDIFF_BIG(second, {from}, {to})"),
+            Self::DataFusion => format!(
+                "(date_part('epoch', CAST({to} AS timestamp)) - date_part('epoch', CAST({from} AS timestamp)))"
+            ),
+        };
+        let number = match seconds {
+            1 => sql,
+            _ => format!("({sql} / {seconds}.0)"),
+        };
+        match (unit.whole, self) {
+            (false, _) => number,
+            (true, Self::Sqlite) => format!("CAST({number} AS INTEGER)"),
+            (true, Self::Mysql) => format!("TRUNCATE({number}, 0)"),
+            (true, Self::Mssql) => format!("ROUND({number}, 0, 1)"),
+            (true, _) => format!("TRUNC({number})"),
+        }
+    }
+
+    /// Full years from one date to another: days are compared as numbers such as 20240331 where there is no function.
+    fn years(self, from: &str, to: &str) -> String {
+        let day = |date: &str| match self {
+            Self::Sqlite => format!("CAST(strftime('%Y%m%d', {date}) AS INTEGER)"),
+            Self::Mssql => {
+                format!("CONVERT(int, CONVERT(char(8), CAST({date} AS date), 112))")
+            }
+            _ => format!(
+                "CAST(date_part('year', {date}) * 10000 + date_part('month', {date}) * 100 + date_part('day', {date}) \
+                 AS int)"
+            ),
+        };
+        match self {
+            Self::Postgres => format!(
+                "CAST(EXTRACT(YEAR FROM age(CAST({to} AS timestamp), CAST({from} AS timestamp))) AS integer)"
+            ),
+            Self::Mysql => format!("TIMESTAMPDIFF(YEAR, {from}, {to})"),
+            Self::Clickhouse => format!("age('year', {from}, {to})"),
+            _ => format!("(({} - {}) / 10000)", day(to), day(from)),
+        }
+    }
+
     /// The period of a date or timestamp as text that sorts in time.
     pub fn bucket(self, unit: Unit, column: &str) -> String {
         match self {
@@ -133,8 +205,14 @@ impl Dialect {
             Self::Mssql => mssql_bucket(unit, column),
             Self::Postgres | Self::DataFusion => {
                 let format = match unit {
+                    Unit::Weekday => return format!("to_char({column}, 'FMDay')"),
                     Unit::Day | Unit::Week => "YYYY-MM-DD",
                     Unit::Month => "YYYY-MM",
+                    Unit::Quarter if self == Self::DataFusion => {
+                        return format!(
+                            "concat(to_char({column}, 'YYYY'), '-Q', date_part('quarter', {column}))"
+                        );
+                    }
                     Unit::Quarter => "YYYY-\"Q\"Q",
                     Unit::Year => "YYYY",
                 };
@@ -160,6 +238,14 @@ fn sqlite_bucket(unit: Unit, column: &str) -> String {
             format!("strftime('%Y', {column}) || '-Q' || (({month} + 2) / 3)")
         }
         Unit::Year => format!("strftime('%Y', {column})"),
+        Unit::Weekday => {
+            const NAMES: &str = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday";
+            let names = NAMES.split(' ').enumerate();
+            let names: Vec<String> = names
+                .map(|(at, name)| format!("WHEN '{at}' THEN '{name}'"))
+                .collect();
+            format!("CASE strftime('%w', {column}) {} END", names.join(" "))
+        }
     }
 }
 
@@ -177,6 +263,7 @@ fn mssql_bucket(unit: Unit, column: &str) -> String {
             format!("CONCAT(YEAR({column}), '-Q', DATEPART(quarter, {column}))")
         }
         Unit::Year => format!("CONVERT(char(4), {column}, 23)"),
+        Unit::Weekday => format!("DATENAME(weekday, {column})"),
     }
 }
 
@@ -189,6 +276,7 @@ fn mysql_bucket(unit: Unit, column: &str) -> String {
         Unit::Month => format!("DATE_FORMAT({column}, '%Y-%m')"),
         Unit::Quarter => format!("CONCAT(YEAR({column}), '-Q', QUARTER({column}))"),
         Unit::Year => format!("DATE_FORMAT({column}, '%Y')"),
+        Unit::Weekday => format!("DAYNAME({column})"),
     }
 }
 
@@ -201,6 +289,7 @@ fn clickhouse_bucket(unit: Unit, column: &str) -> String {
             format!("concat(toString(toYear({column})), '-Q', toString(toQuarter({column})))")
         }
         Unit::Year => format!("toString(toYear({column}))"),
+        Unit::Weekday => format!("formatDateTime({column}, '%W')"),
     }
 }
 
@@ -233,6 +322,47 @@ mod tests {
         assert_eq!(
             Dialect::Clickhouse.bucket(Unit::Month, "c"),
             "formatDateTime(c, '%Y-%m')"
+        );
+    }
+
+    #[test]
+    fn lengths_of_time_are_counted_with_parts_or_in_full() {
+        let unit = |whole| spans::Unit {
+            name: "hours",
+            seconds: Some(3_600),
+            whole,
+        };
+        let span = |dialect: Dialect, whole| dialect.span("a", "b", unit(whole));
+        assert_eq!(
+            span(Dialect::Sqlite, true),
+            "CAST((ROUND((julianday(b) - julianday(a)) * 86400, 3) / 3600.0) AS INTEGER)"
+        );
+        assert_eq!(
+            span(Dialect::Mysql, true),
+            "TRUNCATE((TIMESTAMPDIFF(SECOND, a, b) / 3600.0), 0)"
+        );
+        assert_eq!(
+            span(Dialect::Mssql, false),
+            "(DATEDIFF_BIG(second, a, b) / 3600.0)"
+        );
+        assert_eq!(
+            span(Dialect::Clickhouse, true),
+            "TRUNC((dateDiff('second', a, b) / 3600.0))"
+        );
+        let whole = span(Dialect::Postgres, true);
+        assert!(whole.starts_with("TRUNC((EXTRACT(EPOCH"), "{whole}");
+    }
+
+    #[test]
+    fn dates_that_are_texts_become_dates_where_an_engine_needs_it() {
+        assert_eq!(Dialect::Sqlite.moment("c"), "c");
+        assert_eq!(Dialect::Postgres.moment("c"), "CAST(c AS timestamp)");
+        assert_eq!(Dialect::Mssql.moment("c"), "CAST(c AS datetime2)");
+        let day = jiff::civil::date(2024, 3, 5);
+        assert_eq!(Dialect::Mssql.date(day), "CAST('2024-03-05' AS date)");
+        assert_eq!(
+            Dialect::DataFusion.bucket(Unit::Quarter, "c"),
+            "concat(to_char(c, 'YYYY'), '-Q', date_part('quarter', c))"
         );
     }
 }

@@ -21,8 +21,8 @@ pub fn statement(catalog: &Catalog, words: &[String]) -> Option<(String, String)
         .iter()
         .map(|c| {
             let (table, column) = (catalog.table(c.table), catalog.column(*c));
-            let is_country = name_stems(&column.name).iter().any(|s| s == "country");
-            let others = words.iter().flat_map(|w| if is_country { countries::same_country(w) } else { Vec::new() });
+            let stems = name_stems(&column.plain);
+            let others = words.iter().flat_map(|w| countries::same_place(&stems, w));
             let texts: Vec<String> = words.iter().map(|w| w.as_str()).chain(others).map(|w| dialect.text(w)).collect();
             let list = texts.iter().map(|t| format!("LOWER({t})")).collect::<Vec<_>>().join(", ");
             let name = dialect.name(&column.name);
@@ -58,7 +58,7 @@ fn columns(catalog: &Catalog, datasource: &str) -> Vec<ColumnRef> {
             let known = c
                 .distinct_count
                 .is_some_and(|n| n <= c.common_values.len() as u64);
-            let stems = name_stems(&c.name);
+            let stems = name_stems(&c.plain);
             let named = |words: &[&str]| stems.iter().any(|s| words.contains(&s.as_str()));
             if c.kind != Kind::Text
                 || known

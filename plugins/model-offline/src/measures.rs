@@ -155,7 +155,7 @@ fn rated(catalog: &Catalog) -> Vec<Candidate> {
 /// The amounts of orders and invoices, or what their lines come to.
 fn revenue(catalog: &Catalog) -> Vec<Candidate> {
     let sells = |c: &ColumnRef| {
-        let head = name_stems(&catalog.table(c.table).name)
+        let head = name_stems(&catalog.table(c.table).plain)
             .pop()
             .unwrap_or_default();
         matches!(concept(&head), "order" | "invoice")
@@ -198,7 +198,7 @@ fn line_revenue(catalog: &Catalog, line: &Lines) -> Candidate {
 fn discount(catalog: &Catalog, at: usize) -> (Option<(ColumnRef, Discount)>, String) {
     let mut columns = catalog.table(at).columns.iter().enumerate();
     let is_discount =
-        |c: &Column| c.is_numeric() && name_stems(&c.name).iter().any(|s| s == "discount");
+        |c: &Column| c.is_numeric() && name_stems(&c.plain).iter().any(|s| s == "discount");
     let Some((place, column)) = columns.find(|(_, c)| is_discount(c)) else {
         return (None, String::new());
     };

@@ -5,8 +5,8 @@ use crate::words::name_stems;
 
 /// The columns that name a row of a table to a person.
 pub fn label_columns(table: &Table) -> Vec<usize> {
-    let head = name_stems(&table.name).pop().unwrap_or_default();
-    let position = |wanted: &str| table.find(wanted);
+    let head = name_stems(&table.plain).pop().unwrap_or_default();
+    let position = |wanted: &str| table.find_plain(wanted);
     for name in ["name", "full_name", "title", "label", "display_name"] {
         if let Some(at) = position(name).or_else(|| position(&format!("{head}_{name}"))) {
             return vec![at];
@@ -30,9 +30,9 @@ pub fn date_column(table: &Table) -> Option<usize> {
 
 /// The dates with the best claim to say when a row came to be.
 pub fn date_columns(table: &Table) -> Vec<usize> {
-    let head = name_stems(&table.name).pop().unwrap_or_default();
+    let head = name_stems(&table.plain).pop().unwrap_or_default();
     let rank = |at: usize| {
-        let stems = name_stems(&table.columns[at].name);
+        let stems = name_stems(&table.columns[at].plain);
         let has = |w: &str| stems.iter().any(|s| s == w);
         if [
             "birth", "birthday", "born", "updated", "modified", "deleted", "expiry", "expire",
@@ -71,7 +71,7 @@ pub fn concept_column(table: &Table, concept: &str) -> Option<usize> {
         if !table.columns[at].is_numeric() || table.is_key(at) {
             return 0;
         }
-        let stems = name_stems(&table.columns[at].name);
+        let stems = name_stems(&table.columns[at].plain);
         let is = |w: &str| {
             stems
                 .iter()

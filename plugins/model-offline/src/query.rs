@@ -141,6 +141,8 @@ pub enum Check {
     Truth,
     /// Lies in a period, which may have no beginning or no end.
     Days(Period),
+    /// Compared with a time of day, as `HH:MM:SS`.
+    Clock(Comparison, String),
     /// Compared with the average of the column.
     Average(Comparison),
     /// Has no value.
@@ -210,6 +212,40 @@ pub struct Output {
     pub name: String,
 }
 
+/// How two figures make one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// The first over the second.
+    Ratio,
+    /// The first of all, in per cent.
+    Percent,
+    /// The first less the second.
+    Difference,
+    /// The first for each row of the second.
+    Average,
+}
+
+impl Way {
+    /// The column of the result.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ratio => "ratio",
+            Self::Percent => "percentage",
+            Self::Difference => "difference",
+            Self::Average => "average",
+        }
+    }
+}
+
+/// The second of two figures, and what is made of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pair {
+    /// Has the groups of the first, or none.
+    pub second: Query,
+    /// What is made of the two.
+    pub way: Way,
+}
+
 /// What is selected from where; becomes one statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
@@ -235,6 +271,8 @@ pub struct Query {
     pub count_groups: Option<String>,
     /// The same query with other conditions; rows must be in both.
     pub intersect: Option<Vec<Vec<Condition>>>,
+    /// The second of two figures that make one.
+    pub pair: Option<Box<Pair>>,
     /// What is shown, in words: "number of orders".
     pub title: String,
     /// How words were read, for the answer.
@@ -274,4 +312,10 @@ impl Query {
         let leads = self.limit == Some(1) && !is_alone;
         self.name_of(expr).filter(|_| leads)
     }
+}
+
+/// The figure that a query works out.
+pub fn figure_of(query: &Query) -> Option<&Expr> {
+    let mut shown = query.outputs.iter().map(|o| &o.expr);
+    shown.find(|e| e.is_figure())
 }

@@ -57,18 +57,29 @@ pub fn is_filler(norm: &str) -> bool {
     holds(FILLERS, norm)
 }
 
-/// Names that mean the same in most schemas.
-const SYNONYMS: &str = "customer client buyer shopper; rating star; email mail; phone telephone; country nation; \
-    city town; name title; movie film; sex gender; salary pay wage salaries; student pupil; car vehicle; \
-    teacher instructor professor; location place; employee worker staff; enrollment enrolment; company firm";
+/// Names that mean the same in most schemas, in groups. A word may be in several: an `enterprise` is a company.
+const SYNONYMS: &str = "customer client buyer shopper purchaser; rating star; email mail; phone telephone; \
+    country nation; city town; name title; movie film picture; sex gender; salary pay wage salaries earnings; \
+    student pupil; car vehicle automobile auto; teacher instructor professor lecturer; location place; \
+    employee worker staff; enrollment enrolment; company firm enterprise corporation; airline airway carrier; \
+    airport aerodrome airfield; trip ride journey; singer vocalist; song tune; shop store; product merchandise good; \
+    booking reservation; guest visitor; doctor physician; medicine drug medication; \
+    disease illness; author writer; magazine journal; match game contest; player participant; \
+    tournament competition championship; stadium arena venue; boss manager supervisor; job occupation profession; \
+    college university; grade mark; exam examination; term semester; dormitory dorm; faculty professor; \
+    photo photograph picture image; lawyer attorney; vet veterinarian; dog puppy; region area territory; \
+    district territory; ship vessel boat; bicycle bike; engine motor; manufacturer maker producer; length duration; \
+    revenue income turnover; comment remark; concert gig; theater theatre; painting picture; crime offence offense; \
+    supplier vendor; parcel package; kind type category; language tongue; mountain peak; award prize; \
+    population inhabitant; paper publication article; document paper; age lifespan; owner proprietor; \
+    competitor contestant participant; road street; house home; apartment flat; department division; \
+    transaction transfer; account membership; area surface; document file; result outcome";
 
-/// The words that mean the same as a stem, itself among them.
+/// The words that mean the same as a stem, without itself.
 pub fn synonyms(stem: &str) -> impl Iterator<Item = &'static str> {
-    let mut groups = SYNONYMS.split("; ").map(|group| group.split(' '));
-    groups
-        .find(|words| words.clone().any(|w| w == stem))
-        .into_iter()
-        .flatten()
+    let groups = SYNONYMS.split("; ").map(|group| group.split(' '));
+    let said = groups.filter(move |words| words.clone().any(|w| w == stem));
+    said.flatten().filter(move |w| *w != stem)
 }
 
 /// What a word stands for where a figure is worked out.

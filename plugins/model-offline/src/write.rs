@@ -1,8 +1,11 @@
 //! A query as SQL text in the dialect of its datasource.
 
+mod pair;
+
 use crate::catalog::{Catalog, ColumnRef};
 use crate::dialect::Dialect;
 use crate::query::{Amount, Check, Condition, Discount, Edge, Expr, Membership, Query, Source};
+use crate::spans::End;
 use crate::taught::Formula;
 use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
@@ -29,6 +32,9 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn query(&self, query: &Query) -> String {
+        if let Some(pair) = &query.pair {
+            return self.pair(query, pair);
+        }
         if let Some(other) = &query.intersect {
             let mut second = query.clone();
             second.source.conditions = other.clone();
@@ -67,7 +73,7 @@ impl Writer<'_> {
 
     fn body(&self, query: &Query, top: &str) -> String {
         let outputs = query.outputs.iter().map(|o| match &o.expr {
-            Expr::Column(c) if self.catalog.column(*c).name == o.name => self.expr(&o.expr),
+            Expr::Column(c) if self.is_called(*c, &o.name) => self.expr(&o.expr),
             expr => format!("{} AS {}", self.expr(expr), self.dialect.name(&o.name)),
         });
         let distinct = if query.distinct { "DISTINCT " } else { "" };
@@ -165,6 +171,14 @@ impl Writer<'_> {
     }
 
     fn column(&self, at: ColumnRef) -> String {
+        if let Some(span) = &self.catalog.column(at).span {
+            let date = |column| self.date(ColumnRef { column, ..at });
+            let to = match span.to {
+                End::Column(to) => date(to),
+                End::Today(today) => self.dialect.date(today),
+            };
+            return self.dialect.span(&date(span.from), &to, span.unit);
+        }
         let table = match self.alias(at.table) {
             Some(alias) => alias.to_owned(),
             None => self.dialect.name(&self.catalog.table(at.table).name),
@@ -173,6 +187,22 @@ impl Writer<'_> {
             "{table}.{}",
             self.dialect.name(&self.catalog.column(at).name)
         )
+    }
+
+    /// A column as a date or a timestamp; texts that hold dates are no such for every engine.
+    fn date(&self, at: ColumnRef) -> String {
+        let column = self.column(at);
+        let native = self.catalog.column(at).native_type.to_lowercase();
+        match native.starts_with("date") || native.starts_with("timestamp") {
+            true => column,
+            false => self.dialect.moment(&column),
+        }
+    }
+
+    /// Whether a column needs no other name to be called so in a result.
+    fn is_called(&self, at: ColumnRef, name: &str) -> bool {
+        let column = self.catalog.column(at);
+        column.name == name && column.span.is_none()
     }
 
     /// A column as a number.
@@ -208,7 +238,7 @@ impl Writer<'_> {
     fn expr(&self, expr: &Expr) -> String {
         let (aggregate, amount) = match expr {
             Expr::Column(c) => return self.column(*c),
-            Expr::Bucket(unit, c) => return self.dialect.bucket(*unit, &self.column(*c)),
+            Expr::Bucket(unit, c) => return self.dialect.bucket(*unit, &self.date(*c)),
             Expr::Count(None) => return "COUNT(*)".to_owned(),
             Expr::Count(Some(c)) => return format!("COUNT(DISTINCT {})", self.column(*c)),
             Expr::Agg(aggregate, amount) => (aggregate, self.amount(amount)),
@@ -238,12 +268,16 @@ impl Writer<'_> {
                 None => self.expr(expr),
             },
         };
-        let nulls = if down && matches!(self.dialect, Dialect::Postgres | Dialect::DataFusion) {
-            " NULLS LAST"
-        } else {
-            ""
-        };
-        format!("{text}{}{nulls}", if down { " DESC" } else { "" })
+        text + self.direction(down)
+    }
+
+    fn direction(&self, down: bool) -> &'static str {
+        let lasts = matches!(self.dialect, Dialect::Postgres | Dialect::DataFusion);
+        match down {
+            true if lasts => " DESC NULLS LAST",
+            true => " DESC",
+            false => "",
+        }
     }
 
     fn any(&self, conditions: &[Condition]) -> String {
@@ -260,6 +294,7 @@ impl Writer<'_> {
             Check::Number(..) | Check::Range(..) | Check::Average(_) => {
                 self.number(condition.column)
             }
+            Check::Days(_) => self.date(condition.column),
             _ => self.column(condition.column),
         };
         let not = if condition.negated { "NOT " } else { "" };
@@ -270,7 +305,12 @@ impl Writer<'_> {
             Check::Texts(texts, known) => self.texts(&column, texts, *known, condition.negated),
             Check::Like(place, text) => self.like(&column, *place, text, not),
             Check::Truth => {
-                let truth = self.dialect.truth(!condition.negated);
+                let native = &self.catalog.column(condition.column).native_type;
+                let truth = match (native.to_lowercase().contains("int"), condition.negated) {
+                    (false, negated) => self.dialect.truth(!negated),
+                    (true, false) => "1",
+                    (true, true) => "0",
+                };
                 format!("{column} = {truth}")
             }
             Check::Days(period) => {
@@ -287,6 +327,14 @@ impl Writer<'_> {
                 } else {
                     text
                 }
+            }
+            Check::Clock(c, time) => {
+                let sign = if condition.negated {
+                    opposite(*c)
+                } else {
+                    sign(*c)
+                };
+                format!("{column} {sign} {}", self.dialect.text(time))
             }
             Check::Average(c) => {
                 let table = self.table(condition.column.table);

@@ -21,8 +21,6 @@ const TOOLS: [&str; 5] = [
 ];
 /// Steps of an answer; the model needs a handful.
 const MOST_STEPS: usize = 20;
-/// The day that every question is asked on, so that two runs are alike.
-const TODAY: &str = "2024-11-20";
 
 /// What came of a question.
 #[derive(Default)]
@@ -37,10 +35,10 @@ pub struct Outcome {
     pub time: Duration,
 }
 
-/// Asks a question of a database.
-pub fn ask(database: &Database, question: &str) -> Outcome {
+/// Asks a question of a database on a day.
+pub fn ask(database: &Database, question: &str, today: &str) -> Outcome {
     let system = format!(
-        "You are spider.\nToday is {TODAY}.\n\nThe catalog, one table a line:\n<catalog>\n{}</catalog>\n",
+        "You are spider.\nToday is {today}.\n\nThe catalog, one table a line:\n<catalog>\n{}</catalog>\n",
         database.packed(question)
     );
     let mut request = Request::new(vec![

@@ -1,9 +1,10 @@
 //! Measures how the offline model answers a set of questions in the format of Spider, judged as `mindhost eval` does:
-//! `just bench-answers FOLDER [--unanswerable] [--list MARK]`.
+//! `just bench-answers FOLDER [--unanswerable] [--list MARK] [--today DATE]`.
 //!
 //! The folder has `dev.json`, `train_spider.json` or both, and the databases as `database/NAME/NAME.sqlite`. The model
 //! is the crate itself, not its component; it is given what the host's tools give it, made from the files. Nothing is
-//! written to them.
+//! written to them. Every question is asked on the same day, so that two runs are alike; `--today` is for references that
+//! compute from the real day, as with `date('now')`.
 
 #![allow(
     clippy::unwrap_used,
@@ -43,12 +44,17 @@ const ASKS_BACK: [&str; 4] = [
     "ask for the different ones",
 ];
 
+/// The day that questions are asked on if the options do not say another.
+const TODAY: &str = "2024-11-20";
+
 struct Options {
     folder: PathBuf,
     /// Put each question to another database, where it is to be declined.
     unanswerable: bool,
     /// The outcome whose questions are printed.
     list: Option<String>,
+    /// The day that questions are asked on.
+    today: String,
 }
 
 fn main() {
@@ -74,6 +80,7 @@ fn options() -> Options {
         folder: PathBuf::new(),
         unanswerable: false,
         list: None,
+        today: TODAY.to_owned(),
     };
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -85,6 +92,11 @@ fn options() -> Options {
                 let expected = format!("--list takes one of {}", Report::ALL.join(", "));
                 options.list = Some(outcome.expect(&expected));
             }
+            "--today" => {
+                let day = arguments.next();
+                let day = day.filter(|text| text.parse::<jiff::civil::Date>().is_ok());
+                options.today = day.expect("--today takes a day such as 2024-11-20");
+            }
             folder => options.folder = folder.into(),
         }
     }
@@ -95,7 +107,7 @@ fn measure(file: &str, raw: &[Value], options: &Options) {
     let mut names: Vec<&str> = raw.iter().map(database_of).collect();
     names.sort_unstable();
     names.dedup();
-    let subject = Offline::new(&options.folder, &names);
+    let subject = Offline::new(&options.folder, &names, &options.today);
     let unavailable = subject.unavailable.clone();
     names.retain(|name| !unavailable.contains_key(*name));
     let judge = Judge {

@@ -26,6 +26,8 @@ const LEAST_ROWS: u64 = 10;
 pub struct Offline {
     /// By name: why a database cannot be used.
     pub unavailable: BTreeMap<String, &'static str>,
+    /// The day that questions are asked on.
+    today: String,
     state: Mutex<State>,
 }
 
@@ -37,7 +39,7 @@ struct State {
 
 impl Offline {
     /// Over the databases of a folder.
-    pub fn new(folder: &Path, names: &[&str]) -> Self {
+    pub fn new(folder: &Path, names: &[&str], today: &str) -> Self {
         let (mut unavailable, mut state) = (BTreeMap::new(), State::default());
         for name in names {
             let path = folder.join(format!("database/{name}/{name}.sqlite"));
@@ -57,6 +59,7 @@ impl Offline {
         }
         Self {
             unavailable,
+            today: today.to_owned(),
             state: Mutex::new(state),
         }
     }
@@ -96,7 +99,7 @@ impl Subject for Offline {
         question: &Question,
     ) -> impl Future<Output = Result<Answer, Failure>> + Send {
         let outcome = self.with(mind, |database, times| {
-            let outcome = dialogue::ask(database, &question.question);
+            let outcome = dialogue::ask(database, &question.question, &self.today);
             times.push(outcome.time);
             outcome
         });

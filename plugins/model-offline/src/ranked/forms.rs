@@ -50,7 +50,11 @@ pub fn written_out(words: &[String]) -> Vec<String> {
         match lexis::long_form(word) {
             Some(long) => out.extend(long),
             None => match word.strip_suffix("id").filter(|w| w.len() > 2) {
-                Some(base) => out.extend([base.to_owned(), "id".to_owned()]),
+                Some(base) => {
+                    let long = lexis::long_form(base);
+                    out.extend(long.unwrap_or_else(|| vec![base.to_owned()]));
+                    out.push("id".to_owned());
+                }
                 None => out.push(word.clone()),
             },
         }
@@ -153,6 +157,8 @@ pub fn everyday(words: &[String]) -> Vec<Vec<String>> {
         "zip; zip code; postcode; postal code"
     } else if few && any("email mail") && (words.len() == 1 || has("address")) {
         "email; mail; email address"
+    } else if matches!(words, [w] if w == "day" || w == "weekday") {
+        "day of the week; day of week; weekday; week day"
     } else if has("number") && any("cell mobile") {
         "cell phone; cell phone number; mobile phone; mobile number; phone number"
     } else {

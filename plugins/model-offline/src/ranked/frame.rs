@@ -46,6 +46,8 @@ pub enum Test {
     Like(MatchPosition, String),
     /// The days of a period, which may have no beginning or no end.
     Days(Period),
+    /// A time of day.
+    Clock(Comparison, String),
     /// The average of the same column.
     Average(Comparison),
     /// A year: of a date, or a number.
@@ -147,12 +149,18 @@ pub struct Frame {
     pub order: Vec<(Figure, bool)>,
     /// In the order of the first text column.
     pub alphabetical: Option<bool>,
+    /// In the order of the only figure that is shown.
+    pub by_figure: Option<bool>,
     /// That rows of another table must be missing: the place where the question says it, and the table, if it names it.
     pub without: Option<(At, Option<At>)>,
     /// Counts that a column holds, shown as they are.
     pub held_counts: usize,
+    /// Verbs that a table is called like, which must be part of the query: "offered", for `course_offering`.
+    pub verbs: Vec<At>,
     /// Whether two values must both be found.
     pub both: bool,
+    /// Whether it is one of two figures, which may each be of a single row.
+    pub is_part: bool,
 }
 
 impl Frame {

@@ -13,6 +13,16 @@ pub enum Target {
     Value(ColumnRef, String),
 }
 
+impl Target {
+    /// The table that is meant, or that has the column or value.
+    pub fn table(&self) -> usize {
+        match self {
+            Self::Table(table) => *table,
+            Self::Column(column) | Self::Value(column, _) => column.table,
+        }
+    }
+}
+
 /// A meaning with its score: 1 is the exact name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {

@@ -20,6 +20,8 @@ pub enum Kind {
     Quote(String),
     /// Days.
     Period(Period),
+    /// A time of day, as `HH:MM:SS`.
+    Clock(String),
     /// A time that could not be read.
     BadPeriod(DateTrouble),
     /// Months and the like, which rows are grouped by.

@@ -5,14 +5,15 @@ use crate::catalog::{Catalog, Column, ColumnRef, ForeignKey, Kind, Table};
 use crate::vocabulary::holds;
 use crate::words::{split, stem};
 
-/// Last words of the names of keys.
-const KEYS: &str = "id key uid code number";
+/// What stands before "name" where it is the name of a person or a place of its own: many share it by chance.
+const PARTS: &str =
+    "first last middle full nick given family maiden sur short long display user file street model";
 /// Columns that many tables have, each for itself.
 const OWN: &str = "id key uid code number name title type status description date time year month";
 
 /// Adds what the tables of a catalog do not declare: the key of a table without one, and what a column refers to.
 pub fn infer(catalog: &mut Catalog) {
-    let names: Vec<Vec<String>> = catalog.tables.iter().map(|t| words(&t.name)).collect();
+    let names: Vec<Vec<String>> = catalog.tables.iter().map(|t| words(&t.plain)).collect();
     for at in 0..catalog.tables.len() {
         let table = &catalog.tables[at];
         if table.primary_key.is_empty() && !table.is_view() {
@@ -46,7 +47,9 @@ pub fn infer(catalog: &mut Catalog) {
 }
 
 fn words(name: &str) -> Vec<String> {
-    written_out(&split(name)).iter().map(|w| stem(w)).collect()
+    // `custid` is the id of a customer.
+    let words = written_out(&written_out(&split(name)));
+    words.iter().map(|w| stem(w)).collect()
 }
 
 /// Whether no two rows have the same value, as far as the catalog tells.
@@ -58,10 +61,10 @@ fn is_unique(table: &Table, column: usize) -> Option<bool> {
 /// The column that tells the rows of a table apart.
 fn own_key(table: &Table, at: usize, names: &[Vec<String>]) -> Option<usize> {
     let rank = |column: &usize| {
-        let named = names_own(&words(&table.columns[*column].name), at, names)?;
+        let named = names_own(&words(&table.columns[*column].plain), at, names)?;
         let unique = is_unique(table, *column);
         // What is called an id is one where nothing is known; a code, a number or a name must be known to be unique.
-        let is_key = unique.unwrap_or(named < 4);
+        let is_key = unique.unwrap_or(named < 2);
         is_key.then_some((named, *column))
     };
     let ranked = (0..table.columns.len()).filter_map(|c| rank(&c));
@@ -106,16 +109,26 @@ fn is_alike(a: &Column, b: &Column) -> bool {
         )
 }
 
-/// Whether the values of a column may all be among those of a key: there are no more of them.
+/// Whether the values of a column may all be among those of a key, as far as the catalog tells: there are no more of
+/// them, none is larger, and none is another one where all values of the key are known.
 fn fits_in(column: &Column, key: &Column) -> bool {
     let counts = column.distinct_count.zip(key.distinct_count);
-    is_alike(column, key) && counts.is_none_or(|(values, keys)| values <= keys)
+    let number = |c: &Column| c.max.as_ref().and_then(|m| m.parse::<f64>().ok());
+    let largest = number(column)
+        .zip(number(key))
+        .filter(|_| column.is_numeric());
+    let known = &key.common_values;
+    let is_whole = key.distinct_count == Some(known.len() as u64);
+    is_alike(column, key)
+        && counts.is_none_or(|(values, keys)| values <= keys)
+        && largest.is_none_or(|(value, key)| value <= key)
+        && (!is_whole || column.common_values.iter().all(|v| known.contains(v)))
 }
 
 /// What a column refers to by its name, if that is one table. Where several tables have the same declared key, all.
 fn references(catalog: &Catalog, at: ColumnRef, names: &[Vec<String>]) -> Vec<ForeignKey> {
     let (table, column) = (catalog.table(at.table), catalog.column(at));
-    let said = words(&column.name);
+    let said = words(&column.plain);
     if table
         .foreign_keys
         .iter()
@@ -133,7 +146,11 @@ fn references(catalog: &Catalog, at: ColumnRef, names: &[Vec<String>]) -> Vec<Fo
             continue;
         };
         let source = &target.columns[key];
-        let known = table.foreign_keys.iter().any(|k| k.target == to);
+        // Two columns that are guessed to refer to the same table have a role each, and none of them is the way to it.
+        let known = table
+            .foreign_keys
+            .iter()
+            .any(|k| k.target == to && !k.guessed);
         if to == at.table
             || known
             || target.datasource != table.datasource
@@ -142,7 +159,7 @@ fn references(catalog: &Catalog, at: ColumnRef, names: &[Vec<String>]) -> Vec<Fo
             continue;
         }
         let is_same = column.name.eq_ignore_ascii_case(&source.name);
-        let own = names_own(&words(&source.name), to, names);
+        let own = names_own(&words(&source.plain), to, names);
         let rank = match refers(&said, &names[to]) {
             _ if is_same && is_key && own != Some(0) => None,
             _ if is_same && !holds(OWN, &said.concat()) => Some(u8::from(own.is_none())),
@@ -196,8 +213,11 @@ fn parts(catalog: &Catalog) -> Vec<usize> {
 /// The one table, connected by no key, whose rows a column of the same name tells apart.
 fn natural(catalog: &Catalog, at: ColumnRef, parts: &[usize]) -> Option<ForeignKey> {
     let (table, column) = (catalog.table(at.table), catalog.column(at));
-    let said = words(&column.name);
-    let is_name = said.last().is_some_and(|w| w == "name" || holds(KEYS, w)) && said.len() > 1;
+    let said = words(&column.plain);
+    let is_name = match said.as_slice() {
+        [.., of, last] => (last == "name" && !holds(PARTS, of)) || holds("id key uid code", last),
+        _ => false,
+    };
     if !is_name || is_unique(table, at.column) != Some(false) {
         return None;
     }

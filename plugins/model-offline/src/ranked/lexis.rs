@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::query::Way;
 pub use crate::vocabulary::holds;
 use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 use crate::words::Token;
@@ -91,6 +92,8 @@ pub enum Op {
     Like(MatchPosition),
     /// End of a sentence.
     Break,
+    /// "ratio", "percentage": a figure made of two.
+    Pair(Way),
     /// Something that these rules cannot do, and must not pass over.
     Beyond,
 }
@@ -134,7 +137,7 @@ const PHRASES: &[(Op, &str)] = &[
         "for each; per; in each; of each; each; by each; for every; grouped by; group by; every; from each; for all \
          different; for different; for each of the; at each; on each; to each; with each; corresponding to each; from \
          every; of every; in every; in different; of different"),
-    (Op::By, "by"),
+    (Op::By, "by; in terms of"),
     (Op::OrderBy,
         "sorted by; ordered by; sort by; order by; in the order of; in order of; sorted in; ordered in; in ascending \
          order of; ranked by; ordered; sorted; sort; order them by; sort them by; sort the list by; sort the results \
@@ -188,14 +191,17 @@ const PHRASES: &[(Op, &str)] = &[
     (Op::Top, "top"),
     (Op::Compare(Above, None),
         "more than; greater than; higher than; larger than; bigger than; over; above; exceeding; exceeds; exceed; \
-         larger; greater; after; >"),
+         larger; greater; after; >; later than"),
     (Op::Compare(AtLeast, None),
         "at least; no smaller; no smaller than; no less; no less than; not less than; a minimum of; no fewer than; or \
-         more; >=; ≥; greater than or equal to; more than or equal to; larger than or equal to; no lower than"),
-    (Op::Compare(Below, None), "less than; fewer than; lower than; smaller than; under; below; before; <"),
+         more; or higher; or greater; or above; >=; ≥; greater than or equal to; more than or equal to; larger than or \
+         equal to; no lower than; on or after; no earlier than; not earlier than"),
+    (Op::Compare(Below, None),
+        "less than; fewer than; lower than; smaller than; under; below; before; <; earlier than; prior to"),
     (Op::Compare(AtMost, None),
-        "at most; no more; no more than; not more than; up to; <=; ≤; a maximum of; less than or equal to; smaller \
-         than or equal to; no greater than; no larger than"),
+        "or less; or fewer; or lower; or below; at most; no more; no more than; not more than; up to; <=; ≤; a maximum \
+         of; less than or equal to; smaller than or equal to; no greater than; no larger than; on or before; no later \
+         than; not later than; until"),
     (Op::Compare(Equal, None), "equal to; exactly; equals; equal; ="),
     (Op::Compare(Above, Some(Age)), "older than; aged over; aged above"),
     (Op::Compare(Below, Some(Age)), "younger than; aged under; aged below"),
@@ -208,7 +214,7 @@ const PHRASES: &[(Op, &str)] = &[
     (Op::Compare(Below, Some(Price)), "cheaper than; less expensive than"),
     (Op::Between, "between; in between; ranging from; in the range of"),
     (Op::Not,
-        "not; other than; except; excluding; !=; <>; except for; outside; not in; not from; not equal to; is not; are \
+        "not; non; other than; except; excluding; !=; <>; except for; outside; not in; not from; not equal to; is not; are \
          not; was not; were not; different from; not be; outside of; but not; aside from"),
     (Op::Without,
         "without; no; without any; with no; have no; has no; having no; do not have; does not have; did not have; do \
@@ -233,20 +239,24 @@ const PHRASES: &[(Op, &str)] = &[
         "named; called; titled; is named; is called; are named; with the name; by the name of; whose name is"),
     (Op::Like(MatchPosition::Inside),
         "containing; contains; contain; include; includes; including; has the substring; contains the substring; \
-         contains the letter; contain the letter; containing the letter; contains the word; contain the word; with \
+         contains the letter; contain the letter; containing the letter; contains the word; contain the word; containing the string; contains the string; containing the phrase; \
+         contains the phrase; with \
          the substring; containing the word; has substring; contains substring; including the word; include the \
          substring; have the substring; including the substring; contain the substring; containing substring; with \
          substring; includes the word; include the word; includes the substring"),
     (Op::Like(MatchPosition::Start),
         "starting with; starts with; start with; beginning with; begins with; begin with; starting with the letter; \
-         starts with the letter; start with the letter; beginning with the letter; begins with the letter; starting \
+         starts with the letter; start with the letter; starts with the letters; starts with the word; beginning with the letter; begins with the letter; starting \
          with letter; with prefix; with the prefix; has prefix; has the prefix; prefix; started with"),
     (Op::Like(MatchPosition::End),
         "ending with; ends with; ending in; end with; ending with the letter; ends with the letter; ended with"),
+    (Op::Pair(Way::Ratio), "ratio; proportion; fraction; share of"),
+    (Op::Pair(Way::Percent), "percentage; percent"),
+    (Op::Pair(Way::Difference), "difference between"),
     (Op::Beyond,
-        "percentage; percent; proportion; ratio; median; difference between; difference; respectively; why; forecast; \
+        "median; difference; respectively; why; forecast; \
          predict; trend; compare; correlation; growth; increase; decrease; compared to; relative to; per capita; \
-         share of; delete; drop; update; insert; remove; standard deviation; mode; %; first; last; second; third; \
+         delete; drop; update; insert; remove; standard deviation; mode; %; first; last; second; third; \
          next; previous; same; only; neither; nor; most of; half; twice; times; consecutive; at the same time; than; \
          more; less; fewer; how; duplicate; also; all of; combination; combinations; instead; if; new; best; worst; \
          good; bad; similar; else; except that; ever; once; ago; today; yesterday; tomorrow; recently; late; early; \
@@ -305,12 +315,12 @@ const SOFT: &str = "anything a an the what which who whom there we our us me my 
     particular stored appear appears letter word substring exact indicate said say either place part \
     correspond corresponds table tables collection across every sorted about";
 
-const RELATIONS: &str = "brought ordered taken posted located enrolled place placed created recorded received live lives living lived based registered \
+const RELATIONS: &str = "brought ordered taken posted located enrolled place placed created recorded received lasted lasting lasts live lives living lived based registered \
     signed joined written happened occurred made make makes produced produce produces published publish released \
     release owned owning held hold holds hosted host hosts played play plays playing participated participate \
     participates participating participants involved assigned affiliated works work working worked take takes taking \
     took attended attend attends attending taught teach teaches teaching studying study studies offered offer offers \
-    provided provides bought buy purchased purchase sold sell sells served serve serves stay stayed staying stays \
+    provided provides bought buy purchased purchase sold sell sells served serve serves serving stay stayed staying stays \
     situated found founded established opened started belonged wrote write writes directed direct sing sang sung \
     acted act starred receive receives got earned earn earns contained consist consists consisting \
     grouped driven drive drives drove managed manage manages led lead leads supported support supports supplied \
@@ -320,8 +330,10 @@ const RELATIONS: &str = "brought ordered taken posted located enrolled place pla
     gave gives done did exhibited performed perform performs treated treat treats prescribed submitted submit sent \
     send listed booked reserved rented appeared applied accepted conducted organized ordering elected represented \
     sponsored trained coached lie lies speak spoken speaks reside resides residing resided occurs happen associated \
-    linked connected shows showed showing go goes going went gone raised selling spend spends leave leaves leaving \
-    land landing lands caused mentioned tagged majoring advised advises advise contain contains include included";
+    linked connected related attached serving presented presenting featured features featuring contributed \
+    contributing contributes originating originates originated headquartered occupying handled handles handling \
+    shows showed showing go goes going went gone raised selling spend spends leave leaves leaving land landing \
+    lands caused mentioned tagged majoring advised advises advise contain contains include included";
 
 /// Whether two words are forms of one verb, or a verb and what it is about: "write" and `written`, "born" and `birth`.
 pub fn is_same_verb(a: &str, b: &str) -> bool {
@@ -330,6 +342,8 @@ pub fn is_same_verb(a: &str, b: &str) -> bool {
         let word = match word {
             "born" => "birth",
             "wrote" => "write",
+            "registration" => "register",
+            "admission" | "admitted" => "admit",
             other => other,
         };
         let mut cut = ENDS.iter().filter_map(|end| word.strip_suffix(end));
@@ -361,11 +375,18 @@ pub fn columns_of(quality: Quality) -> &'static [&'static str] {
 /// Abbreviations of schemas, each with its full words.
 const LONG_FORMS: &str = "surname last name; forename first name; birthday date of birth; fname first name; lname last name; mname middle name; num number; no number; nr number; nbr number; \
     dept department; emp employee; stu student; prof professor; crs course; qty quantity; amt amount; addr address; \
-    dob date of birth; yr year; avg average; min minimum; max maximum; mgr manager; desc description; tel telephone; \
+    dob date of birth; yr year; avg average; min minimum; max maximum; mgr manager; desc description; dt date; ts timestamp; tel telephone; \
     lang language; cat category; acc account; acct account; loc location; cust customer; prod product; \
     temp temperature; enr enrollment; hs hours; bldg building; org organization; info information; ref reference; \
     pop population; rec record; pct percentage; uni university; univ university; sem semester; mins minutes; \
-    hr hours; hrs hours; lat latitude; long longitude; lng longitude; cod code; cd code; dr doctor";
+    hr hours; hrs hours; lat latitude; long longitude; lng longitude; cod code; cd code; dr doctor; \
+    tx transaction; txn transaction; ccy currency; px price; tot total; cnt count; freq frequency; \
+    dos dosage; diag diagnosis; dx diagnosis; rx prescription; med medication; ins insurance; reg registration; \
+    appr approval; cert certification; lic license; vol volume; pmt payment; ord order; src source; dest destination; \
+    msg message; usr user; grp group; lvl level; mfr manufacturer; cmt comment; cnty county; cntry country; prov province; \
+    conf conference; proj project; div division; hosp hospital; occ occupation; orig origin; rm room; sal salary; \
+    svc service; veh vehicle; vend vendor; whse warehouse; wk week; wt weight; ht height; dur duration; seq sequence; \
+    bal balance; perc percentage; edu education; mkt market; img image; prev previous; curr current; eff effective";
 
 /// The full words for an abbreviation in a schema.
 pub fn long_form(token: &str) -> Option<Vec<String>> {

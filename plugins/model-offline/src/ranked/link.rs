@@ -9,10 +9,12 @@ use rust_stemmers::{Algorithm, Stemmer};
 use super::forms::{
     NAMES, everyday, figure_of, parts, stored, value_words, without_table, written_out,
 };
-use super::terms;
+use super::items::Item;
+use super::{lengths, terms};
 use crate::catalog::{Catalog, ColumnRef, Kind, Table};
 use crate::countries;
 use crate::measures::{self, Measure};
+use crate::spans::End;
 use crate::vocabulary::{holds, synonyms};
 use crate::words::{Token, TokenKind, split, tokenize};
 
@@ -34,8 +36,14 @@ pub struct Index {
     /// The stems of each name of a taught metric, with its index.
     metrics: Vec<(Vec<String>, usize)>,
     views: Vec<usize>,
+    /// Columns that are true or false.
+    flags: Vec<ColumnRef>,
     /// Columns that hold dates.
     pub dates: Vec<ColumnRef>,
+    /// Lengths of time between two dates, with the words of both.
+    pub spans: Vec<(ColumnRef, [Vec<String>; 2])>,
+    /// Whether some column holds times of a day.
+    pub has_times: bool,
     stemmer: Stemmer,
 }
 
@@ -53,14 +61,20 @@ impl Index {
                 .collect(),
             metrics: Vec::new(),
             dates: Vec::new(),
+            flags: Vec::new(),
+            spans: Vec::new(),
+            has_times: false,
             views: (0..catalog.tables.len())
                 .filter(|t| catalog.table(*t).is_view())
                 .collect(),
             stemmer: Stemmer::create(Algorithm::English),
         };
         for (at, table) in catalog.tables.iter().enumerate() {
-            let words = split(&table.name);
+            let words = split(&table.plain);
             index.add_name(&words, &Target::Table(at), &[]);
+            if table.plain != table.name {
+                index.add_name(&split(&table.name), &Target::Table(at), &[]);
+            }
             index.add_key(at, table, &words);
             for column in 0..table.columns.len() {
                 index.add_column(ColumnRef::new(at, column), table, &words);
@@ -134,7 +148,7 @@ impl Index {
         };
         let key = ColumnRef::new(at, column);
         self.keys.push(key);
-        let name = split(&table.columns[column].name);
+        let name = split(&table.columns[column].plain);
         if !name.iter().any(|w| w == "name" || w == "title") {
             let id = ["id".to_owned()];
             self.put(&id, &Target::Column(key), 0.95);
@@ -151,34 +165,74 @@ impl Index {
         if source.is_numeric() && !table.is_view() && !table.is_key(at.column) {
             self.amounts.push(at);
         }
-        let name = split(&source.name);
+        let name = split(&source.plain);
+        if let Some(span) = &source.span {
+            let of = |column: usize| written_out(&split(&table.columns[column].plain));
+            let to = match span.to {
+                End::Column(to) => of(to),
+                End::Today(_) => Vec::new(),
+            };
+            self.spans.push((at, [of(span.from), to]));
+            // What has no other name can only be put together: "the days between A and B".
+            for alias in span.aliases.iter().copied().chain([source.name.as_str()]) {
+                let said: Vec<String> = alias.split(' ').map(str::to_owned).collect();
+                if !span.aliases.is_empty() {
+                    self.put(&said, &target, 0.97);
+                    self.put(&[words, &said].concat(), &target, 0.99);
+                }
+            }
+            return;
+        }
         self.add_name(&name, &target, words);
+        if source.plain != source.name {
+            self.add_name(&split(&source.name), &target, words);
+        }
         let refers = table.foreign_keys.iter().any(|k| k.columns == [at.column]);
         if let [rest @ .., last] = name.as_slice() {
             if refers && source.nullable && rest.len() > 1 && last == "id" {
                 // `delivery_address_id` is the delivery address.
                 self.put(rest, &target, 0.9);
             }
+            let middle = rest.iter().filter(|_| source.kind == Kind::Date).skip(1);
+            for word in middle.filter(|w| w.len() > 3) {
+                // "graduated in 2023" is about `expected_graduation_date`.
+                self.put(std::slice::from_ref(word), &target, 0.55);
+            }
             if source.kind == Kind::Date && matches!(last.as_str(), "at" | "on") {
                 // `shipped_on` is what happened, and its date.
                 self.put(rest, &target, 0.88);
             }
         }
-        if !matches!(source.kind, Kind::Text | Kind::Other) {
+        if source.kind == Kind::Boolean {
+            self.flags.push(at);
+            if let [is, rest @ ..] = name.as_slice()
+                && matches!(is.as_str(), "is" | "has")
+                && !rest.is_empty()
+            {
+                self.put(rest, &target, 0.9);
+            } else if let ([word], Some(rest)) = (name.as_slice(), source.plain.get(2..))
+                && word.starts_with("is")
+                && rest.len() > 3
+            {
+                self.put(&[rest.to_lowercase()], &target, 0.88);
+            }
+        }
+        self.has_times |= source.kind == Kind::Time;
+        if !matches!(source.kind, Kind::Text | Kind::Time | Kind::Other) {
             return;
         }
         // `M` and `F` are a sex where all values are.
         let sex = |v: &String| "mfoxnu".contains(&v.to_lowercase());
         let initials = source.common_values.iter().all(sex);
-        let is_country = name.iter().any(|w| w == "country");
+        // What refers to a name has its values: `lakes.state_name` holds names of states.
+        let referred = table.foreign_keys.iter().find(|k| k.columns == [at.column]);
+        let referred = referred.map(|k| ColumnRef::new(k.target, k.target_columns[0]));
         for value in &source.common_values {
             self.add_value(at, value, initials);
-            let others = if is_country {
-                countries::other_names(value)
-            } else {
-                Vec::new()
-            };
-            for other in others {
+            if let Some(name) = referred {
+                self.add_value(name, value, initials);
+            }
+            for other in countries::other_names(&name, value) {
                 self.put_value(other, at, value, 0.95);
             }
         }
@@ -186,10 +240,10 @@ impl Index {
 
     fn put_value(&mut self, words: &str, column: ColumnRef, value: &str, score: f32) {
         let target = Target::Value(column, value.to_owned());
-        self.values
-            .entry(words.to_owned())
-            .or_default()
-            .push(Hit { target, score });
+        let hits = self.values.entry(words.to_owned()).or_default();
+        if !hits.iter().any(|h| h.target == target && h.score >= score) {
+            hits.push(Hit { target, score });
+        }
     }
 
     /// A table that several others refer to by the same name is also called so: `fines.member_id` and `loans.member_id`
@@ -279,7 +333,7 @@ impl Index {
             self.put(form, target, *score);
             for (at, word) in form.iter().enumerate() {
                 let stem = crate::words::stem(word);
-                for other in synonyms(&stem).filter(|o| *o != stem) {
+                for other in synonyms(&stem) {
                     let mut changed = form.clone();
                     changed[at] = other.to_owned();
                     self.put(&changed, target, score - 0.15);
@@ -326,6 +380,35 @@ impl Index {
     /// Whether a column of a table, not a view, holds numbers to calculate with.
     pub fn is_amount(&self, column: ColumnRef) -> bool {
         self.amounts.contains(&column)
+    }
+
+    /// Whether a word is the name of a column that is true or false.
+    pub fn is_flag(&self, word: &str) -> bool {
+        let hits = self.names.get(&self.key(&[word]));
+        let flag = |h: &Hit| h.score >= 0.85 && h.column().is_some_and(|c| self.flags.contains(&c));
+        hits.into_iter().flatten().any(flag)
+    }
+
+    /// Whether a column is a length of time.
+    pub fn is_span(&self, column: ColumnRef) -> bool {
+        self.spans.iter().any(|(c, _)| *c == column)
+    }
+
+    /// The lengths of time between the dates that these words say best.
+    pub fn between(&self, from: &[Item], to: &[Item]) -> Vec<Hit> {
+        let score = |(at, [start, end]): &(ColumnRef, [Vec<String>; 2])| {
+            let [a, b] =
+                [(from, start), (to, end)].map(|(i, name)| lengths::says(i, name, at.table));
+            (*at, a * b)
+        };
+        let scored: Vec<(ColumnRef, f32)> = self.spans.iter().map(score).collect();
+        let top = scored.iter().map(|s| s.1).fold(0.0, f32::max);
+        let best = scored.into_iter().filter(|s| top > 0.0 && s.1 >= top);
+        best.map(|(column, _)| Hit {
+            target: Target::Column(column),
+            score: 0.97,
+        })
+        .collect()
     }
 
     /// Whether a word of a name or value starts with these letters.

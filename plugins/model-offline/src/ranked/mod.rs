@@ -8,9 +8,11 @@ mod hit;
 mod items;
 mod join;
 mod keys;
+mod lengths;
 mod lexis;
 mod link;
 mod outputs;
+mod pair;
 mod parse;
 mod pronouns;
 mod read;
@@ -84,7 +86,17 @@ impl Reader<'_> {
         last: Option<&Asked>,
         is_first: bool,
     ) -> (Result<Asked, Failure>, bool) {
-        let read = |text: &str| read::read(text, &self.index, self.today);
+        // A word that brackets define and that is no value has done its part.
+        let settled = |mut item: items::Item| {
+            if item.kind == items::Kind::Unknown && item.optional {
+                item.kind = items::Kind::Soft;
+            }
+            item
+        };
+        let read = |text: &str| -> Vec<items::Item> {
+            let items = read::read(text, &self.index, self.today);
+            items.into_iter().map(settled).collect()
+        };
         let (items, goes_on) = follow::read_next(question, read);
         if let Some(at) = pronouns::place(&items) {
             return (self.carried(items, at, last), true);
@@ -101,9 +113,26 @@ impl Reader<'_> {
     }
 
     fn resolved(&self, items: Vec<items::Item>) -> Result<Asked, Failure> {
+        let defined = items
+            .iter()
+            .filter(|i| i.kind == items::Kind::Soft && i.optional);
+        let note = |i: &items::Item| format!("\"{}\" is what the brackets behind it say", i.text);
+        let notes: Vec<String> = defined.map(note).collect();
+        let paired = self.paired(&items);
+        let mut asked = paired.unwrap_or_else(|| self.single(items, false))?;
+        asked.query.notes.extend(notes);
+        Ok(asked)
+    }
+
+    /// The reading of a question for one figure, or for rows.
+    fn single(&self, items: Vec<items::Item>, is_part: bool) -> Result<Asked, Failure> {
+        let items = standing::halves(self.catalog, items);
         let items = standing::settle(self.catalog, &self.index, items)?;
-        let frame = parse::parse(self.catalog, &items).map_err(Failure::Stuck)?;
-        let query = resolve::resolve(self.catalog, &items, &frame).map_err(Failure::Trouble)?;
+        let mut frame = parse::parse(self.catalog, &items).map_err(Failure::Stuck)?;
+        frame.is_part = is_part;
+        let mut query = resolve::resolve(self.catalog, &items, &frame).map_err(Failure::Trouble)?;
+        let to_come = times::to_come(self.catalog, &query, self.today);
+        query.notes.extend(to_come);
         Ok(Asked {
             items,
             frame,

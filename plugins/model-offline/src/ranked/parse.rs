@@ -69,7 +69,13 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     if let Some(w) = items.windows(2).find(|w| people(w)) {
         return Err(Stuck::Unclear(w[1].text.clone()));
     }
-    let counts: Vec<&Item> = items.iter().filter(|i| i.is(Op::HowMany)).collect();
+    // "what town is Berg the capital of": of which town is not put together.
+    if let Some(of) = items.last().filter(|i| i.text.eq_ignore_ascii_case("of")) {
+        return Err(Stuck::Unclear(of.text.clone()));
+    }
+    // "the total number of songs" names a figure, also where another one is asked for.
+    let counts = |i: &&Item| i.is(Op::HowMany) && !i.text.to_lowercase().ends_with("number of");
+    let counts: Vec<&Item> = items.iter().filter(counts).collect();
     if let [_, second, ..] = counts.as_slice() {
         return Err(Stuck::Unclear(second.text.clone()));
     }
@@ -85,7 +91,7 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     if let Some(item) = items
         .iter()
         .enumerate()
-        .find(|(_, i)| i.is(Op::Beyond))
+        .find(|(_, i)| matches!(i.op(), Some(Op::Beyond | Op::Pair(_))))
         .map(|(_, i)| i)
     {
         return Err(Stuck::Unclear(item.text.clone()));
@@ -118,6 +124,7 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     parser.numbers()?;
     parser.without()?;
     parser.select()?;
+    parser.counted_beside();
     parser.counted_groups();
     parser.rest()?;
     parser.frame.groups.sort_unstable();
@@ -129,15 +136,39 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     Ok(parser.frame)
 }
 
+/// Whether a word asks for what follows.
+fn asks(item: &Item) -> bool {
+    const ASKING: &str = "show list give return find report display what which who name tell";
+    let word = item.text.to_lowercase();
+    item.kind == Kind::Soft && lexis::holds(ASKING, &word) || item.is(Op::HowMany)
+}
+
 /// Items before the first word that starts a condition, sentence by sentence.
 fn heads(items: &[Item]) -> Vec<bool> {
     let mut head = true;
     let mut any = false;
+    let mut start = 0;
     items
         .iter()
-        .map(|item| {
+        .enumerate()
+        .map(|(at, item)| {
             match item.op() {
-                Some(Op::Break) => (head, any) = (true, false),
+                Some(Op::Break) => (head, any, start) = (true, false, at + 1),
+                // "For towns with at least 3 shops, show the town"
+                Some(Op::Comma) if matches!(items[start].op(), Some(Op::Of | Op::Each)) => {
+                    head |= items.get(at + 1).is_some_and(asks);
+                }
+                // ", with their town" is shown too.
+                Some(Op::Relative)
+                    if at > 0
+                        && items[at - 1].is(Op::Comma)
+                        && item.text.eq_ignore_ascii_case("with")
+                        && items
+                            .get(at + 1)
+                            .is_some_and(|i| lexis::holds("their its", &i.text.to_lowercase())) =>
+                {
+                    head = true;
+                }
                 Some(Op::Relative | Op::Without) if any => head = false,
                 Some(Op::Have) if any => head = false,
                 _ => any |= item.is_name(),
@@ -201,8 +232,45 @@ impl Parser<'_> {
     /// Whether a name may be rows to count, or a column that says how many there are.
     pub(super) fn holds_count(&self, at: At) -> bool {
         let item = &self.items[at];
-        let figure = |c| self.catalog.is_figure(c);
+        // `shops.order_count` is no rival of the orders where the question speaks of no shops.
+        let own = item.best_table();
+        let mut others = self.items.iter().filter_map(Item::best_table);
+        let alone = others.all(|t| Some(t) == own);
+        let rival = |t: usize| Some(t) == own || !alone && self.speaks_of(t, at);
+        let figure = |c: ColumnRef| self.catalog.is_figure(c) && rival(c.table);
         item.table() > 0.8 && item.column() > 0.85 && item.has_column(0.0, figure)
+    }
+
+    /// Whether another name than that at `at` is a table, or can only be something of it.
+    fn speaks_of(&self, table: usize, at: At) -> bool {
+        let only = |item: &Item| {
+            let sure = item.hits.iter().filter(|h| h.score >= 0.85);
+            let mut tables = sure.map(|h| h.target.table()).peekable();
+            !item.optional && tables.peek().is_some() && tables.all(|t| t == table)
+        };
+        let mut others = self.items.iter().enumerate().filter(|(i, _)| *i != at);
+        others.any(|(_, item)| item.best_table() == Some(table) || only(item))
+    }
+
+    /// What a count may be of: the rows of a table, or what a column says.
+    pub(super) fn counted_two_ways(&self, at: At, name: At) -> Stuck {
+        let item = &self.items[name];
+        let rows = item.best_table().map(|t| self.catalog.table(t));
+        let rows = rows.map(|t| format!("number of rows of {}", t.name));
+        let held = item.hits.iter().filter(|h| h.score > 0.85);
+        let held = held.filter_map(Hit::column);
+        let held = held.filter(|c| self.catalog.is_figure(*c));
+        let choices = rows.into_iter().chain(held.map(|c| self.catalog.label(c)));
+        let text = format!("{} {}", self.items[at].text, item.text).to_lowercase();
+        Stuck::Several(text, choices.collect())
+    }
+
+    /// Whether a condition is on a column of the table that a name may be: "reviews with a rating above 3".
+    pub(super) fn is_narrowed(&self, at: At) -> bool {
+        let table = self.items[at].best_table();
+        let own = |c: ColumnRef| Some(c.table) == table;
+        let mut named = self.frame.filters.iter().filter_map(|f| f.column);
+        named.any(|c| self.items[c].has_column(0.95, own))
     }
 
     /// Whether the question names nothing but this table, by the table's own name.
@@ -279,7 +347,8 @@ impl Parser<'_> {
                 }
                 // "how many cat toys": a value that is a condition already.
                 while self.items.get(next).is_some_and(|i| {
-                    self.used[next] && matches!(i.kind, Kind::Names | Kind::Number(_))
+                    self.used[next]
+                        && matches!(i.kind, Kind::Names | Kind::Number(_) | Kind::Op(Op::Not))
                 }) {
                     next = self.skip(next + 1);
                 }

@@ -101,6 +101,7 @@ fn rows_of(last: &Asked) -> Option<Vec<Item>> {
         && frame.groups.is_empty()
         && frame.units.is_empty()
         && frame.order.is_empty()
+        && frame.by_figure.is_none()
         && frame.rank.is_none()
         && frame.having.is_none()
         && frame.without.is_none()

@@ -3,24 +3,34 @@
 use jiff::civil::Date;
 
 use super::items::{Item, Kind};
-use super::lexis::{self, Op, holds};
+use super::lexis::{self, Op, Quality, holds};
 use super::link::{Hit, Index, LONGEST, Target};
 use super::sentences::{
-    elliptic, ends_as_figures, names_in_full, plain_rows, sentences, without_tail,
+    TAIL, counts_of, defined, elliptic, ends_as_figures, names_in_full, opposites, plain_order,
+    plain_rows, restated, sentences, with_tail, without_matching, without_tail,
 };
-use super::times;
+use super::{lengths, times};
 use crate::measures;
-use crate::vocabulary::Aggregate;
+use crate::vocabulary::{Aggregate, MatchPosition};
 use crate::words::{Token, TokenKind, tokenize};
 
 /// Reads a question sentence by sentence; `today` is what "last month" goes by.
 pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
     let mut items = Vec::new();
-    for sentence in sentences(question) {
+    let put_right = |sentence: &String| {
+        let (sentence, defined) = defined(sentence);
+        let tokens = opposites(without_matching(tokenize(&sentence), index), index);
+        let tokens = counts_of(tokens, index);
+        let tokens = plain_rows(without_tail(names_in_full(tokens, index)));
+        let parts = with_tail(plain_order(tokens)).into_iter().enumerate();
+        let parts = parts.map(|(at, part)| (at > 0, part, defined.clone()));
+        parts.collect::<Vec<_>>()
+    };
+    for (is_tail, tokens, defined) in sentences(question).iter().flat_map(put_right) {
         if !items.is_empty() {
-            items.push(Item::plain(Kind::Op(Op::Break), "."));
+            let mark = if is_tail { TAIL } else { "." };
+            items.push(Item::plain(Kind::Op(Op::Break), mark));
         }
-        let tokens = plain_rows(without_tail(names_in_full(tokenize(&sentence), index)));
         let mut at = 0;
         while at < tokens.len() {
             let place = Place {
@@ -32,12 +42,16 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
             if place.sums_total() {
                 items.push(Item::plain(Kind::Op(Op::Agg(Aggregate::Sum)), "total"));
             }
-            let (used, item) = place.item(&items);
+            let (used, mut item) = place.item(&items);
+            item.optional |=
+                item.kind == Kind::Unknown && defined.contains(&item.text.to_lowercase());
             items.push(item);
             at += used;
         }
     }
     ends_as_figures(&mut items);
+    restated(&mut items);
+    lengths::settle(&mut items, index);
     items
 }
 
@@ -88,6 +102,9 @@ impl Place<'_> {
             item.hits.retain(|h| matches!(h.target, Target::Value(..)));
             return (used, item);
         }
+        if before.last().is_some_and(|b| self.is_pattern(b)) {
+            return self.plain(1, Kind::Quote(token.text.clone()));
+        }
         if matches!(
             [0, 1, 2].map(|i| self.word(self.at + i)),
             ["his", "or", "her"] | ["her", "or", "his"]
@@ -116,7 +133,7 @@ impl Place<'_> {
             item.optional = used == 1 && soft && !code;
             let strength = item.table().max(item.column()).max(item.value());
             let wins = match op {
-                Some((length, Op::Beyond)) if used == length => {
+                Some((length, Op::Beyond | Op::Pair(_))) if used == length => {
                     item.table().max(item.column()) >= 0.8
                         || (item.value() > 0.9 && self.is_capital())
                 }
@@ -154,6 +171,10 @@ impl Place<'_> {
         if self.word(self.at) == "ordered" && happened || self.is_total() || self.sums_total() {
             return None;
         }
+        if found == Some((1, Op::Beyond)) && self.is_end_of_rows() {
+            let last = self.word(self.at) == "last";
+            return Some((1, Op::Most(last, Some(Quality::Time))));
+        }
         let Some((used, Op::Agg(_) | Op::NumberOf)) = found else {
             return found;
         };
@@ -161,6 +182,15 @@ impl Place<'_> {
         let amount = |i: &usize| self.word(*i) == "amount" && self.is_column(*i, 0.6);
         let amount = (self.at..self.at + used).find(amount);
         amount.map_or(found, |i| lexis::op(&self.tokens[..i], self.at))
+    }
+
+    /// Whether "first" or "last" is said of the rows of a table with dates: "the last order".
+    fn is_end_of_rows(&self) -> bool {
+        let rows = self.tokens.get(self.at + 1..self.at + 2);
+        let hits = rows.map_or_else(Vec::new, |t| self.index.hits(t));
+        let dated = |table| self.index.dates.iter().any(|d| d.table == table);
+        let named = |h: &Hit| matches!(h.target, Target::Table(t) if h.score >= 0.9 && dated(t));
+        holds("first last", self.word(self.at)) && hits.iter().any(named)
     }
 
     /// A taught metric, a time or a measure.
@@ -269,6 +299,26 @@ impl Place<'_> {
             && self.tokens.iter().any(small)
     }
 
+    /// Whether a word without quotes is the text that names start with, or hold: "starts with the letter J".
+    fn is_pattern(&self, before: &Item) -> bool {
+        let Some(Op::Like(place)) = before.op() else {
+            return false;
+        };
+        let token = &self.tokens[self.at];
+        let said = before.text.to_lowercase();
+        let ends = |words: &str| holds(words, said.rsplit(' ').next().unwrap_or_default());
+        let is_letter = ends("letter") && token.norm.chars().count() == 1;
+        let is_named = ends("letter letters word string substring phrase")
+            || place != MatchPosition::Inside && ends("with in prefix");
+        let is_free = || {
+            let hits = self.index.hits(&self.tokens[self.at..=self.at]);
+            let names = |h: &Hit| h.score >= 0.6 && h.value().is_none();
+            let small = lexis::is_soft(&token.norm) || lexis::op(self.tokens, self.at).is_some();
+            !small && !hits.iter().any(names)
+        };
+        token.kind == TokenKind::Word && (is_letter || is_named && is_free())
+    }
+
     /// Whether an unknown word adds nothing to its neighbours: "staff members", "30 minutes", "songs steered by".
     fn is_filler(&self, before: Option<&Item>) -> bool {
         let word = self.word(self.at);
@@ -319,12 +369,28 @@ impl Place<'_> {
             let mut first = self.index.hits(&self.tokens[self.at..last]);
             first.retain(|h| matches!(h.target, Target::Value(c, _) if called(c)));
             hits.extend(first);
+            // "Oak Street" names a street that is called Oak before a stop of that name.
+            let rows = columns
+                .iter()
+                .find(|h| h.score >= 0.9 && h.table().is_some());
+            let mut first = self.index.hits(&self.tokens[self.at..last]);
+            let table = rows.and_then(Hit::table);
+            first.retain(|h| h.value().is_some_and(|c| Some(c.table) == table));
+            if !first.is_empty()
+                && !hits
+                    .iter()
+                    .any(|h| h.value().is_some_and(|c| Some(c.table) == table))
+            {
+                hits = first;
+            }
         }
-        // "phone numbers" are the column `phone`.
+        // "phone numbers" are the column `phone`, and "region names" the column `region`.
         let exactly = |h: &Hit| h.score >= 0.85 && matches!(h.target, Target::Column(_));
         let rows = |h: &Hit| matches!(h.target, Target::Table(_));
-        let numbers = matches!(self.word(self.at + used), "number" | "numbers");
-        if numbers && hits.iter().any(exactly) && !hits.iter().any(rows) {
+        let next = self.word(self.at + used);
+        let amount = || hits.iter().any(|h| self.is_amount(h));
+        let says = holds("number numbers", next) || holds("name names", next) && !amount();
+        if says && hits.iter().any(exactly) && !hits.iter().any(rows) {
             used += 1;
         }
         // A phrase that starts or ends with a small word is that phrase without it, and one that starts with a metric
@@ -342,8 +408,8 @@ impl Place<'_> {
 const MEMBERS: &str = "member members item items entity entities";
 
 /// Behind a number they only say what it counts.
-const UNITS: &str = "minutes hours seconds days years dollars usd euros pounds meters metres feet kilometers km miles mm cm kg \
-    points";
+const UNITS: &str = "years dollars usd euros pounds meters metres feet kilometers km miles mm cm kg \
+    points inclusive";
 
 /// What follows a verb that only relates two rows.
 const VERB_ENDS: &str = "by in at from to for on with as any the a an";

@@ -15,11 +15,13 @@ use super::join::{Graph, NoWay};
 use super::lexis::{self, Op, Quality};
 use super::link::Target;
 use super::outputs;
+use super::sentences::TAIL;
 use crate::catalog::{Catalog, ColumnRef, Kind as Type};
 use crate::dates;
 use crate::measures::{Candidate, Measure};
 use crate::pick::{concept_column, label_columns};
 use crate::query::{Amount, Check, Condition, Edge, Expr, Query, Source};
+use crate::spans::End;
 use crate::vocabulary::{Aggregate, Comparison};
 use crate::words::split;
 use conditions::{contradictory, grouped_conditions};
@@ -65,6 +67,7 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
         sure: sure(items),
         valued: Vec::new(),
         measure: None,
+        child: None,
     };
     resolver.mention_tables()?;
     resolver.graph.named = resolver.on_the_way();
@@ -72,21 +75,8 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
     let mut query = resolver.build()?;
     let measure = resolver.measure_names();
     let mut notes = resolver.notes;
-    for edge in query
-        .source
-        .joins
-        .iter()
-        .chain(query.members.iter().flat_map(|m| &m.source.joins))
-        .filter(|e| e.guessed)
-    {
-        let (from, to) = (catalog.table(edge.from), catalog.table(edge.to));
-        if let Some((a, b)) = edge.pairs.first() {
-            notes.push(format!(
-                "no foreign key says so, but I took `{}.{}` and `{}.{}` for the same key",
-                from.name, from.columns[*a].name, to.name, to.columns[*b].name
-            ));
-        }
-    }
+    let members = query.members.iter().flat_map(|m| &m.source.joins);
+    notes.extend(guessed(catalog, query.source.joins.iter().chain(members)));
     let own = query.source.conditions.iter().flatten();
     for condition in own.filter(|c| c.negated && !matches!(c.check, Check::Missing | Check::Truth))
     {
@@ -97,11 +87,53 @@ pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query
             ));
         }
     }
+    notes.extend(spans_of(catalog, &query)?);
     notes.dedup();
     query.notes = notes;
     query.is_open = frame.rank.as_ref().is_some_and(|r| r.is_open);
     query.title = outputs::title(catalog, &query, measure.as_ref());
     Ok(query)
+}
+
+/// The keys of some joins that no foreign key declares.
+pub fn guessed<'a>(catalog: &Catalog, edges: impl IntoIterator<Item = &'a Edge>) -> Vec<String> {
+    let note = |edge: &Edge| {
+        let (from, to) = (catalog.table(edge.from), catalog.table(edge.to));
+        let (a, b) = edge.pairs.first()?;
+        Some(format!(
+            "no foreign key says so, but I took `{}.{}` and `{}.{}` for the same key",
+            from.name, from.columns[*a].name, to.name, to.columns[*b].name
+        ))
+    };
+    let edges = edges.into_iter().filter(|e| e.guessed);
+    edges.filter_map(note).collect()
+}
+
+/// How the lengths of time of a query are worked out.
+fn spans_of(catalog: &Catalog, query: &Query) -> Answer<Vec<String>> {
+    let shown = query.outputs.iter().map(|o| &o.expr);
+    let chosen = query.having.iter().map(|h| &h.0);
+    let exprs = shown.chain(chosen).chain(query.order.iter().map(|o| &o.0));
+    let members = query.members.iter().map(|m| &m.source);
+    let sources = members.chain([&query.source]);
+    let conditions = sources.flat_map(|s| s.conditions.iter().flatten());
+    let columns = exprs
+        .filter_map(Expr::column)
+        .chain(conditions.map(|c| c.column));
+    let mut notes = Vec::new();
+    for at in columns {
+        let column = catalog.column(at);
+        if let Some(span) = &column.span {
+            if let Some(why) = span.refused {
+                return Err(Trouble::Shape(why));
+            }
+            let note = span.describe(catalog.table(at.table), &column.name);
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    Ok(notes)
 }
 
 struct Resolver<'a> {
@@ -118,6 +150,8 @@ struct Resolver<'a> {
     valued: Vec<usize>,
     /// The measure of the question, and how it is worked out.
     measure: Option<(Measure, Candidate)>,
+    /// The table whose rows all figures are of, where another that its rows belong to is counted beside them.
+    child: Option<usize>,
 }
 
 /// A resolved condition with the way it joins the one before.
@@ -169,10 +203,22 @@ impl Resolver<'_> {
             Figure::Count(at, distinct) => {
                 let item = &self.items[*at];
                 if item.is_table() && !(*distinct && item.column() > 0.9) {
-                    Expr::Count(None)
+                    let table = self.table(*at)?;
+                    let parent = self.child.and_then(|child| self.own_key(child, table));
+                    match parent {
+                        Some(key) => {
+                            let label = self.catalog.label(key);
+                            self.notes
+                                .push(format!("each different value of `{label}` is counted once"));
+                            Expr::Count(Some(key))
+                        }
+                        None => self.counted_rows(*at, table)?,
+                    }
                 } else if !*distinct && (self.frame.rank.is_some() || self.frame.having.is_some()) {
-                    self.column(*at)?;
-                    Expr::Count(None)
+                    let column = self.column(*at)?;
+                    // "the country with the most cities": a city is there once, though several rows are in it.
+                    let once = self.is_shared(column) && !self.frame.groups.contains(at);
+                    Expr::Count(once.then_some(column))
                 } else {
                     let column = self.column(*at)?;
                     let alone = self.frame.select.len() == 1 && self.frame.filters.is_empty();
@@ -195,6 +241,32 @@ impl Resolver<'_> {
                 }
             }
         })
+    }
+
+    /// The number of rows, or the sum of the column that says how many each of them stands for.
+    fn counted_rows(&mut self, at: At, table: usize) -> Answer<Expr> {
+        let source = self.catalog.table(table);
+        let held = source.columns.iter().position(|c| {
+            c.is_numeric() && matches!(c.name.to_lowercase().as_str(), "count" | "cnt")
+        });
+        let Some(held) = held.map(|column| ColumnRef::new(table, column)) else {
+            return Ok(Expr::Count(None));
+        };
+        let label = self.catalog.label(held);
+        let rows = &source.name;
+        // Rows with a name, or of several others, are things themselves: a category, a line of an order. So are those
+        // with a certain count.
+        let is_tally = source.foreign_keys.len() == 1 && self.label(table) == self.key(table);
+        let mut conditions = self.frame.filters.iter().filter_map(|f| f.column);
+        if !is_tally || conditions.any(|c| self.items[c].has_column(0.85, |c| c == held)) {
+            let choices = [format!("number of {rows}"), format!("sum of {label}")];
+            let words = self.items[at].text.clone();
+            return Err(Trouble::Ambiguous(words, choices.to_vec()));
+        }
+        self.notes.push(format!(
+            "a row of `{rows}` stands for as many as `{label}` says"
+        ));
+        Ok(Expr::Agg(Aggregate::Sum, Amount::Column(held)))
     }
 
     /// Words that are too far from the name of a column.
@@ -260,6 +332,7 @@ impl Resolver<'_> {
             .iter()
             .filter(|t| self.subject != Some(**t) && beside(t));
         self.valued = valued.copied().collect();
+        self.child = self.child_of_counted()?;
         let mut select = Vec::new();
         for figure in &self.frame.select {
             let expr = self.figure(figure, 0)?;
@@ -267,6 +340,7 @@ impl Resolver<'_> {
                 select.push(expr);
             }
         }
+        self.with_names(&mut select);
         let told = filters.iter().filter(|f| {
             let one = matches!(&f.condition.check, Check::Texts(t, _) if t.len() == 1);
             one && !f.or
@@ -359,6 +433,27 @@ impl Resolver<'_> {
         Ok(query)
     }
 
+    /// "Which shop has the highest rating, and what is its city?" asks for the name of the shop too.
+    fn with_names(&self, select: &mut Vec<Expr>) {
+        let end = self.items.iter().position(|i| i.is(Op::Break));
+        let tail = end.filter(|end| self.items[*end].text == TAIL);
+        // "Which shop is the cheapest and its city"
+        let asks = |i: &Item| lexis::holds("which what who", &i.text.to_lowercase());
+        let opens = self.items.first().is_some_and(asks) && self.item_table(1) == self.subject;
+        let ranked = self.frame.rank.as_ref().map(|r| r.at);
+        let tail = tail.or(ranked.filter(|_| opens && end.is_none()));
+        let Some((tail, rows)) = tail.zip(self.subject) else {
+            return;
+        };
+        let mut shown = self.frame.select.iter();
+        let only_behind = shown.all(|f| matches!(f, Figure::Plain(at) if *at > tail));
+        let label = self.label(rows).into_iter().map(Expr::Column);
+        let lacking: Vec<Expr> = label.filter(|e| !select.contains(e)).collect();
+        if only_behind && !select.is_empty() {
+            select.splice(0..0, lacking);
+        }
+    }
+
     /// A table that the question names must be part of the query.
     pub(super) fn all_used(&self, query: &Query) -> Answer<()> {
         let mut used: Vec<usize> = vec![query.source.base];
@@ -371,6 +466,14 @@ impl Resolver<'_> {
                 .map(|c| c.table),
         );
         used.extend(&self.valued);
+        if let Some(child) = self.child {
+            let counts = |key| {
+                let count = Expr::Count(Some(key));
+                query.outputs.iter().any(|o| o.expr == count)
+            };
+            let counted = |t: &usize| self.own_key(child, *t).is_some_and(counts);
+            used.extend(self.mentioned.iter().copied().filter(counted));
+        }
         used.extend(self.told());
         let referred = |t: &usize| {
             self.own_key(query.source.base, *t)
@@ -379,6 +482,15 @@ impl Resolver<'_> {
         used.extend(self.mentioned.iter().copied().filter(referred));
         for member in &query.members {
             used.extend(member.source.joins.iter().map(|e| e.to));
+        }
+        let goes_over = |at: &At| {
+            let word = self.items[*at].text.to_lowercase();
+            let is_said = |t: &usize| self.is_called(*t, &word);
+            used.iter().any(is_said)
+        };
+        if let Some(verb) = self.frame.verbs.iter().find(|at| !goes_over(at)) {
+            let text = self.items[*verb].text.clone();
+            return Err(Trouble::Weak(text, "a table of this question".to_owned()));
         }
         let unused = self.mentioned.iter().find(|t| !used.contains(t));
         match unused {
@@ -395,18 +507,60 @@ impl Resolver<'_> {
         tables.collect()
     }
 
+    /// The oldest are those who were born first, also among those of the same age.
+    fn by_birth(&self, by: Expr, down: bool) -> Answer<(Expr, bool)> {
+        let span = by
+            .column()
+            .and_then(|c| Some((c, self.catalog.column(c).span.as_ref()?)));
+        Ok(match (&by, span) {
+            (Expr::Column(_), Some((at, span))) if matches!(span.to, End::Today(_)) => {
+                if let Some(why) = span.refused {
+                    return Err(Trouble::Shape(why));
+                }
+                let column = span.from;
+                (Expr::Column(ColumnRef { column, ..at }), !down)
+            }
+            _ => (by, down),
+        })
+    }
+
     pub(super) fn order(&mut self, select: &[Expr]) -> Answer<Vec<(Expr, bool)>> {
         let mut order = Vec::new();
         if let Some(rank) = &self.frame.rank {
-            order.push((self.figure(&rank.by, rank.at)?, rank.descending));
-            return if self.frame.order.is_empty() {
+            let by = self.figure(&rank.by, rank.at)?;
+            order.push(self.by_birth(by, rank.descending)?);
+            let mut others = Vec::new();
+            for (figure, down) in &self.frame.order {
+                let by = self.figure(figure, 0)?;
+                others.push(self.by_birth(by, *down)?);
+            }
+            let others_down = self.frame.by_figure.unwrap_or(rank.descending);
+            return if (others.is_empty() || others == order) && others_down == rank.descending {
                 Ok(order)
             } else {
                 Err(Trouble::Shape("a ranking with another order"))
             };
         }
         for (figure, down) in &self.frame.order {
-            order.push((self.figure(figure, 0)?, *down));
+            let timed = |i: &Item| matches!(i.op(), Some(Op::Most(_, Some(_))));
+            let at = self.items.iter().position(timed).unwrap_or_default();
+            let by = self.figure(figure, at)?;
+            let column = by.column().filter(|_| !by.is_figure());
+            if column.is_some_and(|c| names_times(&self.catalog.column(c).common_values)) {
+                return Err(Trouble::Shape("an order of months or days by their names"));
+            }
+            order.push(self.by_birth(by, *down)?);
+        }
+        if let Some(down) = self.frame.by_figure {
+            let number = |e: &&Expr| {
+                let own = e.column().filter(|_| matches!(e, Expr::Column(_)));
+                e.is_figure() || own.is_some_and(|c| self.catalog.is_figure(c))
+            };
+            let mut figures = select.iter().filter(number);
+            let (Some(figure), None) = (figures.next(), figures.next()) else {
+                return Err(Trouble::Shape("an order that says by what"));
+            };
+            order.push((figure.clone(), down));
         }
         if let Some(down) = self.frame.alphabetical {
             let text = select.iter().find(
@@ -420,4 +574,12 @@ impl Resolver<'_> {
         }
         Ok(order)
     }
+}
+
+/// Whether texts are the names of months or of days of the week, whose letters have another order.
+fn names_times(texts: &[String]) -> bool {
+    const STARTS: &str =
+        "jan feb mar apr may jun jul aug sep oct nov dec mon tue wed thu fri sat sun";
+    let start = |text: &String| text.chars().take(3).collect::<String>().to_lowercase();
+    texts.len() > 1 && texts.iter().all(|t| lexis::holds(STARTS, &start(t)))
 }

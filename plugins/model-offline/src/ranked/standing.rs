@@ -51,7 +51,7 @@ pub fn settle(
         let columns = columns.map(|column| ColumnRef::new(owner, column));
         let word = item.text.to_lowercase();
         let called = |c: &ColumnRef| {
-            let name = split(&catalog.column(*c).name);
+            let name = split(&catalog.column(*c).plain);
             state(*c) && name.iter().any(|part| lexis::is_same_verb(&word, part))
         };
         let states: Vec<ColumnRef> = columns.filter(called).collect();
@@ -102,6 +102,25 @@ pub fn settle(
         }
     }
     Ok(items)
+}
+
+/// "How many rooms have a bath and how many do not?" counts rows for each value of the flag.
+pub fn halves(catalog: &Catalog, mut items: Vec<Item>) -> Vec<Item> {
+    let [before @ .., flag, and, many, not] = items.as_slice() else {
+        return items;
+    };
+    let asks =
+        and.is(Op::And) && many.is(Op::HowMany) && matches!(not.op(), Some(Op::Not | Op::Without));
+    let says = |c: ColumnRef| catalog.column(c).kind == Type::Boolean;
+    let verb = before.iter().rposition(|i| i.kind != Kind::Soft);
+    let verb = verb.filter(|v| matches!(before[*v].op(), Some(Op::Have | Op::Is)));
+    if let Some(verb) = verb.filter(|_| asks && flag.has_column(0.85, says)) {
+        let flag = flag.clone();
+        items.truncate(verb);
+        items.push(Item::plain(Kind::Op(Op::Each), "for each"));
+        items.push(flag);
+    }
+    items
 }
 
 fn exact(column: ColumnRef) -> Hit {
@@ -199,9 +218,18 @@ pub fn is_alone(items: &[Item], at: usize) -> bool {
         "will" | "would" | "could" | "can" => {
             return !says(previous, "i we you") && !says(next, "i we you");
         }
+        // "in what month did they join"
+        "did" if next.is_some_and(|i| !i.is(Op::Break)) => return false,
         "possible" | "available" => return next.is_none_or(|i| i.kind != Kind::Soft),
         "need" | "want" | "see" | "know" if things == 0 => return false,
         _ => {}
+    }
+    // "customers who joined per year": the verb says which date.
+    let each =
+        |i: &&Item| i.kind == Kind::Soft || matches!(i.op(), Some(Op::Each | Op::By | Op::In));
+    let grouped = items[at + 1..].iter().find(|i| !each(i));
+    if grouped.is_some_and(|i| matches!(i.kind, Kind::Unit(_))) {
+        return false;
     }
     let who = says(items.get(start), "who whom");
     let asked = before
@@ -213,7 +241,10 @@ pub fn is_alone(items: &[Item], at: usize) -> bool {
         .any(|w| w[0].is(Op::Have) && !w[1].is(Op::Is));
     let closes = |i: Option<&Item>| i.is_none_or(|i| i.is(Op::Break));
     let points = says(next, "there it them");
-    let at_end = says(next, "in at to with for from on by") && closes(items.get(at + 2));
+    let at_end = says(next, "in at to with for from on by") && {
+        let points = usize::from(says(items.get(at + 2), "it them him her each"));
+        closes(items.get(at + 2 + points))
+    };
     // "where Chinese is spoken"
     let last = before
         .iter()
@@ -226,6 +257,10 @@ pub fn is_alone(items: &[Item], at: usize) -> bool {
     if things > 1 && is_joined || next.is_some_and(is_small) || before.iter().any(is_end) {
         return false;
     }
+    // "published in each year"
+    let grouped = items[at + 1..]
+        .windows(2)
+        .any(|w| w[0].is(Op::Each) && w[1].optional);
     let passes = |i: &&Item| match i.op() {
         Some(Op::Each) => !says(Some(i), "per") && !i.text.to_lowercase().starts_with("for"),
         Some(Op::And | Op::Or | Op::Comma | Op::Break | Op::Relative) => false,
@@ -233,5 +268,20 @@ pub fn is_alone(items: &[Item], at: usize) -> bool {
         None => i.kind == Kind::Soft || i.optional,
     };
     let follows = items[at + 1..].iter().find(|i| !passes(i));
-    !((things > 0 || who) && follows.is_some_and(is_thing))
+    let relates = |i: &Item| is_thing(i) || grouped && i.optional;
+    !((things > 0 || who) && follows.is_some_and(relates))
+}
+
+/// Whether a small word says no more than that rows came to be, in the time that they are grouped by: "published in each
+/// year". Where a column is called so, `settle` has taken the word for it.
+pub fn only_came(items: &[Item], at: usize) -> bool {
+    const CAME: &str = "published posted written released issued registered joined founded established opened built \
+        taken conducted played submitted produced held";
+    let word = |i: usize| {
+        items
+            .get(i)
+            .map_or(String::new(), |i| i.text.to_lowercase())
+    };
+    let each = items.get(at + 1).is_some_and(|i| i.is(Op::Each)) && word(at + 1).starts_with("in ");
+    holds(CAME, &word(at)) && each && holds("year month quarter week day date", &word(at + 2))
 }

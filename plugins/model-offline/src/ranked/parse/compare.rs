@@ -7,10 +7,10 @@ impl Parser<'_> {
     pub(super) fn comparisons(&mut self) -> Result<(), Stuck> {
         for at in 0..self.items.len() {
             match self.op(at).filter(|_| !self.used[at]) {
-                Some(Op::Compare(Comparison::AtLeast, None))
-                    if self.items[at].text.eq_ignore_ascii_case("or more") =>
+                Some(Op::Compare(comparison, None))
+                    if self.items[at].text.to_lowercase().starts_with("or ") =>
                 {
-                    self.or_more(at)?
+                    self.or_more(at, comparison)?
                 }
                 Some(Op::Compare(comparison, quality)) => {
                     self.comparison(at, comparison, quality)?
@@ -61,13 +61,17 @@ impl Parser<'_> {
         last.column
     }
 
-    /// "that cost more than 10"
+    /// "that cost more than 10", "that lasted more than 3 days"
     fn costs(&self, at: usize) -> Option<Quality> {
         let verb = at
             .checked_sub(1)
             .filter(|b| self.items[*b].optional || self.soft(*b))?;
         let text = self.items[verb].text.to_lowercase();
-        lexis::holds("cost costs costing priced", &text).then_some(Quality::Price)
+        let lasts =
+            || lexis::holds("last lasts lasted lasting took", &text).then_some(Quality::Length);
+        lexis::holds("cost costs costing priced", &text)
+            .then_some(Quality::Price)
+            .or_else(lasts)
     }
 
     fn comparison(
@@ -98,13 +102,31 @@ impl Parser<'_> {
             return self.average(at, right, left, comparison);
         }
         if let Some(Kind::Period(period)) = self.get(right).map(|i| i.kind.clone()) {
+            // What is older than a day was before it.
+            if quality.is_some() {
+                return Err(self.stuck(at));
+            }
             let days = Test::Days(bounded(period, comparison));
             self.keep(at..right + 1, Filter::timed(at, left, days));
             return Ok(());
         }
+        if let Some(Kind::Clock(time)) = self.get(right).map(|i| i.kind.clone()) {
+            let filter = Filter::timed(at, left, Test::Clock(comparison, time));
+            self.keep(at..right + 1, filter);
+            return Ok(());
+        }
         let number = self.number(right).ok_or_else(|| self.stuck(at))?;
         let text = self.items[at].text.to_lowercase();
-        let temporal = matches!(text.as_str(), "after" | "before");
+        let temporal = [
+            "after",
+            "before",
+            "later than",
+            "earlier than",
+            "prior to",
+            "until",
+        ]
+        .iter()
+        .any(|end| text.ends_with(end));
         let in_years = temporal && is_year(&number);
         // "whose weight is heavier than 10" names what is heavier.
         let measures = |l: At, q: Quality| {
@@ -214,12 +236,21 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// "two or more songs"
-    fn or_more(&mut self, at: usize) -> Result<(), Stuck> {
+    /// "two or more songs", "a rating of 4 or higher"
+    fn or_more(&mut self, at: usize, comparison: Comparison) -> Result<(), Stuck> {
         let number = at.checked_sub(1).and_then(|b| self.number(b));
+        let number = number.ok_or_else(|| self.stuck(at))?;
+        if let Some(column) = self
+            .column_of_number(at - 1)
+            .filter(|c| self.is_numeric(*c))
+        {
+            let test = Test::Number(comparison, number);
+            self.keep(at - 1..at + 1, Filter::new(at - 1, Some(column), test));
+            return Ok(());
+        }
         let name = self.name(self.skip(at + 1)).filter(|n| self.is_table(*n));
-        let (number, name) = number.zip(name).ok_or_else(|| self.stuck(at))?;
-        self.have_count(at - 1, name + 1, name, Comparison::AtLeast, number)
+        let name = name.ok_or_else(|| self.stuck(at))?;
+        self.have_count(at - 1, name + 1, name, comparison, number)
     }
 
     fn have_count(

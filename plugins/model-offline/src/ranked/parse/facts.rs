@@ -12,10 +12,12 @@ impl Parser<'_> {
     /// "shipped in 2024" is about the day of shipping, though "shipped" is a status too; "registered before 2023".
     pub(super) fn dated(&mut self) {
         for at in 0..self.items.len() {
-            if self.used[at]
-                || self.items[at].kind != Kind::Names
-                || !self.is_of_kind(at, Type::Date)
-            {
+            let item = &self.items[at];
+            // What stands right before a time is the date that it is about, though it is only a part of its name.
+            let date = |c: ColumnRef| self.catalog.column(c).kind == Type::Date;
+            let is_part = !item.is_table() && item.has_column(item.column(), date);
+            let is_date = self.is_of_kind(at, Type::Date) || is_part && !item.is_value();
+            if self.used[at] || item.kind != Kind::Names || !is_date {
                 continue;
             }
             let next = self.skip_ops(at + 1, &[Op::In]);
@@ -25,12 +27,23 @@ impl Parser<'_> {
             };
             let test = match self.get(place).map(|i| &i.kind) {
                 Some(Kind::Period(period)) => Test::Days(bounded(*period, compared)),
-                Some(Kind::Number(n)) if is_year(n) && place > at + 1 => {
+                Some(Kind::Number(n))
+                    if is_year(n)
+                        && place > at + 1
+                        && !self.items[next].text.eq_ignore_ascii_case("over") =>
+                {
                     Test::Year(compared, n.clone())
                 }
                 _ => continue,
             };
             let negated = self.negated_before(at);
+            // "predicted to graduate in 2023", for `predicted_graduation`.
+            let columns = |at: usize| self.items[at].hits.iter().filter_map(Hit::column);
+            let whole = self.back(at, &[Op::In]).filter(|b| {
+                let same = columns(*b).any(|c| date(c) && columns(at).any(|o| o == c));
+                same && self.name(*b).is_some() && !self.is_table(*b)
+            });
+            whole.into_iter().for_each(|b| self.used[b] = true);
             self.keep(
                 at..place + 1,
                 Filter {
@@ -63,7 +76,13 @@ impl Parser<'_> {
             if self.name(at).is_none() || grouped || !self.is_of_kind(at, Type::Boolean) {
                 continue;
             }
-            let negated = self.negated_before(at);
+            let lacks = self
+                .back(at, &[])
+                .filter(|b| self.op(*b) == Some(Op::Without) && !self.used[*b]);
+            if let Some(lacks) = lacks {
+                self.used[lacks] = true;
+            }
+            let negated = self.negated_before(at) || lacks.is_some();
             self.keep(
                 at..at,
                 Filter {
@@ -177,8 +196,31 @@ impl Parser<'_> {
             if let Some(date) = date {
                 self.take(at..date + 1);
             }
+            let date = date.or_else(|| self.verb_of_date());
             self.frame.units.push((date, unit));
         }
+    }
+
+    /// "in which month did most members join": the verb that says which date is meant.
+    fn verb_of_date(&mut self) -> Option<At> {
+        let date = |c: ColumnRef| self.catalog.column(c).kind == Type::Date;
+        let is_verb = |at: &At| {
+            let ends = ["ed", "ing"]
+                .iter()
+                .any(|e| self.items[*at].text.ends_with(e));
+            let closes = self.items.get(at + 1).is_none_or(|i| i.is(Op::Break));
+            ends || closes && at.checked_sub(1).is_some_and(|b| self.is_table(b))
+        };
+        let is_date = |at: &At| {
+            self.name(*at).is_some_and(|_| {
+                let item = &self.items[*at];
+                !item.is_table() && item.has_column(item.column(), date)
+            })
+        };
+        let mut found = (0..self.items.len()).filter(|at| is_date(at) && is_verb(at));
+        let only = found.next().filter(|_| found.next().is_none())?;
+        self.used[only] = true;
+        Some(only)
     }
 
     /// "the first 10 rows of orders"
@@ -245,6 +287,28 @@ impl Parser<'_> {
         if let Some(last) = found.last().copied() {
             self.take(by..last + 1);
             self.frame.groups.extend(found);
+        }
+    }
+
+    /// "Which writers live in Rome, and how many books did they write?" counts the books of each writer.
+    pub(super) fn counted_beside(&mut self) {
+        let Some(subject) = self.frame.subject else {
+            return;
+        };
+        let counts = |f: &Figure| match f {
+            Figure::Count(at, _) => {
+                let breaks = (subject..*at).any(|i| self.op(i) == Some(Op::Break));
+                breaks && self.items[*at].best_table() != self.items[subject].best_table()
+            }
+            _ => false,
+        };
+        let frame = &self.frame;
+        let beside = frame.groups.is_empty()
+            && frame.units.is_empty()
+            && frame.rank.is_none()
+            && frame.having.is_none();
+        if beside && !frame.select.is_empty() && frame.select.iter().all(counts) {
+            self.frame.groups.push(subject);
         }
     }
 

@@ -92,7 +92,10 @@ impl Parser<'_> {
                 .rev()
                 .take_while(|i| self.op(*i) != Some(Op::Break))
                 .all(|i| self.soft(i) || self.used[i] || matches!(self.op(i), Some(Op::Is)));
-            self.take(at..end);
+            for i in at..end {
+                // "the most open orders": the value is a condition.
+                self.used[i] |= !self.items[i].is_value();
+            }
             // "the most populous city" is a city.
             let of_rows = self.name(end).is_some_and(|n| self.is_table(n));
             let alone = first && self.heads[at] && !of_rows;
@@ -185,6 +188,10 @@ impl Parser<'_> {
         Ok(())
     }
 
+    fn text_is(&self, at: usize, words: &str) -> bool {
+        lexis::holds(words, &self.items[at].text.to_lowercase())
+    }
+
     /// "which product sold the most", "which customer spent the most": the measure stands before the "most".
     pub(super) fn said_before(&mut self, at: usize, next: usize) -> Option<Figure> {
         if !(self.items[at].text.eq_ignore_ascii_case("most")
@@ -234,6 +241,11 @@ impl Parser<'_> {
         if let Some((figure, end)) = self.figure(next) {
             return Ok((figure, end));
         }
+        let value = self.get(next).is_some_and(Item::is_value);
+        let rows = self
+            .name(next + 1)
+            .filter(|n| value && self.is_table(*n) && self.op(at) != Some(Op::Top));
+        let next = rows.unwrap_or(next);
         let name = self.name(next).ok_or_else(|| self.stuck(at))?;
         let counting = matches!(
             self.items[at].text.to_lowercase().as_str(),
@@ -250,16 +262,24 @@ impl Parser<'_> {
         if self.holds_count(name) {
             return Err(self.stuck(at));
         }
-        if self.is_numeric(name) && self.items[name].column() >= self.items[name].table() {
-            return Ok((Figure::Plain(name), next + 1));
-        }
         let said = self.items[at].text.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|w| said.contains(w));
+        if self.is_numeric(name) && self.items[name].column() >= self.items[name].table() {
+            // "the highest number of enrolled students": a column, or rows that are counted.
+            let rows = self.name(next + 1).filter(|n| self.is_table(*n));
+            return match rows.filter(|_| says(&["number"])) {
+                Some(rows) => Err(self.stuck(rows)),
+                None => Ok((Figure::Plain(name), next + 1)),
+            };
+        }
         let behind = self.back(at, &[Op::In]);
         let related = behind.is_some_and(|b| {
             matches!(self.op(b), Some(Op::Have | Op::Relative | Op::By)) || self.items[b].is_name()
         });
-        let counts = says(&["number"]) || related && says(&["most", "fewest", "least", "amount"]);
+        // "what month were most orders placed"
+        let timed = self.text_is(at, "most fewest least") && !self.frame.units.is_empty();
+        let counts =
+            says(&["number"]) || timed || related && says(&["most", "fewest", "least", "amount"]);
         if counts && (self.is_table(name) || self.items[name].column() > 0.0) {
             return Ok((Figure::Count(name, false), next + 1));
         }

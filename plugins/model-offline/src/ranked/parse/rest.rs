@@ -1,7 +1,8 @@
 //! What decides about a name that is shown, and what may be left over.
 
 use super::*;
-use crate::ranked::standing::is_alone;
+use crate::ranked::standing::{is_alone, only_came};
+use crate::words::split;
 
 /// Values of columns that say yes or no.
 const FLAGS: &[&str] = &["t", "f", "y", "n", "true", "false", "yes", "no", "0", "1"];
@@ -103,8 +104,16 @@ impl Parser<'_> {
     /// Nothing of weight may be left over.
     pub(super) fn rest(&mut self) -> Result<(), Stuck> {
         for (at, item) in self.items.iter().enumerate() {
-            if (item.kind == Kind::Soft || !self.used[at]) && is_alone(self.items, at) {
-                return Err(self.stuck(at));
+            let small = item.kind == Kind::Soft || !self.used[at];
+            if small && is_alone(self.items, at) && !only_came(self.items, at) {
+                let word = item.text.to_lowercase();
+                let is_said =
+                    |name: &str| split(name).iter().any(|w| lexis::is_same_verb(&word, w));
+                let mut tables = self.catalog.tables.iter();
+                if !lexis::is_relation(&word) || !tables.any(|t| is_said(&t.plain)) {
+                    return Err(self.stuck(at));
+                }
+                self.frame.verbs.push(at);
             }
             if self.used[at] || item.optional {
                 continue;

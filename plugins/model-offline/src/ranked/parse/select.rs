@@ -32,9 +32,12 @@ impl Parser<'_> {
                         // "the number of different towns and streets": of each, or of both together.
                         return Err(self.stuck(other));
                     }
-                    if matches!(figure, Figure::Count(name, false) if self.holds_count(name) && !self.is_only_name(name))
+                    if let Figure::Count(name, false) = figure
+                        && self.holds_count(name)
+                        && !self.is_only_name(name)
+                        && !self.is_narrowed(name)
                     {
-                        return Err(self.stuck(at));
+                        return Err(self.counted_two_ways(at, name));
                     }
                     let total = self.items[at].text.to_lowercase().contains("total");
                     self.push_count(figure, total);
@@ -202,6 +205,18 @@ impl Parser<'_> {
             self.used[at] = true;
             return Ok(());
         }
+        let before = at.checked_sub(1).filter(|b| {
+            let item = &self.items[*b];
+            item.is_name() && item.column() >= 0.85 && item.table() == 0.0
+        });
+        if let (true, Some(before)) = (named, before) {
+            // "the country name", where a column holds the countries.
+            if self.is_numeric(before) || self.is_key(before) {
+                return Err(self.stuck(at));
+            }
+            self.used[at] = true;
+            return Ok(());
+        }
         let item = &self.items[at];
         let after_of = at
             .checked_sub(1)
@@ -270,6 +285,13 @@ impl Parser<'_> {
             }
             let joint = self.back(at, &[]).and_then(|b| self.op(b));
             let listed = matches!(joint, Some(Op::And | Op::Comma));
+            let asks = |i: &Item| lexis::holds("which what who whose", &i.text.to_lowercase());
+            let and = self.back(at, &[Op::In, Op::Is, Op::Relative]);
+            let and = and.filter(|b| matches!(self.op(*b), Some(Op::And)));
+            if and.is_some_and(|and| self.items[and..at].iter().any(asks)) {
+                // "…, and which category is it in?": what of the category is not said.
+                return Err(self.stuck(at));
+            }
             let pronoun = self.items.get(at + 1).is_some_and(|i| {
                 matches!(i.text.to_lowercase().as_str(), "they" | "he" | "she" | "it")
             });

@@ -25,7 +25,8 @@ impl Parser<'_> {
         let named = self
             .back(mark, &[Op::Is, Op::Have])
             .and_then(|b| self.name(b));
-        let named = named.filter(|n| self.items[*n].column() > 0.5);
+        // "diagnoses containing 'flu'": rows are called so by the column that names them.
+        let named = named.filter(|n| self.items[*n].column() > 0.5 || self.is_table(*n));
         let column = self.left(mark).or(named).ok_or_else(|| self.stuck(at))?;
         let negated = self.negated_before(mark);
         let (mut from, mut value, mut or) = (mark, at, false);
@@ -45,6 +46,7 @@ impl Parser<'_> {
                     ..filter
                 },
             );
+            self.used[column] = !self.is_table(column);
             from = value + 1;
             let next = self.skip_ops(from, &[Op::Or]);
             or = (from..next).any(|i| self.op(i) == Some(Op::Or));
@@ -62,9 +64,6 @@ impl Parser<'_> {
     fn value_list(&mut self, at: usize) -> Result<usize, Stuck> {
         let mut values = vec![at];
         let mut end = at + 1;
-        let both = self
-            .back(at, &[])
-            .is_some_and(|b| self.op(b) == Some(Op::Both));
         let says = |me: &Self, range: std::ops::Range<usize>, op| {
             range.clone().any(|i| me.op(i) == Some(op))
         };
@@ -115,6 +114,9 @@ impl Parser<'_> {
             let fits = self.items[*r].column() > 0.5 && self.same_column(*r, at);
             column.is_none() && fits && !self.holds_value(*r, at)
         });
+        let both = self
+            .back(column.unwrap_or(at), &[])
+            .is_some_and(|b| self.op(b) == Some(Op::Both));
         let from = column.map_or(at, |l| l + 1);
         let negated = says(self, from..at, Op::Not)
             || self.negated_before(from)
@@ -168,6 +170,10 @@ impl Parser<'_> {
                         Test::Days(period),
                     )
                 }
+                Some(Kind::Clock(time)) => {
+                    let test = Test::Clock(Comparison::Equal, time);
+                    Filter::timed(at, self.column_of_number(at), test)
+                }
                 _ => continue,
             };
             self.keep(at..at + 1, filter);
@@ -176,7 +182,7 @@ impl Parser<'_> {
     }
 
     /// The column that stands before a number.
-    fn column_of_number(&self, at: usize) -> Option<At> {
+    pub(super) fn column_of_number(&self, at: usize) -> Option<At> {
         let equal = Op::Compare(Comparison::Equal, None);
         let before = self.back(at, &[Op::Is, equal]).and_then(|b| self.name(b));
         before

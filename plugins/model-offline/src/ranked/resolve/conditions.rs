@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::catalog::Column;
+use crate::dates::Period;
 use crate::ranked::parse::bounded;
 
 impl Resolver<'_> {
@@ -61,6 +62,7 @@ impl Resolver<'_> {
             Test::Truth => Check::Truth,
             Test::Missing => Check::Missing,
             Test::Like(place, text) => Check::Like(*place, text.clone()),
+            Test::Clock(c, time) if source.kind == Type::Time => Check::Clock(*c, time.clone()),
             Test::Days(period) if source.kind == Type::Date => Check::Days(*period),
             Test::Year(c, year) if source.kind == Type::Date => {
                 let year = dates::year(year).ok_or(Trouble::Shape("that year"))?;
@@ -83,6 +85,7 @@ impl Resolver<'_> {
     /// The column that a condition is about, other than one on values.
     fn filtered(&mut self, filter: &Filter) -> Answer<ColumnRef> {
         match (&filter.test, filter.column, filter.quality) {
+            (Test::Clock(..), named, _) => self.clock_column(filter.at, named),
             (Test::Days(_) | Test::Year(..), Some(at), _) => match self.dated_column(at) {
                 Some(column) => Ok(column),
                 None => self.column(at),
@@ -105,6 +108,37 @@ impl Resolver<'_> {
                 }
             }
             (_, None, None) => Err(Trouble::Shape("a condition without a column")),
+        }
+    }
+
+    /// The column that a time of day is about: "ends before 1pm" is about `end_time`.
+    fn clock_column(&self, at: At, named: Option<At>) -> Answer<ColumnRef> {
+        let near = |c: &ColumnRef| {
+            let known = self.subject.is_some() || !self.mentioned.is_empty();
+            !known || self.subject == Some(c.table) || self.mentioned.contains(&c.table)
+        };
+        let said: Vec<ColumnRef> = match named {
+            Some(named) => self.column_hits(named).into_iter().map(|h| h.0).collect(),
+            None => {
+                let tables = self.catalog.tables.iter().enumerate();
+                let all = tables.flat_map(|(t, table)| {
+                    (0..table.columns.len()).map(move |c| ColumnRef::new(t, c))
+                });
+                all.filter(|c| self.verb_fits(at, *c)).collect()
+            }
+        };
+        let is_time = |c: &ColumnRef| self.catalog.column(*c).kind == Type::Time;
+        let times: Vec<ColumnRef> = said.into_iter().filter(is_time).collect();
+        let own: Vec<ColumnRef> = times.iter().copied().filter(near).collect();
+        let found = if own.is_empty() { times } else { own };
+        let text = || self.items[named.unwrap_or(at)].text.clone();
+        match found.as_slice() {
+            [one] => Ok(*one),
+            [] => Err(Trouble::Weak(text(), "a time of day".to_owned())),
+            several => {
+                let names = several.iter().take(3).map(|c| self.catalog.label(*c));
+                Err(Trouble::Ambiguous(text(), names.collect()))
+            }
         }
     }
 
@@ -148,7 +182,13 @@ impl Resolver<'_> {
                 .checked_sub(1)
                 .is_some_and(|b| self.items[b].op() == Some(Op::In));
             let named = |c: &ColumnRef| self.label(c.table) == [*c];
-            let label = |c: &ColumnRef| !is_place && named(c);
+            // Nor is a name that many rows share: half of the wines are called Zinfandel, and more are made of it.
+            let tells_apart = |c: &ColumnRef| {
+                let counts = self.catalog.column(*c).distinct_count;
+                let counts = counts.zip(self.catalog.table(c.table).row_count);
+                counts.is_none_or(|(distinct, rows)| distinct * 10 >= rows * 9)
+            };
+            let label = |c: &ColumnRef| !is_place && named(c) && tells_apart(c);
             // "rivers in Missouri" are not those that are called so.
             let rows = self.owner(filter.at).filter(|_| is_place);
             hits.retain(|(c, _)| Some(c.table) != rows || !named(c));
@@ -159,20 +199,34 @@ impl Resolver<'_> {
             });
         }
         let column = self.choose(named.unwrap_or(filter.at), hits)?;
-        let stored = |at: &At| {
-            self.items[*at].hits.iter().find_map(|h| match &h.target {
+        // A value may be stored in several spellings.
+        let stored = |at: &At| -> Vec<String> {
+            let values = self.items[*at].hits.iter().filter_map(|h| match &h.target {
                 Target::Value(c, v) if *c == column => Some(v.clone()),
                 _ => None,
-            })
+            });
+            let mut spellings: Vec<String> = Vec::new();
+            for value in values {
+                let is_same = |s: &String| s.to_lowercase() == value.to_lowercase();
+                if spellings.is_empty()
+                    || spellings.iter().all(is_same) && !spellings.contains(&value)
+                {
+                    spellings.push(value);
+                }
+            }
+            spellings
         };
-        let known = values.iter().all(|at| stored(at).is_some());
+        let known = values.iter().all(|at| !stored(at).is_empty());
         let said = |at: &At| match &self.items[*at].kind {
             Kind::Quote(text) => text.clone(),
             _ => self.items[*at].text.clone(),
         };
         let texts: Vec<String> = values
             .iter()
-            .map(|at| stored(at).unwrap_or_else(|| said(at)))
+            .flat_map(|at| match stored(at) {
+                none if none.is_empty() => vec![said(at)],
+                stored => stored,
+            })
             .collect();
         if !self.catalog.column(column).is_numeric() {
             return Ok((column, Check::Texts(texts, known)));
@@ -198,7 +252,7 @@ impl Resolver<'_> {
             .filter(|w| lexis::is_relation(w))
             .collect();
         let fits = |c: ColumnRef| {
-            let name = split(&self.catalog.column(c).name);
+            let name = split(&self.catalog.column(c).plain);
             let last = name.last().map_or("", |w| w);
             let agent = ["by", "er", "or"].iter().any(|e| last.ends_with(e));
             let said = |w: &String| verbs.iter().any(|v| lexis::is_same_verb(v, w));
@@ -230,6 +284,10 @@ pub(super) fn contradictory(filters: &[Resolved]) -> bool {
         same && match (&a.condition.check, &b.condition.check) {
             (Check::Texts(..), Check::Texts(..)) => true,
             _ if negated => false,
+            (Check::Days(x), Check::Days(y)) => {
+                let ends = |a: &Period, b: &Period| a.to.zip(b.from).is_some_and(|(t, f)| t <= f);
+                ends(x, y) || ends(y, x)
+            }
             (Check::Number(Above | AtLeast, x), Check::Number(Below | AtMost, y))
             | (Check::Number(Below | AtMost, y), Check::Number(Above | AtLeast, x)) => {
                 number(x) >= number(y)
@@ -260,6 +318,6 @@ fn holds_years(column: &Column) -> bool {
             .is_ok_and(|n| (1000.0..=2100.0).contains(&n))
     };
     let values = &column.common_values;
-    split(&column.name).iter().any(|w| w == "year")
+    split(&column.plain).iter().any(|w| w == "year")
         || (!values.is_empty() && values.iter().all(year))
 }

@@ -202,10 +202,10 @@ impl Resolver<'_> {
 
     /// "shipped in 2024": the date column that the word names, nearest to what the question is about.
     pub(super) fn dated_column(&mut self, at: At) -> Option<ColumnRef> {
-        let dates = self
-            .column_hits(at)
-            .into_iter()
-            .filter(|(c, s)| *s >= 0.85 && self.catalog.column(*c).kind == Type::Date);
+        let dates = self.column_hits(at).into_iter();
+        let dates = dates.filter(|(c, _)| self.catalog.column(*c).kind == Type::Date);
+        let top = dates.clone().map(|d| d.1).fold(0.0, f32::max).min(0.85);
+        let dates = dates.filter(|(_, s)| *s >= top);
         let from = self
             .subject
             .into_iter()
@@ -231,10 +231,10 @@ impl Resolver<'_> {
         let units: Vec<(Option<At>, Unit)> = self.frame.units.clone();
         let mut found = Vec::new();
         for (named, unit) in units {
-            if let (None, Unit::Year, Some(year)) = (named, unit, self.year_of(base)) {
-                self.notes
-                    .push(format!("the year is `{}`", self.catalog.label(year)));
-                found.push(Expr::Column(year));
+            if let (None, Some(column)) = (named, self.column_of(base, unit)) {
+                let label = self.catalog.label(column);
+                self.notes.push(format!("the {} is `{label}`", unit.name()));
+                found.push(Expr::Column(column));
                 continue;
             }
             // Without a measure, a date of other rows is another time than theirs.
@@ -242,7 +242,14 @@ impl Resolver<'_> {
             let own = |c: &ColumnRef| measured || c.table == base || self.is_part_of(base, c.table);
             let date = match named {
                 Some(at) => self.dated_column(at),
-                None => self.date_of(base).filter(own),
+                None => match self.date_of_verb(base) {
+                    Some(date) => Some(date),
+                    // "products reviewed per month" are not those that came then.
+                    None => self.date_of(base).filter(own).filter(|c| {
+                        let at = self.items.iter().position(|i| i.kind == Kind::Unit(unit));
+                        measured || at.is_none_or(|at| self.verb_fits(at, *c))
+                    }),
+                },
             };
             let date = date.ok_or(Trouble::Shape("a single date to group by"))?;
             self.notes.push(format!(
@@ -255,18 +262,33 @@ impl Resolver<'_> {
         Ok(found)
     }
 
-    /// The one column of numbers that holds the years of a table without a date.
-    fn year_of(&self, table: usize) -> Option<ColumnRef> {
-        let source = self.catalog.table(table);
-        if date_column(source).is_some() {
-            return None;
-        }
-        let years = |c: &usize| {
-            let column = &source.columns[*c];
-            column.is_numeric() && column.name.eq_ignore_ascii_case("year")
+    /// The one date of a table that a verb of the question names: "trips started per month".
+    fn date_of_verb(&self, table: usize) -> Option<ColumnRef> {
+        let verbs = self.items.iter().map(|i| i.text.to_lowercase());
+        let verbs: Vec<String> = verbs.filter(|w| lexis::is_relation(w)).collect();
+        let columns = self.catalog.table(table).columns.iter().enumerate();
+        let is_named = |name: &str| {
+            let name = split(name);
+            let said = |w: &String| verbs.iter().any(|v| lexis::is_same_verb(v, w));
+            name.iter().any(said)
         };
-        let found = (0..source.columns.len()).find(years)?;
-        Some(ColumnRef::new(table, found))
+        let mut found = columns.filter(|(_, c)| c.kind == Type::Date && is_named(&c.plain));
+        let only = found.next().filter(|_| found.next().is_none())?;
+        Some(ColumnRef::new(table, only.0))
+    }
+
+    /// The column of a table that is called like a unit of time. A month or a day of it may be of any year, so the date
+    /// of a table comes before those.
+    fn column_of(&self, table: usize, unit: Unit) -> Option<ColumnRef> {
+        let is_called = |name: &str| name.eq_ignore_ascii_case(unit.name());
+        let columns = &self.catalog.table(table).columns;
+        let found = columns.iter().position(|c| is_called(&c.plain))?;
+        let is_whole = match unit {
+            Unit::Year => columns[found].is_numeric(),
+            Unit::Weekday => true,
+            _ => false,
+        };
+        is_whole.then_some(ColumnRef::new(table, found))
     }
 
     /// The column of money of a table that is worked with: "orders over 100", "the average order value".

@@ -22,6 +22,14 @@ impl Resolver<'_> {
         {
             return Err(Trouble::Shape("a ranking of single rows among groups"));
         }
+        // "which town has the most shops, and how many are in each town": the first, or all.
+        let all = |rank: &Rank| {
+            let and = |at: &At| (rank.at..*at).any(|i| self.items[i].is(Op::And));
+            rank.limit == 1 && self.frame.groups.iter().any(|at| *at > rank.at && and(at))
+        };
+        if self.frame.rank.as_ref().is_some_and(all) {
+            return Err(Trouble::Shape("the first group, and all groups"));
+        }
         let (base, counts) = self.fact(subject)?;
         let buckets = self.buckets(base)?;
         let column = |e: &Expr| match e {
@@ -120,6 +128,22 @@ impl Resolver<'_> {
                 return Err(Trouble::Shape("a figure beside a column"));
             }
         }
+        // "the neighbourhood with the most shops", where each shop has a row with the name of its neighbourhood.
+        let is_part = |t: usize| {
+            let shares = matches!(self.label(t)[..], [name] if self.is_shared(name));
+            // Rows that other rows are the key of are no things of their own.
+            let refers = |k: &ColumnRef| {
+                let mut keys = self.catalog.table(t).foreign_keys.iter();
+                keys.any(|f| f.columns == [k.column])
+            };
+            let of_others = matches!(self.key(t).as_slice(), [only] if refers(only));
+            t != base && shares && (of_others || self.graph.belongs(t, base))
+        };
+        let is_row = |c: &ColumnRef| is_part(c.table) && self.key(c.table).contains(c);
+        if !shown.iter().all(is_row) {
+            keys.retain(|c| !is_row(c));
+            shown.retain(|c| !is_row(c));
+        }
         for column in &shown {
             if !keys.contains(column) {
                 keys.push(*column);
@@ -133,6 +157,21 @@ impl Resolver<'_> {
         let mut order = self.order(&select)?;
         if order.is_empty() {
             order.extend(buckets.iter().map(|b| (b.clone(), false)));
+            // Years come one after the other too.
+            let years = |c: &&ColumnRef| {
+                let source = self.catalog.column(**c);
+                let year = split(&source.name).iter().any(|w| w == "year");
+                source.kind == Type::Date || year && source.is_numeric()
+            };
+            let years = keys.iter().find(years).filter(|_| buckets.is_empty());
+            order.extend(years.map(|c| (Expr::Column(*c), false)));
+        }
+        for (expr, _) in &mut order {
+            // "per month, starting from the earliest date"
+            let same = |b: &&Expr| matches!(expr, Expr::Column(_)) && b.column() == expr.column();
+            if let Some(bucket) = buckets.iter().find(same) {
+                *expr = bucket.clone();
+            }
         }
         if order
             .iter()
@@ -194,6 +233,7 @@ impl Resolver<'_> {
         }
         let own = self.key(base);
         if !own.is_empty()
+            && !self.frame.is_part
             && own.iter().all(|k| keys.contains(k))
             && query.source.joins.iter().all(|e| !e.many)
         {
@@ -364,6 +404,58 @@ impl Resolver<'_> {
         }
     }
 
+    /// "the number of different customers and the average price per kind of order": customers that orders belong to are
+    /// counted among the orders. Without "different" only where the groups are nothing of the customers themselves.
+    pub(super) fn child_of_counted(&mut self) -> Answer<Option<usize>> {
+        let mut counted: Vec<(usize, bool)> = Vec::new();
+        let mut others = Vec::new();
+        for figure in self.frame.figures().cloned().collect::<Vec<_>>() {
+            match figure {
+                Figure::Count(at, distinct) if self.items[at].is_table() => {
+                    counted.push((self.table(at)?, distinct));
+                }
+                Figure::Agg(..) => {
+                    others.extend(self.figure(&figure, 0)?.column().map(|c| c.table))
+                }
+                Figure::Measure(..) | Figure::Count(..) => return Ok(None),
+                _ => {}
+            }
+        }
+        let mut grouped = Vec::new();
+        let plain = self.frame.select.iter().filter_map(|f| match f {
+            Figure::Plain(at) => Some(*at),
+            _ => None,
+        });
+        for at in self
+            .frame
+            .groups
+            .iter()
+            .copied()
+            .chain(plain)
+            .collect::<Vec<_>>()
+        {
+            let table = self.item_table(at);
+            grouped.push(match table {
+                Some(table) => table,
+                None => self.column(at)?.table,
+            });
+        }
+        if grouped.is_empty() || self.frame.having.is_some() {
+            return Ok(None);
+        }
+        let is_child = |child: &usize| {
+            let mut parents = counted.iter().filter(|(t, _)| t != child).peekable();
+            parents.peek().is_some()
+                && others.iter().all(|t| t == child)
+                && parents.all(|(parent, distinct)| {
+                    let own = grouped.iter().any(|g| self.graph.leads(*parent, *g));
+                    self.own_key(*child, *parent).is_some() && (*distinct || !own)
+                })
+        };
+        let mut tables = counted.iter().map(|c| c.0).chain(others.iter().copied());
+        Ok(tables.find(is_child))
+    }
+
     /// The table whose rows are counted or aggregated, and whether something is counted.
     pub(super) fn fact(&mut self, subject: usize) -> Answer<(usize, bool)> {
         let mut tables = Vec::new();
@@ -390,6 +482,9 @@ impl Resolver<'_> {
         }
         tables.sort_unstable();
         tables.dedup();
+        if let Some(child) = self.child {
+            return Ok((child, counts));
+        }
         match tables.as_slice() {
             [one] => Ok((*one, counts)),
             [] => Ok((subject, counts)),

@@ -1,6 +1,8 @@
 //! Which table and column a name means.
 
 use super::*;
+use crate::ranked::forms::figure_of;
+use crate::vocabulary::synonyms;
 
 impl Resolver<'_> {
     pub(super) fn mention_tables(&mut self) -> Answer<()> {
@@ -48,14 +50,16 @@ impl Resolver<'_> {
     pub(super) fn on_the_way(&self) -> Vec<usize> {
         let verbs: Vec<String> = self.items.iter().map(|i| i.text.to_lowercase()).collect();
         let verbs: Vec<&String> = verbs.iter().filter(|w| lexis::is_relation(w)).collect();
-        let is_said = |t: &usize| {
-            let name = split(&self.catalog.table(*t).name);
-            name.iter()
-                .any(|w| verbs.iter().any(|v| lexis::is_same_verb(v, w)))
-        };
+        let is_said = |t: &usize| verbs.iter().any(|v| self.is_called(*t, v));
         let all = 0..self.catalog.tables.len();
         all.filter(|t| self.mentioned.contains(t) || is_said(t))
             .collect()
+    }
+
+    /// Whether a table is called like a verb.
+    pub(super) fn is_called(&self, table: usize, verb: &str) -> bool {
+        let name = split(&self.catalog.table(table).plain);
+        name.iter().any(|w| lexis::is_same_verb(verb, w))
     }
 
     pub(super) fn table(&mut self, at: At) -> Answer<usize> {
@@ -101,7 +105,23 @@ impl Resolver<'_> {
             },
             &self.catalog.table(table).name,
         )?;
+        let source = self.catalog.table(table);
+        self.say_other_word(at, &source.plain, &source.name);
         Ok(table)
+    }
+
+    /// Says which name was taken for a word that the catalog does not have.
+    fn say_other_word(&mut self, at: At, plain: &str, label: &str) {
+        let stems = |text: &str| -> Vec<String> {
+            split(text).iter().map(|w| crate::words::stem(w)).collect()
+        };
+        let (said, name) = (stems(&self.items[at].text), stems(plain));
+        let other =
+            |w: &String| !name.contains(w) && synonyms(w).any(|s| name.iter().any(|n| n == s));
+        if said.iter().any(other) {
+            let text = &self.items[at].text;
+            self.notes.push(format!("I took \"{text}\" for `{label}`"));
+        }
     }
 
     /// Refuses weak matches.
@@ -201,13 +221,31 @@ impl Resolver<'_> {
         let alone = !self.sure.is_empty() && self.sure.iter().all(|t| *t == best.table);
         let own =
             owner == Some(best.table) || self.subject == Some(best.table) || (!anchored && alone);
-        let score = if names_rows || (own && score >= WEAK) {
+        // `street_name` is the street, where nothing else is called so in part.
+        let only = score >= 0.87 && self.items[at].hits.len() == 1;
+        let score = if names_rows || (own && score >= WEAK) || only || self.is_held_count(at, best)
+        {
             score.max(WEAKEST)
         } else {
             score
         };
-        self.weigh(at, score, &self.catalog.label(best))?;
+        let label = self.catalog.label(best);
+        self.weigh(at, score, &label)?;
+        self.say_other_word(at, &self.catalog.column(best).plain, &label);
         Ok(best)
+    }
+
+    /// "the number of letters", where one column is their number and nothing else is called so.
+    fn is_held_count(&self, at: At, column: ColumnRef) -> bool {
+        let name = split(&self.catalog.column(column).plain);
+        let mut hits = self.column_hits(at).into_iter();
+        let number = self.items[..at].iter().rposition(|i| i.kind != Kind::Soft);
+        let number = number.and_then(|before| self.items[before].op());
+        matches!(number, Some(Op::NumberOf | Op::HowMany | Op::Most(..)))
+            && self.items[at].table() == 0.0
+            && figure_of(&name).is_some()
+            && self.catalog.is_figure(column)
+            && hits.all(|(c, s)| c == column || s < 0.6)
     }
 
     /// "the location 'Old Town'": a quoted text right behind the name of a table is a value of that table.
@@ -288,7 +326,7 @@ impl Resolver<'_> {
     /// Whether a table has another column that names its rows: `makers.maker` beside `makers.full_name`.
     fn twice_named(&self, label: ColumnRef) -> bool {
         let table = self.catalog.table(label.table);
-        let head = split(&table.name).pop().unwrap_or_default();
+        let head = split(&table.plain).pop().unwrap_or_default();
         table.columns.iter().enumerate().any(|(at, c)| {
             at != label.column
                 && c.kind == Type::Text
@@ -314,9 +352,9 @@ impl Resolver<'_> {
             let words = split(name);
             words.iter().map(|w| crate::words::stem(w)).collect()
         };
-        let own = stemmed(&self.catalog.table(column.table).name);
+        let own = stemmed(&self.catalog.table(column.table).plain);
         let column = self.catalog.column(column);
-        let name = stemmed(&column.name);
+        let name = stemmed(&column.plain);
         column.kind == Type::Text && (name == own || name == format!("{own}name"))
     }
 
@@ -326,7 +364,7 @@ impl Resolver<'_> {
         let [column] = key[..] else {
             return false;
         };
-        let name = split(&self.catalog.column(column).name);
+        let name = split(&self.catalog.column(column).plain);
         let is_name = self.names_rows(column) || name.last().is_some_and(|w| w == "name");
         self.label(table) == key && is_name
     }

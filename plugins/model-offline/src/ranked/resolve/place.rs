@@ -25,6 +25,21 @@ impl Resolver<'_> {
         let in_main: Vec<usize> = edges.iter().map(|e| e.to).chain([base]).collect();
         let repeats = whole.iter().any(|e| e.many && !in_main.contains(&e.to));
         let both = self.frame.both;
+        // "customers with an invoice that is not paid" may have another one that is.
+        let beside = |f: &Resolved| {
+            let passes = |i: &Item| {
+                let joins = matches!(i.op(), Some(Op::Is | Op::Not | Op::Relative));
+                i.kind == Kind::Soft || joins
+            };
+            let before = (0..f.at).rev().find(|i| !passes(&self.items[*i]));
+            let near = before.into_iter().chain([f.at + 1]);
+            let mut near = near.filter(|i| *i < self.items.len());
+            near.any(|i| self.item_table(i) == Some(f.condition.column.table))
+        };
+        let is_far = |f: &Resolved| f.condition.negated && f.condition.column.table != base;
+        if repeats && positive.iter().any(|f| is_far(f) && beside(f)) {
+            return Err(Trouble::Shape("some rows that are not so"));
+        }
         let groups = grouped_conditions(positive);
         if both {
             return self.both(query, base, edges, whole, groups, repeats);

@@ -18,7 +18,7 @@ impl Resolver<'_> {
         let mut found = Vec::new();
         for (table, source) in self.catalog.tables.iter().enumerate() {
             for (column, c) in source.columns.iter().enumerate() {
-                let name = split(&c.name);
+                let name = split(&c.plain);
                 let fits = match quality {
                     Quality::Time => {
                         c.kind == Type::Date || name.iter().any(|w| words.contains(&w.as_str()))
@@ -56,7 +56,7 @@ impl Resolver<'_> {
             if self.verb_before(at).is_none() && self.frame.filters.iter().any(asks) {
                 // "patients in 2023" are not those who were born then.
                 let birth = |c: ColumnRef| {
-                    let name = written_out(&split(&self.catalog.column(c).name));
+                    let name = written_out(&split(&self.catalog.column(c).plain));
                     name.iter().any(|w| lexis::is_same_verb("born", w))
                 };
                 found.retain(|(c, _)| !birth(*c));
@@ -64,7 +64,12 @@ impl Resolver<'_> {
             // A year is compared with years, and the latest row has the latest date.
             let in_year = |f: &Filter| f.at == at && matches!(f.test, Test::Year(..));
             let in_year = self.frame.filters.iter().any(in_year);
-            let fits = |c: ColumnRef| (self.catalog.column(c).kind == Type::Date) != in_year;
+            let is_date = |c: ColumnRef| self.catalog.column(c).kind == Type::Date;
+            let in_days = |f: &Filter| f.at == at && matches!(f.test, Test::Days(_));
+            if self.frame.filters.iter().any(in_days) {
+                found.retain(|(c, _)| is_date(*c));
+            }
+            let fits = |c: ColumnRef| is_date(c) != in_year;
             let others = found.clone();
             found.retain(|(c, _)| {
                 fits(*c) || !others.iter().any(|(o, _)| o.table == c.table && fits(*o))
@@ -87,7 +92,7 @@ impl Resolver<'_> {
         let Some(word) = self.verb_before(at) else {
             return true;
         };
-        let name = written_out(&split(&self.catalog.column(column).name));
+        let name = written_out(&split(&self.catalog.column(column).plain));
         let generic = |w: &String| lexis::holds("year date time day timestamp at on", w);
         let came = |w: &str| lexis::holds(CAME, w);
         let shares = |w: &String| lexis::is_same_verb(&word, w) || came(&word) && came(w);
@@ -96,12 +101,15 @@ impl Resolver<'_> {
 
     /// The verb right before a time. A value does not happen.
     fn verb_before(&self, at: At) -> Option<String> {
-        let before = self.items[..at].iter().rev().find(|i| {
-            !matches!(
+        let article = |i: &&Item| i.kind == Kind::Soft && i.text.eq_ignore_ascii_case("the");
+        let passes = |i: &&Item| {
+            let links = matches!(
                 i.op(),
-                Some(Op::In | Op::Is | Op::Compare(..) | Op::Between)
-            )
-        });
+                Some(Op::In | Op::Is | Op::Each | Op::By | Op::Compare(..) | Op::Between)
+            );
+            links || article(i)
+        };
+        let before = self.items[..at].iter().rev().find(|i| !passes(i));
         let item = before.filter(|i| !i.is_value())?;
         let word = item.text.to_lowercase();
         let ends = ["ed", "en", "ing", "un"];

@@ -15,6 +15,9 @@ impl Resolver<'_> {
             .filter(|e| !matches!(e, Expr::Column(_)))
             .collect();
         let aggregated = !figures.is_empty();
+        if !self.frame.units.is_empty() {
+            return Err(Trouble::Shape("a unit of time without a figure"));
+        }
         let mut base = subject;
         if aggregated {
             let tables: Vec<usize> = figures
@@ -29,7 +32,14 @@ impl Resolver<'_> {
             {
                 return Err(Trouble::Shape("figures of several tables"));
             }
-            if !self.frame.order.is_empty() || self.frame.rank.is_some() {
+            for figure in self.frame.select.clone() {
+                // "for all cars, how many makers": makers are not the rows that are counted.
+                if self.counted(&figure)?.is_some_and(|t| t != base) {
+                    return Err(Trouble::Shape("figures of several tables"));
+                }
+            }
+            let ordered = !self.frame.order.is_empty() || self.frame.by_figure.is_some();
+            if ordered || self.frame.rank.is_some() {
                 return Err(Trouble::Shape("an order of one figure"));
             }
         }
@@ -111,7 +121,8 @@ impl Resolver<'_> {
                 .conditions
                 .push(vec![Condition::new(*column, Check::Missing).not()]);
         }
-        if let (true, Some((expr, _))) = (self.frame.rank.is_some(), order.first())
+        let deciding = self.frame.rank.is_some() || self.frame.select.is_empty();
+        if let (true, Some((expr, _))) = (deciding, order.first())
             && !select.contains(expr)
         {
             select.push(expr.clone());
@@ -176,6 +187,7 @@ impl Resolver<'_> {
             return self.key(table).into_iter().map(Expr::Column).collect();
         }
         if self.frame.rank.is_some()
+            || !self.frame.order.is_empty()
             || !self.frame.filters.is_empty()
             || self.frame.without.is_some()
         {
@@ -197,8 +209,9 @@ impl Resolver<'_> {
 
     /// All columns of a table.
     fn whole(&self, table: usize) -> Vec<Expr> {
-        let all = 0..self.catalog.table(table).columns.len();
-        all.map(|column| Expr::Column(ColumnRef::new(table, column)))
+        let all = self.catalog.table(table).columns.iter().enumerate();
+        let own = all.filter(|(_, column)| column.span.is_none());
+        own.map(|(at, _)| Expr::Column(ColumnRef::new(table, at)))
             .collect()
     }
 }
