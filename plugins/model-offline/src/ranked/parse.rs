@@ -154,6 +154,8 @@ fn heads(items: &[Item]) -> Vec<bool> {
         .map(|(at, item)| {
             match item.op() {
                 Some(Op::Break) => (head, any, start) = (true, false, at + 1),
+                // "buyers who paid by card, along with the total": goes on with what is shown.
+                Some(Op::And) if !lexis::holds("and & but", &item.text) => head = true,
                 // "For towns with at least 3 shops, show the town"
                 Some(Op::Comma) if matches!(items[start].op(), Some(Op::Of | Op::Each)) => {
                     head |= items.get(at + 1).is_some_and(asks);

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::items::{Item, Kind};
 use super::lexis::{self, Op, Quality, holds};
 use super::link::{Hit, Index, Target};
+use crate::query::Way;
 use crate::vocabulary::Aggregate;
 use crate::words::{Token, tokenize};
 
@@ -227,27 +228,83 @@ pub fn defined(sentence: &str) -> (String, Vec<String>) {
     (format!("{before} with {inside} {behind}"), words)
 }
 
-/// Case never counts, so a request for that adds nothing: "match the name case insensitively". What it names beside a
-/// column is no part of it.
+/// Case never counts, so a request for that adds nothing: "match the name case insensitively", "compare without regard
+/// to case", "in any letter case". What it names beside a column is no part of it, and then nothing is passed over.
 pub fn without_matching(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
-    let ends = |t: &Token| matches!(t.norm.as_str(), "insensitive" | "insensitively");
-    let Some(end) = tokens
-        .iter()
-        .position(ends)
-        .filter(|e| *e > 0 && tokens[e - 1].norm == "case")
-    else {
+    const REQUEST: &str = "match matching matched matches compare comparing compared regardless without ignore ignoring \
+        in regard to of any either letter lower upper the all for when while values";
+    let word = |i: usize| tokens.get(i).map_or("", |t| t.norm.as_str());
+    let from = |end: usize| end.saturating_sub(7)..end;
+    let says = |words: &str, end: usize| from(end).any(|i| holds(words, word(i)));
+    let clears = |at: &usize| {
+        let behind = holds("insensitive insensitively", word(at + 1));
+        word(*at) == "case" && (behind || says("regard regardless ignore ignoring any either", *at))
+    };
+    let Some(case) = (0..tokens.len()).find(clears) else {
         return tokens;
     };
+    let insensitive = word(case + 1).starts_with("insensitive");
+    let asks = |i: &usize| {
+        let verbs = "match matching matched matches compare comparing compared";
+        holds(verbs, word(*i))
+    };
+    let ignores = |i: &usize| holds("regardless without ignore ignoring in", word(*i));
+    let start = from(case).find(asks).or_else(|| from(case).find(ignores));
+    if start.is_none() && !insensitive {
+        return tokens;
+    }
+    let mut end = case + 1 + usize::from(insensitive);
+    if holds("when while", word(end)) {
+        let stops = |i: &usize| matches!(word(*i), "," | "and" | "");
+        end = (end..=tokens.len()).find(stops).unwrap_or(tokens.len());
+    }
+    let start = start.unwrap_or(case);
     let adds_nothing = |t: &Token| {
         let hits = index.hits(std::slice::from_ref(t));
         let is_column = hits.iter().any(|h| h.column().is_some());
-        is_column && hits.iter().all(|h| h.value().is_none()) || holds("the of all", &t.norm)
+        is_column && hits.iter().all(|h| h.value().is_none()) || holds(REQUEST, &t.norm)
     };
-    let matches = (0..end - 1).rev().find(|at| !adds_nothing(&tokens[*at]));
-    let start = matches.filter(|at| tokens[*at].norm.starts_with("match"));
-    let start = start.unwrap_or(end - 1);
-    tokens.drain(start..=end);
+    let own = case..case + 1 + usize::from(insensitive);
+    let mut beside = (start..end).filter(|i| !own.contains(i));
+    let start = match beside.all(|i| adds_nothing(&tokens[i])) {
+        true => start,
+        false if insensitive => case,
+        false => return tokens,
+    };
+    let end = if start == case { own.end } else { end };
+    tokens.drain(start..end);
+    // ", and sort by name" goes on alone.
+    let opens = |t: &Token| matches!(t.norm.as_str(), "and" | ",");
+    while tokens.first().is_some_and(opens) {
+        tokens.remove(0);
+    }
     tokens
+}
+
+/// "What proportion of orders were paid, as a percentage?" asks for the percentage.
+pub fn as_percentage(items: &mut Vec<Item>) {
+    let pair = |i: &Item| matches!(i.op(), Some(Op::Pair(Way::Ratio | Way::Percent)));
+    let percent = |i: &Item| i.is(Op::Pair(Way::Percent));
+    let (Some(first), Some(last)) = (items.iter().position(pair), items.iter().rposition(percent))
+    else {
+        return;
+    };
+    let part = holds(
+        "proportion fraction share percentage percent",
+        items[first].text.to_lowercase().trim_end_matches(" of"),
+    );
+    let small = |i: &Item| i.kind == Kind::Soft || i.is(Op::In);
+    let starts = items[..last].iter().rposition(|i| !small(i));
+    let Some(start) = starts.filter(|s| part && *s > first && last + 1 == items.len()) else {
+        return;
+    };
+    let ends = matches!(items[start].op(), Some(Op::Break | Op::Comma));
+    // "as a percentage", ", in percent", "Give a percentage."
+    let tail = if ends { start } else { start + 1 };
+    if ends || items[tail].is(Op::In) {
+        items.truncate(tail);
+        items[first].kind = Kind::Op(Op::Pair(Way::Percent));
+    }
 }
 
 /// Words that say the opposite of what a flag says.

@@ -151,7 +151,7 @@ fn shop() {
 const SCHEMAS: &[(&str, &str)] = &files!(
     "airline" "allies" "bakery" "boathouse" "branches" "campus" "cellar" "cinema" "clientele" "clinic" "club"
     "coaches" "crates" "dues" "festival" "gallery" "garage" "guides" "gym" "harbour" "hostels" "jockeys" "league" "library"
-    "markets" "parlours" "press" "regatta" "school" "shelter" "till" "vets" "workshops" "wrestlers"
+    "markets" "parlours" "pies" "press" "regatta" "school" "shelter" "till" "vets" "workshops" "wrestlers"
 );
 
 #[test]
