@@ -169,6 +169,8 @@ fn heads(items: &[Item]) -> Vec<bool> {
                 {
                     head = true;
                 }
+                // "buyers who paid by card, along with the total": goes on with what is shown.
+                Some(Op::And) if !lexis::holds("and & but", &item.text) => head = true,
                 Some(Op::Relative | Op::Without) if any => head = false,
                 Some(Op::Have) if any => head = false,
                 _ => any |= item.is_name(),

@@ -149,7 +149,7 @@ fn shop() {
 
 /// Schemas that are nothing like the shop.
 const SCHEMAS: &[(&str, &str)] = &files!(
-    "airline" "allies" "bakery" "boathouse" "branches" "campus" "cellar" "cinema" "clientele" "clinic" "club"
+    "airline" "allies" "bakehouse" "bakery" "boathouse" "branches" "campus" "cellar" "cinema" "clientele" "clinic" "club"
     "coaches" "crates" "dues" "festival" "gallery" "garage" "guides" "gym" "harbour" "hostels" "jockeys" "league" "library"
     "markets" "parlours" "press" "regatta" "school" "shelter" "till" "vets" "workshops" "wrestlers"
 );

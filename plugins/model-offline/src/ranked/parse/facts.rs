@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::catalog::Kind as Type;
+use crate::words::split;
 
 impl Parser<'_> {
     /// Whether a name may be a column of this kind.
@@ -161,9 +162,16 @@ impl Parser<'_> {
             .iter()
             .filter_map(Item::best_table)
             .collect();
-        self.items[at].has_column(0.85, |c| {
-            self.catalog.column(c).kind == Type::Date && tables.contains(&c.table)
-        })
+        let word = self.items[at].text.to_lowercase();
+        let fits =
+            |c: ColumnRef| self.catalog.column(c).kind == Type::Date && tables.contains(&c.table);
+        // "not returned", for `return_date`
+        let says = |c: ColumnRef| {
+            let name = split(&self.catalog.column(c).plain);
+            word.ends_with("ed") && name.iter().any(|part| lexis::is_same_verb(&word, part))
+        };
+        self.items[at].has_column(0.85, fits)
+            || self.items[at].has_column(0.0, |c| fits(c) && says(c))
     }
 
     /// Whether the columns that a name means may have no value, as far as the catalog tells.

@@ -67,9 +67,13 @@ impl Parser<'_> {
         let says = |me: &Self, range: std::ops::Range<usize>, op| {
             range.clone().any(|i| me.op(i) == Some(op))
         };
+        // "outside Ulm and Bonn": none of both.
+        let before = self.back(at, &[Op::Is, Op::In]);
+        let denied = before.is_some_and(|b| self.op(b) == Some(Op::Not));
+        let joint = if denied { Op::And } else { Op::Comma };
         loop {
-            let next = self.skip_ops(end, &[Op::Comma, Op::Or, Op::In]);
-            let or = says(self, end..next, Op::Or);
+            let next = self.skip_ops(end, &[Op::Comma, Op::Or, Op::In, joint]);
+            let or = says(self, end..next, Op::Or) || denied && says(self, end..next, Op::And);
             let joins = or || says(self, end..next, Op::Comma);
             let value = |i: &Item| i.is_value() || or && i.value() > 0.9;
             if !joins || !self.get(next).is_some_and(value) || !self.share_column(at, next) {
