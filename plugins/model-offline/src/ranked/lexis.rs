@@ -224,8 +224,8 @@ const PHRASES: &[(Op, &str)] = &[
          have not; has not; had not; do not own; are not in any; not have; not have any; had no; had never; lack; lacks; lacking; have not \
          been; has not been; did not take any; are not involved in any; are not used by any; not any; is not in any; \
          is not used by any; were never; was never"),
-    (Op::And, "and; as well as; and also; along with; together with; &; and their; and its; but; giving; showing; next to; \
-         alongside; and give; and show; and return; and list; and provide; and report"),
+    (Op::And, "and; as well as; and also; along with; together with; &; and their; and its; but; and give; \
+         and show; and return; and list; and provide; and report"),
     (Op::Comma, ","),
     (Op::Or, "or"),
     (Op::Both, "both"),

@@ -139,8 +139,8 @@ fn without_additions(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
                 4
             }
             "are" | "is" if is(&tokens, at + 1, "needed wanted") && tokens.len() == at + 2 => 2,
-            // ", with the name of its owner"
-            "," if is(&tokens, at + 1, "with including")
+            // ", with the name of its owner", ", giving the name"
+            "," if is(&tokens, at + 1, "with including giving showing")
                 && is(&tokens, at + 2, "the their its")
                 && only_names(&tokens[at + 3..]) =>
             {
@@ -185,8 +185,14 @@ fn only(mut tokens: Vec<Token>) -> Vec<Token> {
     {
         tokens.remove(at + 1);
     }
-    if tokens.len() < 5 && tokens.len() > 1 {
-        tokens.pop_if(|last| last.norm == "only");
+    // "shops with fax only" are shops without anything else.
+    let listed = |at: usize| {
+        let op = lexis::op(&tokens, at).map(|(_, op)| op);
+        op.is_none_or(|op| matches!(op, Op::And | Op::Comma))
+    };
+    let end = tokens.len().wrapping_sub(1);
+    if (1..4).contains(&end) && is(&tokens, end, "only") && (0..end).all(listed) {
+        tokens.pop();
     }
     tokens
 }

@@ -282,7 +282,8 @@ pub(super) fn contradictory(filters: &[Resolved]) -> bool {
         let negated = a.condition.negated || b.condition.negated;
         let same = a.condition.column == b.condition.column && !b.or;
         same && match (&a.condition.check, &b.condition.check) {
-            (Check::Texts(..), Check::Texts(..)) => true,
+            // Rows can be neither new nor paid, but not both.
+            (Check::Texts(..), Check::Texts(..)) => !(a.condition.negated && b.condition.negated),
             _ if negated => false,
             (Check::Days(x), Check::Days(y)) => {
                 let ends = |a: &Period, b: &Period| a.to.zip(b.from).is_some_and(|(t, f)| t <= f);
