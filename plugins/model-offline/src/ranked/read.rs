@@ -110,7 +110,10 @@ impl Place<'_> {
             return (used, item);
         }
         if before.last().is_some_and(|b| self.is_pattern(b)) {
-            return self.plain(1, Kind::Quote(token.text.clone()));
+            let (used, mut item) = self.plain(1, Kind::Quote(token.text.clone()));
+            item.hits = self.index.hits(&self.tokens[self.at..=self.at]);
+            item.hits.retain(|h| matches!(h.target, Target::Value(..)));
+            return (used, item);
         }
         if matches!(
             [0, 1, 2].map(|i| self.word(self.at + i)),

@@ -340,6 +340,7 @@ impl Resolver<'_> {
                 select.push(expr);
             }
         }
+        self.no_flag_beside(&select)?;
         self.with_names(&mut select);
         let told = filters.iter().filter(|f| {
             let one = matches!(&f.condition.check, Check::Texts(t, _) if t.len() == 1);

@@ -275,6 +275,9 @@ impl Parser<'_> {
         if self.frame.having.is_some() {
             return Err(self.stuck(at));
         }
+        if self.holds_count(what) && !self.is_narrowed(what) {
+            return Err(self.counted_two_ways(what, what));
+        }
         self.take(at..end);
         self.used[what] = true;
         self.frame.having = Some((Figure::Count(what, false), by, number));

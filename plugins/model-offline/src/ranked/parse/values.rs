@@ -28,6 +28,12 @@ impl Parser<'_> {
         // "diagnoses containing 'flu'": rows are called so by the column that names them.
         let named = named.filter(|n| self.items[*n].column() > 0.5 || self.is_table(*n));
         let column = self.left(mark).or(named).ok_or_else(|| self.stuck(at))?;
+        // "orders that contain fruit": what they are made of, and no part of their name.
+        let called = |c: ColumnRef| Some(c.table) == self.items[column].best_table();
+        let elsewhere = !self.items[at].hits.is_empty() && !self.items[at].has_value(called);
+        if self.is_table(column) && elsewhere {
+            return Err(self.stuck(mark));
+        }
         let negated = self.negated_before(mark);
         let (mut from, mut value, mut or) = (mark, at, false);
         loop {
