@@ -243,6 +243,29 @@ impl Column {
             && !self.common_values.is_empty()
             && self.common_values.iter().chain(&self.max).all(number)
     }
+
+    /// The text for yes in a column whose only texts are yes and no.
+    pub fn yes(&self) -> Option<&String> {
+        const PAIRS: [(&str, &str); 4] = [("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f")];
+        let [a, b] = self.common_values.as_slice() else {
+            return None;
+        };
+        let is_pair = |yes: &str, no: &str| {
+            let is =
+                |(y, n): &(&str, &str)| yes.eq_ignore_ascii_case(y) && no.eq_ignore_ascii_case(n);
+            PAIRS.iter().any(is)
+        };
+        match self.kind == Kind::Text && self.distinct_count == Some(2) {
+            true if is_pair(a, b) => Some(a),
+            true if is_pair(b, a) => Some(b),
+            _ => None,
+        }
+    }
+
+    /// Whether it says yes or no of each row.
+    pub fn is_flag(&self) -> bool {
+        self.kind == Kind::Boolean || self.yes().is_some()
+    }
 }
 
 fn text(source: &Value, key: &str) -> String {

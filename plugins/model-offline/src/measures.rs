@@ -113,7 +113,8 @@ fn columns<'a>(catalog: &'a Catalog, concept: &'a str) -> impl Iterator<Item = C
 fn lines(catalog: &Catalog) -> Vec<Lines> {
     let line = |quantity: ColumnRef| {
         let table = catalog.table(quantity.table);
-        let column = concept_column(table, "price").filter(|_| !table.foreign_keys.is_empty())?;
+        let column = concept_column(table, "price")
+            .filter(|column| *column != quantity.column && !table.foreign_keys.is_empty())?;
         let price = ColumnRef { column, ..quantity };
         Some(Lines {
             table: quantity.table,

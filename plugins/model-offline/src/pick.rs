@@ -81,7 +81,9 @@ pub fn concept_column(table: &Table, concept: &str) -> Option<usize> {
             "tax", "discount", "shipping", "cost", "refund", "sub", "subtotal", "net", "compare",
             "old", "min", "max",
         ];
-        if !is(concept) || stems.iter().any(|s| other.contains(&s.as_str())) {
+        // A price of a unit is no number of units.
+        let is_price = concept == "quantity" && (is("price") || is("amount"));
+        if !is(concept) || is_price || stems.iter().any(|s| other.contains(&s.as_str())) {
             0
         } else if stems.len() == 1 || stems.iter().any(|s| s == "grand") {
             4

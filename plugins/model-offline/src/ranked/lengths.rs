@@ -61,11 +61,24 @@ pub fn settle(items: &mut Vec<Item>, index: &Index) {
         } else {
             &["length", "duration"]
         };
-        !names
-            .iter()
-            .any(|name| is_stored(&index.hits(&tokenize(name))))
+        let mut names = names.iter();
+        !names.any(|name| is_stored(&index.hits(&tokenize(name))))
     };
     if !items.iter().any(asks) {
+        return;
+    }
+    // "longer than 5 days", where a column is called days: what is longer is not said.
+    let is_length = |i: &Item| matches!(i.op(), Some(Op::Compare(_, Some(lexis::Quality::Length))));
+    let counted = |at: &usize| {
+        let unit = items[*at].text.to_lowercase();
+        let is_unit = holds("seconds minutes hours days weeks years", &unit);
+        let number = matches!(items[at - 1].kind, Kind::Number(_));
+        is_unit && number && is_stored(&index.hits(&tokenize(&unit)))
+    };
+    if items.iter().any(is_length)
+        && let Some(at) = (1..items.len()).find(counted)
+    {
+        items[at].kind = Kind::Op(Op::Beyond);
         return;
     }
     let mut at = 0;

@@ -204,6 +204,8 @@ const PHRASES: &[(Op, &str)] = &[
          than; not later than; until"),
     (Op::Compare(Equal, None), "equal to; exactly; equals; equal; ="),
     (Op::Compare(Above, Some(Age)), "older than; aged over; aged above"),
+    (Op::Compare(AtLeast, Some(Age)), "or older"),
+    (Op::Compare(AtMost, Some(Age)), "or younger"),
     (Op::Compare(Below, Some(Age)), "younger than; aged under; aged below"),
     (Op::Compare(Above, Some(Height)), "taller than"),
     (Op::Compare(Below, Some(Height)), "shorter than"),
@@ -219,10 +221,11 @@ const PHRASES: &[(Op, &str)] = &[
     (Op::Without,
         "without; no; without any; with no; have no; has no; having no; do not have; does not have; did not have; do \
          not have any; does not have any; did not have any; never; have never; has never; do not; does not; did not; \
-         have not; has not; had not; do not own; are not in any; not have; not have any; had no; had never; have not \
+         have not; has not; had not; do not own; are not in any; not have; not have any; had no; had never; lack; lacks; lacking; have not \
          been; has not been; did not take any; are not involved in any; are not used by any; not any; is not in any; \
          is not used by any; were never; was never"),
-    (Op::And, "and; as well as; and also; along with; together with; &; and their; and its; but"),
+    (Op::And, "and; as well as; and also; along with; together with; &; and their; and its; but; and give; \
+         and show; and return; and list; and provide; and report"),
     (Op::Comma, ","),
     (Op::Or, "or"),
     (Op::Both, "both"),
@@ -239,7 +242,7 @@ const PHRASES: &[(Op, &str)] = &[
         "named; called; titled; is named; is called; are named; with the name; by the name of; whose name is"),
     (Op::Like(MatchPosition::Inside),
         "containing; contains; contain; include; includes; including; has the substring; contains the substring; \
-         contains the letter; contain the letter; containing the letter; contains the word; contain the word; containing the string; contains the string; containing the phrase; \
+         contains the letter; contain the letter; containing the letter; contains the word; contain the word; contain the phrase; contain the string; containing the string; contains the string; containing the phrase; \
          contains the phrase; with \
          the substring; containing the word; has substring; contains substring; including the word; include the \
          substring; have the substring; including the substring; contain the substring; containing substring; with \
@@ -311,9 +314,9 @@ const SOFT: &str = "anything a an the what which who whom there we our us me my 
     this these those some so database record records information info data details value values out exist exists \
     currently now here hi hello ok entire whole available possible corresponding associated respective belong \
     belongs belonging together using use used uses given come comes came then result results answer order year years \
-    old own owns also someone anyone people person one ones type kind has just various individual specific certain \
+    old own owns also someone anyone everyone everybody people person one ones type kind has just various individual specific certain \
     particular stored appear appears letter word substring exact indicate said say either place part \
-    correspond corresponds table tables collection across every sorted about";
+    correspond corresponds table tables collection across every sorted about express catalogue dataset";
 
 const RELATIONS: &str = "brought ordered taken posted located enrolled place placed created recorded received lasted lasting lasts live lives living lived based registered \
     signed joined written happened occurred made make makes produced produce produces published publish released \

@@ -203,7 +203,7 @@ impl Index {
                 self.put(rest, &target, 0.88);
             }
         }
-        if source.kind == Kind::Boolean {
+        if source.is_flag() {
             self.flags.push(at);
             if let [is, rest @ ..] = name.as_slice()
                 && matches!(is.as_str(), "is" | "has")

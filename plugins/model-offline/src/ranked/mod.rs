@@ -16,6 +16,7 @@ mod pair;
 mod parse;
 mod pronouns;
 mod read;
+mod requests;
 mod resolve;
 mod sentences;
 mod standing;

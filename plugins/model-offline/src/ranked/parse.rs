@@ -124,6 +124,7 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     parser.numbers()?;
     parser.without()?;
     parser.select()?;
+    parser.ranked_two_ways()?;
     parser.counted_beside();
     parser.counted_groups();
     parser.rest()?;
@@ -169,6 +170,8 @@ fn heads(items: &[Item]) -> Vec<bool> {
                 {
                     head = true;
                 }
+                // "buyers who paid by card, along with the total": goes on with what is shown.
+                Some(Op::And) if !lexis::holds("and & but", &item.text) => head = true,
                 Some(Op::Relative | Op::Without) if any => head = false,
                 Some(Op::Have) if any => head = false,
                 _ => any |= item.is_name(),
@@ -236,7 +239,14 @@ impl Parser<'_> {
         let own = item.best_table();
         let mut others = self.items.iter().filter_map(Item::best_table);
         let alone = others.all(|t| Some(t) == own);
-        let rival = |t: usize| Some(t) == own || !alone && self.speaks_of(t, at);
+        // "orders per town", where only shops have a town, and an `order_count`.
+        let grouped = |t: usize| {
+            let theirs = |i: &usize| self.items[*i].has_column(0.85, |c| c.table == t);
+            let of_rows = |i: &usize| !self.items[*i].has_column(0.85, |c| Some(c.table) == own);
+            let mut groups = self.frame.groups.iter();
+            groups.any(|i| theirs(i) && of_rows(i))
+        };
+        let rival = |t: usize| Some(t) == own || grouped(t) || !alone && self.speaks_of(t, at);
         let figure = |c: ColumnRef| self.catalog.is_figure(c) && rival(c.table);
         item.table() > 0.8 && item.column() > 0.85 && item.has_column(0.0, figure)
     }
@@ -252,6 +262,20 @@ impl Parser<'_> {
         others.any(|(_, item)| item.best_table() == Some(table) || only(item))
     }
 
+    /// "the top 3 shops by number of orders", where shops have an `order_count`.
+    fn ranked_two_ways(&self) -> Result<(), Stuck> {
+        let ranked = self.frame.rank.iter().map(|r| &r.by);
+        for figure in ranked.chain(self.frame.order.iter().map(|o| &o.0)) {
+            if let Figure::Count(name, false) = figure
+                && self.holds_count(*name)
+                && !self.is_narrowed(*name)
+            {
+                return Err(self.counted_two_ways(*name, *name));
+            }
+        }
+        Ok(())
+    }
+
     /// What a count may be of: the rows of a table, or what a column says.
     pub(super) fn counted_two_ways(&self, at: At, name: At) -> Stuck {
         let item = &self.items[name];
@@ -261,7 +285,8 @@ impl Parser<'_> {
         let held = held.filter_map(Hit::column);
         let held = held.filter(|c| self.catalog.is_figure(*c));
         let choices = rows.into_iter().chain(held.map(|c| self.catalog.label(c)));
-        let text = format!("{} {}", self.items[at].text, item.text).to_lowercase();
+        let words = [at, name].map(|i| self.items[i].text.to_lowercase());
+        let text = words[usize::from(at == name)..].join(" ");
         Stuck::Several(text, choices.collect())
     }
 
@@ -275,11 +300,10 @@ impl Parser<'_> {
 
     /// Whether the question names nothing but this table, by the table's own name.
     pub(super) fn is_only_name(&self, at: At) -> bool {
-        let names = self
-            .items
-            .iter()
-            .filter(|i| i.kind != Kind::Soft && i.op().is_none() && !i.optional);
-        self.items[at].table() >= 0.99 && names.count() == 1
+        let says = |i: &Item| i.kind != Kind::Soft && i.op().is_none() && !i.optional;
+        let mut others = self.items.iter().enumerate().filter(|(i, _)| *i != at);
+        let alone = self.frame.groups.is_empty();
+        alone && self.items[at].table() >= 0.99 && !others.any(|(_, item)| says(item))
     }
 
     pub(super) fn soft(&self, at: usize) -> bool {

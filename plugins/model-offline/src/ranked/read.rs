@@ -5,9 +5,10 @@ use jiff::civil::Date;
 use super::items::{Item, Kind};
 use super::lexis::{self, Op, Quality, holds};
 use super::link::{Hit, Index, LONGEST, Target};
+use super::requests::{directed, requested};
 use super::sentences::{
-    TAIL, counts_of, defined, elliptic, ends_as_figures, names_in_full, opposites, plain_order,
-    plain_rows, restated, sentences, with_tail, without_matching, without_tail,
+    TAIL, as_percentage, counts_of, defined, elliptic, ends_as_figures, names_in_full, opposites,
+    plain_order, plain_rows, restated, sentences, with_tail, without_matching, without_tail,
 };
 use super::{lengths, times};
 use crate::measures;
@@ -19,10 +20,15 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
     let mut items = Vec::new();
     let put_right = |sentence: &String| {
         let (sentence, defined) = defined(sentence);
-        let tokens = opposites(without_matching(tokenize(&sentence), index), index);
+        let tokens = opposites(
+            without_matching(requested(tokenize(&sentence), index), index),
+            index,
+        );
         let tokens = counts_of(tokens, index);
         let tokens = plain_rows(without_tail(names_in_full(tokens, index)));
-        let parts = with_tail(plain_order(tokens)).into_iter().enumerate();
+        let parts = with_tail(plain_order(directed(tokens)))
+            .into_iter()
+            .enumerate();
         let parts = parts.map(|(at, part)| (at > 0, part, defined.clone()));
         parts.collect::<Vec<_>>()
     };
@@ -50,6 +56,7 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
         }
     }
     ends_as_figures(&mut items);
+    as_percentage(&mut items);
     restated(&mut items);
     lengths::settle(&mut items, index);
     items
@@ -103,7 +110,10 @@ impl Place<'_> {
             return (used, item);
         }
         if before.last().is_some_and(|b| self.is_pattern(b)) {
-            return self.plain(1, Kind::Quote(token.text.clone()));
+            let (used, mut item) = self.plain(1, Kind::Quote(token.text.clone()));
+            item.hits = self.index.hits(&self.tokens[self.at..=self.at]);
+            item.hits.retain(|h| matches!(h.target, Target::Value(..)));
+            return (used, item);
         }
         if matches!(
             [0, 1, 2].map(|i| self.word(self.at + i)),
@@ -323,7 +333,10 @@ impl Place<'_> {
     fn is_filler(&self, before: Option<&Item>) -> bool {
         let word = self.word(self.at);
         let rows = before.is_some_and(|b| b.is_name() && b.table() >= 0.8);
-        let number = before.is_some_and(|b| matches!(b.kind, Kind::Number(_)));
+        let or_more = |b: &Item| {
+            matches!(b.op(), Some(Op::Compare(..))) && b.text.to_lowercase().starts_with("or ")
+        };
+        let number = before.is_some_and(|b| matches!(b.kind, Kind::Number(_)) || or_more(b));
         let stem = word
             .strip_suffix("ed")
             .filter(|s| s.len() > 2 && !s.starts_with("un"));
@@ -408,7 +421,7 @@ impl Place<'_> {
 const MEMBERS: &str = "member members item items entity entities";
 
 /// Behind a number they only say what it counts.
-const UNITS: &str = "years dollars usd euros pounds meters metres feet kilometers km miles mm cm kg \
+const UNITS: &str = "years dollar dollars usd euros pounds meters metres feet kilometers km miles mm cm kg \
     points inclusive";
 
 /// What follows a verb that only relates two rows.

@@ -340,6 +340,7 @@ impl Resolver<'_> {
                 select.push(expr);
             }
         }
+        self.no_flag_beside(&select)?;
         self.with_names(&mut select);
         let told = filters.iter().filter(|f| {
             let one = matches!(&f.condition.check, Check::Texts(t, _) if t.len() == 1);
@@ -535,7 +536,14 @@ impl Resolver<'_> {
                 others.push(self.by_birth(by, *down)?);
             }
             let others_down = self.frame.by_figure.unwrap_or(rank.descending);
-            return if (others.is_empty() || others == order) && others_down == rank.descending {
+            let others_down = if others.len() > 1 {
+                rank.descending
+            } else {
+                others_down
+            };
+            return if others.starts_with(&order) {
+                Ok(others)
+            } else if others.is_empty() && others_down == rank.descending {
                 Ok(order)
             } else {
                 Err(Trouble::Shape("a ranking with another order"))

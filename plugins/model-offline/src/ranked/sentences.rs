@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::items::{Item, Kind};
 use super::lexis::{self, Op, Quality, holds};
 use super::link::{Hit, Index, Target};
+use crate::query::Way;
 use crate::vocabulary::Aggregate;
 use crate::words::{Token, tokenize};
 
@@ -227,27 +228,71 @@ pub fn defined(sentence: &str) -> (String, Vec<String>) {
     (format!("{before} with {inside} {behind}"), words)
 }
 
-/// Case never counts, so a request for that adds nothing: "match the name case insensitively". What it names beside a
-/// column is no part of it.
+/// Case never counts, so a request for that adds nothing: "match the name case insensitively", "compare without regard
+/// to case". What it names beside a column is no part of it.
 pub fn without_matching(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
-    let ends = |t: &Token| matches!(t.norm.as_str(), "insensitive" | "insensitively");
-    let Some(end) = tokens
-        .iter()
-        .position(ends)
-        .filter(|e| *e > 0 && tokens[e - 1].norm == "case")
-    else {
+    let word = |i: usize| tokens.get(i).map_or("", |t| t.norm.as_str());
+    let says = |start: usize, words: &str| {
+        words
+            .split(' ')
+            .enumerate()
+            .all(|(i, w)| word(start + i) == w)
+    };
+    let phrase = |at: usize| {
+        let found = PLAIN_CASE.split("; ").find(|words| says(at, words))?;
+        Some((at, at + found.split(' ').count()))
+    };
+    let Some((start, mut end)) = (0..tokens.len()).find_map(phrase) else {
         return tokens;
     };
     let adds_nothing = |t: &Token| {
         let hits = index.hits(std::slice::from_ref(t));
         let is_column = hits.iter().any(|h| h.column().is_some());
-        is_column && hits.iter().all(|h| h.value().is_none()) || holds("the of all", &t.norm)
+        is_column && hits.iter().all(|h| h.value().is_none()) || holds("the of all word", &t.norm)
     };
-    let matches = (0..end - 1).rev().find(|at| !adds_nothing(&tokens[*at]));
-    let start = matches.filter(|at| tokens[*at].norm.starts_with("match"));
-    let start = start.unwrap_or(end - 1);
-    tokens.drain(start..=end);
+    let asks = |at: &usize| word(*at).starts_with("match") || word(*at).starts_with("compar");
+    let before = (0..start).rev().find(|at| !adds_nothing(&tokens[*at]));
+    let before = before.filter(asks);
+    if word(start) == "in" && before.is_none() {
+        // "names in lower case" says how they are shown.
+        return tokens;
+    }
+    if word(end) == "when" && asks(&(end + 1)) {
+        let small = tokens[end + 2..].iter().take_while(|t| adds_nothing(t));
+        end += 2 + small.count();
+    }
+    tokens.drain(before.unwrap_or(start)..end);
     tokens
+}
+
+/// What says that case does not count.
+const PLAIN_CASE: &str = "case insensitive; case insensitively; without regard to case; regardless of case; \
+    ignoring case; ignore case; in lower case; in any case; in any letter case";
+
+/// "What proportion of orders were paid, as a percentage?" asks for the percentage.
+pub fn as_percentage(items: &mut Vec<Item>) {
+    let pair = |i: &Item| matches!(i.op(), Some(Op::Pair(Way::Ratio | Way::Percent)));
+    let percent = |i: &Item| i.is(Op::Pair(Way::Percent));
+    let (Some(first), Some(last)) = (items.iter().position(pair), items.iter().rposition(percent))
+    else {
+        return;
+    };
+    let part = holds(
+        "proportion fraction share percentage percent",
+        items[first].text.to_lowercase().trim_end_matches(" of"),
+    );
+    let small = |i: &Item| i.kind == Kind::Soft || i.is(Op::In);
+    let starts = items[..last].iter().rposition(|i| !small(i));
+    let Some(start) = starts.filter(|s| part && *s > first && last + 1 == items.len()) else {
+        return;
+    };
+    let ends = matches!(items[start].op(), Some(Op::Break | Op::Comma));
+    // "as a percentage", ", in percent", "Give a percentage."
+    let tail = if ends { start } else { start + 1 };
+    if ends || items[tail].is(Op::In) {
+        items.truncate(tail);
+        items[first].kind = Kind::Op(Op::Pair(Way::Percent));
+    }
 }
 
 /// Words that say the opposite of what a flag says.

@@ -34,7 +34,8 @@ pub fn settle(
             continue;
         }
         let kind = |c: ColumnRef| catalog.column(c).kind;
-        let state = |c: ColumnRef| matches!(kind(c), Type::Boolean | Type::Date);
+        let flag = |c: ColumnRef| catalog.column(c).is_flag();
+        let state = |c: ColumnRef| flag(c) || kind(c) == Type::Date;
         let mut hits = item.hits.clone();
         if small {
             hits.extend(index.hits(&tokenize(&item.text)));
@@ -81,10 +82,7 @@ pub fn settle(
                 });
             }
             (None, [one])
-                if kind(*one) == Type::Boolean
-                    && predicate
-                    && is_alone(&items, at)
-                    && !is_timed(&items, at) =>
+                if flag(*one) && predicate && is_alone(&items, at) && !is_timed(&items, at) =>
             {
                 become_name(&mut items[at], vec![exact(*one)]);
             }
@@ -111,7 +109,7 @@ pub fn halves(catalog: &Catalog, mut items: Vec<Item>) -> Vec<Item> {
     };
     let asks =
         and.is(Op::And) && many.is(Op::HowMany) && matches!(not.op(), Some(Op::Not | Op::Without));
-    let says = |c: ColumnRef| catalog.column(c).kind == Type::Boolean;
+    let says = |c: ColumnRef| catalog.column(c).is_flag();
     let verb = before.iter().rposition(|i| i.kind != Kind::Soft);
     let verb = verb.filter(|v| matches!(before[*v].op(), Some(Op::Have | Op::Is)));
     if let Some(verb) = verb.filter(|_| asks && flag.has_column(0.85, says)) {

@@ -149,9 +149,9 @@ fn shop() {
 
 /// Schemas that are nothing like the shop.
 const SCHEMAS: &[(&str, &str)] = &files!(
-    "airline" "allies" "bakery" "boathouse" "branches" "campus" "cellar" "cinema" "clientele" "clinic" "club"
+    "airline" "allies" "bakehouse" "bakery" "boathouse" "branches" "campus" "cellar" "cinema" "clientele" "clinic" "club"
     "coaches" "crates" "dues" "festival" "gallery" "garage" "guides" "gym" "harbour" "hostels" "jockeys" "league" "library"
-    "markets" "parlours" "press" "regatta" "school" "shelter" "till" "vets" "workshops" "wrestlers"
+    "markets" "parlours" "press" "regatta" "school" "shelter" "stalls" "till" "vets" "workshops" "wrestlers"
 );
 
 #[test]

@@ -7,10 +7,10 @@ impl Parser<'_> {
     pub(super) fn comparisons(&mut self) -> Result<(), Stuck> {
         for at in 0..self.items.len() {
             match self.op(at).filter(|_| !self.used[at]) {
-                Some(Op::Compare(comparison, None))
+                Some(Op::Compare(comparison, quality))
                     if self.items[at].text.to_lowercase().starts_with("or ") =>
                 {
-                    self.or_more(at, comparison)?
+                    self.or_more(at, comparison, quality)?
                 }
                 Some(Op::Compare(comparison, quality)) => {
                     self.comparison(at, comparison, quality)?
@@ -237,7 +237,12 @@ impl Parser<'_> {
     }
 
     /// "two or more songs", "a rating of 4 or higher"
-    fn or_more(&mut self, at: usize, comparison: Comparison) -> Result<(), Stuck> {
+    fn or_more(
+        &mut self,
+        at: usize,
+        comparison: Comparison,
+        quality: Option<Quality>,
+    ) -> Result<(), Stuck> {
         let number = at.checked_sub(1).and_then(|b| self.number(b));
         let number = number.ok_or_else(|| self.stuck(at))?;
         if let Some(column) = self
@@ -246,6 +251,12 @@ impl Parser<'_> {
         {
             let test = Test::Number(comparison, number);
             self.keep(at - 1..at + 1, Filter::new(at - 1, Some(column), test));
+            return Ok(());
+        }
+        if let Some(quality) = quality {
+            // "members who are 60 or older"
+            let test = Test::Number(comparison, number);
+            self.keep(at - 1..at + 1, Filter::of_quality(at, quality, test));
             return Ok(());
         }
         let name = self.name(self.skip(at + 1)).filter(|n| self.is_table(*n));
@@ -263,6 +274,9 @@ impl Parser<'_> {
     ) -> Result<(), Stuck> {
         if self.frame.having.is_some() {
             return Err(self.stuck(at));
+        }
+        if self.holds_count(what) && !self.is_narrowed(what) {
+            return Err(self.counted_two_ways(what, what));
         }
         self.take(at..end);
         self.used[what] = true;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::catalog::Kind as Type;
+use crate::words::split;
 
 impl Parser<'_> {
     /// Whether a name may be a column of this kind.
@@ -73,7 +74,8 @@ impl Parser<'_> {
                     self.op(at - 1),
                     Some(Op::By | Op::Each | Op::And | Op::Comma | Op::Distinct)
                 );
-            if self.name(at).is_none() || grouped || !self.is_of_kind(at, Type::Boolean) {
+            let is_boolean = self.is_of_kind(at, Type::Boolean);
+            if self.name(at).is_none() || grouped || !(is_boolean || self.says_so(at)) {
                 continue;
             }
             let lacks = self
@@ -91,6 +93,38 @@ impl Parser<'_> {
                 },
             );
         }
+    }
+
+    /// Whether a column of the texts yes and no is said of rows: "approved drugs", "drugs that are approved", and not
+    /// "the approval of each drug".
+    fn says_so(&self, at: At) -> bool {
+        let flag = |c: ColumnRef| self.catalog.column(c).yes().is_some();
+        let own = |t: usize| self.items[at].has_column(0.85, |c| flag(c) && c.table == t);
+        let rows = |at: At| self.item_rows(at).is_some_and(own);
+        let before = self.back(at, &[]).filter(|b| !self.is_article(b + 1..at));
+        let start = (0..at)
+            .rfind(|i| self.op(*i) == Some(Op::Break))
+            .unwrap_or(0);
+        let spoken = (start..at).any(rows);
+        let ends = self
+            .items
+            .get(at + 1)
+            .is_none_or(|i| i.op().is_some() && !i.is(Op::Of));
+        let is_said = before.is_some_and(|b| {
+            let says = matches!(self.op(b), Some(Op::Is | Op::Not | Op::Without));
+            spoken && (says || ends && rows(b))
+        });
+        rows(at + 1) || is_said
+    }
+
+    /// The table that a name can only be.
+    fn item_rows(&self, at: At) -> Option<usize> {
+        let item = self.items.get(at).filter(|i| i.is_table())?;
+        item.best_table()
+    }
+
+    fn is_article(&self, mut range: std::ops::Range<usize>) -> bool {
+        range.any(|i| lexis::holds("the a an", &self.items[i].text.to_lowercase()))
     }
 
     /// "customers without a phone", "reviews that have a comment", "shipments that were never delivered".
@@ -161,9 +195,16 @@ impl Parser<'_> {
             .iter()
             .filter_map(Item::best_table)
             .collect();
-        self.items[at].has_column(0.85, |c| {
-            self.catalog.column(c).kind == Type::Date && tables.contains(&c.table)
-        })
+        let word = self.items[at].text.to_lowercase();
+        let fits =
+            |c: ColumnRef| self.catalog.column(c).kind == Type::Date && tables.contains(&c.table);
+        // "not returned", for `return_date`
+        let says = |c: ColumnRef| {
+            let name = split(&self.catalog.column(c).plain);
+            word.ends_with("ed") && name.iter().any(|part| lexis::is_same_verb(&word, part))
+        };
+        self.items[at].has_column(0.85, fits)
+            || self.items[at].has_column(0.0, |c| fits(c) && says(c))
     }
 
     /// Whether the columns that a name means may have no value, as far as the catalog tells.

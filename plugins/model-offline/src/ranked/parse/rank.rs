@@ -36,7 +36,9 @@ impl Parser<'_> {
         if !self.items.iter().any(ranks) {
             return None;
         }
-        let at = self.skip_ops(0, &[Op::Is]);
+        // "Name the four heaviest cars" asks for names.
+        let name = usize::from(self.text_is(0, "name"));
+        let at = self.skip_ops(name, &[Op::Is, Op::In]);
         let Kind::Number(number) = &self.get(at)?.kind else {
             return None;
         };

@@ -250,6 +250,13 @@ impl Parser<'_> {
             // "campuses are located in Chico" does not ask for a location, nor does "how many orders did Ann place".
             return Ok(());
         }
+        let date = |c: ColumnRef| self.catalog.column(c).kind == crate::catalog::Kind::Date;
+        let is_verb = item.text.ends_with("ed") && item.has_column(item.column(), date);
+        if as_column && is_verb && self.op(at + 1) == Some(Op::By) {
+            // "songs released by Ann" asks for no date.
+            self.used[at] = true;
+            return Ok(());
+        }
         // "the number of rooms" is one figure for each row, or their sum.
         if as_column
             && head

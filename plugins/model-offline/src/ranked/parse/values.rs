@@ -28,6 +28,12 @@ impl Parser<'_> {
         // "diagnoses containing 'flu'": rows are called so by the column that names them.
         let named = named.filter(|n| self.items[*n].column() > 0.5 || self.is_table(*n));
         let column = self.left(mark).or(named).ok_or_else(|| self.stuck(at))?;
+        // "orders that contain fruit": what they are made of, and no part of their name.
+        let called = |c: ColumnRef| Some(c.table) == self.items[column].best_table();
+        let elsewhere = !self.items[at].hits.is_empty() && !self.items[at].has_value(called);
+        if self.is_table(column) && elsewhere {
+            return Err(self.stuck(mark));
+        }
         let negated = self.negated_before(mark);
         let (mut from, mut value, mut or) = (mark, at, false);
         loop {
@@ -67,9 +73,13 @@ impl Parser<'_> {
         let says = |me: &Self, range: std::ops::Range<usize>, op| {
             range.clone().any(|i| me.op(i) == Some(op))
         };
+        // "outside Ulm and Bonn": none of both.
+        let before = self.back(at, &[Op::Is, Op::In]);
+        let denied = before.is_some_and(|b| self.op(b) == Some(Op::Not));
+        let joint = if denied { Op::And } else { Op::Comma };
         loop {
-            let next = self.skip_ops(end, &[Op::Comma, Op::Or, Op::In]);
-            let or = says(self, end..next, Op::Or);
+            let next = self.skip_ops(end, &[Op::Comma, Op::Or, Op::In, joint]);
+            let or = says(self, end..next, Op::Or) || denied && says(self, end..next, Op::And);
             let joins = or || says(self, end..next, Op::Comma);
             let value = |i: &Item| i.is_value() || or && i.value() > 0.9;
             if !joins || !self.get(next).is_some_and(value) || !self.share_column(at, next) {

@@ -59,8 +59,14 @@ impl Resolver<'_> {
             Test::Number(c, n) if numeric || texts => Check::Number(*c, n.clone()),
             Test::Range(a, b) if numeric || texts => Check::Range(a.clone(), b.clone()),
             Test::Average(c) if numeric || source.holds_numbers() => Check::Average(*c),
-            Test::Truth => Check::Truth,
+            Test::Truth => match source.yes() {
+                Some(yes) => Check::Texts(vec![yes.clone()], true),
+                None => Check::Truth,
+            },
             Test::Missing => Check::Missing,
+            Test::Like(..) if !self.is_searched(column, filter) => {
+                return Err(self.weak(filter.at, column));
+            }
             Test::Like(place, text) => Check::Like(*place, text.clone()),
             Test::Clock(c, time) if source.kind == Type::Time => Check::Clock(*c, time.clone()),
             Test::Days(period) if source.kind == Type::Date => Check::Days(*period),
@@ -143,6 +149,30 @@ impl Resolver<'_> {
     }
 
     /// The column of some values, and the condition that they make.
+    /// A pattern is looked for in texts, and in a key only where the question says so.
+    fn is_searched(&self, column: ColumnRef, filter: &Filter) -> bool {
+        let key = self.key(column.table) == [column];
+        let rows = filter.column.and_then(|at| self.item_table(at));
+        let is_text = matches!(self.catalog.column(column).kind, Type::Text | Type::Other);
+        is_text && !(rows.is_some() && key && !self.is_its_name(column.table))
+    }
+
+    fn is_near(&self, table: usize) -> bool {
+        self.subject == Some(table) || self.mentioned.contains(&table)
+    }
+
+    /// Where no key is declared, a value of a table that the question does not name must stand in no other one: the way
+    /// to that may only be unknown.
+    fn only_there(&self, at: At, column: ColumnRef, others: &[ColumnRef]) -> Answer<()> {
+        let mut keys = self.catalog.tables.iter().flat_map(|t| &t.foreign_keys);
+        let is_known = keys.any(|k| !k.guessed);
+        if is_known || others.iter().all(|c| c.table == column.table) {
+            return Ok(());
+        }
+        let choices = others.iter().map(|c| self.catalog.label(*c)).collect();
+        Err(Trouble::Ambiguous(self.items[at].text.clone(), choices))
+    }
+
     fn values(
         &mut self,
         filter: &Filter,
@@ -198,7 +228,17 @@ impl Resolver<'_> {
                 label(c) || !names.iter().any(|(l, t)| l.table == c.table && t >= s)
             });
         }
+        let others: Vec<ColumnRef> = hits.iter().filter(|h| h.1 > 0.9).map(|h| h.0).collect();
         let column = self.choose(named.unwrap_or(filter.at), hits)?;
+        if named.is_none() && !self.is_near(column.table) {
+            let base = self.subject.or(self.mentioned.first().copied());
+            let apart = |c: &ColumnRef| {
+                base.is_some_and(|base| self.graph.connect(base, &[c.table]).is_err())
+            };
+            if others.iter().any(apart) {
+                self.only_there(filter.at, column, &others)?;
+            }
+        }
         // A value may be stored in several spellings.
         let stored = |at: &At| -> Vec<String> {
             let values = self.items[*at].hits.iter().filter_map(|h| match &h.target {
@@ -282,7 +322,8 @@ pub(super) fn contradictory(filters: &[Resolved]) -> bool {
         let negated = a.condition.negated || b.condition.negated;
         let same = a.condition.column == b.condition.column && !b.or;
         same && match (&a.condition.check, &b.condition.check) {
-            (Check::Texts(..), Check::Texts(..)) => true,
+            // Rows can be neither new nor paid, but not both.
+            (Check::Texts(..), Check::Texts(..)) => !(a.condition.negated && b.condition.negated),
             _ if negated => false,
             (Check::Days(x), Check::Days(y)) => {
                 let ends = |a: &Period, b: &Period| a.to.zip(b.from).is_some_and(|(t, f)| t <= f);

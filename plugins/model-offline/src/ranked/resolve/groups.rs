@@ -139,6 +139,24 @@ impl Resolver<'_> {
             let of_others = matches!(self.key(t).as_slice(), [only] if refers(only));
             t != base && shares && (of_others || self.graph.belongs(t, base))
         };
+        // A name of its own is no group: two freelancers are called Ann Poe, and each is an employee.
+        let is_own = |c: &ColumnRef| {
+            let [name] = self.label(c.table)[..] else {
+                return false;
+            };
+            let counts = self.catalog.column(name).distinct_count;
+            let counts = counts.zip(self.catalog.table(c.table).row_count);
+            let is_rare = counts.is_none_or(|(values, rows)| values * 4 > rows * 3);
+            is_part(c.table) && (is_rare || !self.names_rows(name))
+        };
+        if shown
+            .iter()
+            .any(|c| self.key(c.table).contains(c) && is_own(c))
+        {
+            return Err(Trouble::Shape(
+                "groups that are rows or names that rows share",
+            ));
+        }
         let is_row = |c: &ColumnRef| is_part(c.table) && self.key(c.table).contains(c);
         if !shown.iter().all(is_row) {
             keys.retain(|c| !is_row(c));

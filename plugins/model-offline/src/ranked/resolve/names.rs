@@ -347,7 +347,7 @@ impl Resolver<'_> {
     }
 
     /// Whether a column is called like its table: `orchestra.orchestra`, `orchestra.orchestra_name`.
-    fn names_rows(&self, column: ColumnRef) -> bool {
+    pub(super) fn names_rows(&self, column: ColumnRef) -> bool {
         let stemmed = |name: &str| -> String {
             let words = split(name);
             words.iter().map(|w| crate::words::stem(w)).collect()

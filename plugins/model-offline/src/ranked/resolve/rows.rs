@@ -49,6 +49,10 @@ impl Resolver<'_> {
         }
         for at in self.frame.groups.clone() {
             // "each owner's first name and the size of the dog": columns of each row, not groups.
+            let each = at.checked_sub(1).map(|b| &self.items[b]);
+            if each.is_some_and(|i| i.text.eq_ignore_ascii_case("per")) && !aggregated {
+                return Err(Trouble::Shape("a figure for each group"));
+            }
             if self.item_table(at).is_none() {
                 let column = Expr::Column(self.column(at)?);
                 if aggregated {
@@ -76,6 +80,34 @@ impl Resolver<'_> {
         };
         if self.frame.held_counts > 0 && select.iter().any(shared) && self.frame.rank.is_none() {
             return Err(Trouble::Shape("a number for each of several rows"));
+        }
+        let yes =
+            |e: &Expr| matches!(e, Expr::Column(c) if self.catalog.column(*c).yes().is_some());
+        let is_told = |e: &Expr| {
+            let one =
+                |f: &&Resolved| matches!(&f.condition.check, Check::Texts(t, _) if t.len() == 1);
+            let mut told = filters
+                .iter()
+                .filter(one)
+                .filter(|f| !f.or && !f.condition.negated);
+            told.any(|f| *e == Expr::Column(f.condition.column))
+        };
+        if select.iter().all(is_told) {
+            return Err(Trouble::Shape("columns whose values the question gives"));
+        }
+        if self.asks_for_rows() && select.iter().any(yes) && !self.frame.select.is_empty() {
+            // "which drugs have passed": those that have, and not whether.
+            return Err(Trouble::Shape("rows for which a column says yes"));
+        }
+        if let [Figure::Plain(at)] = self.frame.select[..]
+            && self.asks_for_rows()
+            && at > 1
+            && self.items[at - 1].is(Op::Is)
+            && self.items[1..at].iter().any(Item::is_table)
+        {
+            // "which faults are severe", where a column is called `severity`.
+            let column = self.column(at)?;
+            return Err(self.weak(at, column));
         }
         let order = self.order(&select)?;
         if self.ranks_groups(&select, &order) {
@@ -132,6 +164,29 @@ impl Resolver<'_> {
         let key: Vec<Expr> = self.key(base).into_iter().map(Expr::Column).collect();
         settle_order(&mut query, &key);
         Ok(query)
+    }
+
+    /// "How many shows in 2023 sold out": those that did, and not a figure for yes and one for no.
+    pub(super) fn no_flag_beside(&mut self, select: &[Expr]) -> Answer<()> {
+        let listed = |i: &Item| matches!(i.op(), Some(Op::And | Op::Comma | Op::By | Op::Each));
+        for figure in self.frame.select.clone() {
+            if let Figure::Plain(at) = figure
+                && select.iter().any(Expr::is_figure)
+                && at
+                    .checked_sub(1)
+                    .is_some_and(|before| !listed(&self.items[before]))
+                && self.catalog.column(self.column(at)?).yes().is_some()
+            {
+                return Err(Trouble::Shape("rows for which a column says yes"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a question starts with "which" or "who", so that it asks for rows.
+    fn asks_for_rows(&self) -> bool {
+        let which = |i: &Item| lexis::holds("which who", &i.text.to_lowercase());
+        self.items.first().is_some_and(which)
     }
 
     /// "Which towns have parks?" asks for each town once, where several rows share it, and so does "What are the towns?",
