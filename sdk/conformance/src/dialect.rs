@@ -290,7 +290,7 @@ fn clickhouse() -> Samples {
         // `repeat` came with version 20.
         wide: Some("SELECT arrayStringConcat(arrayMap(x -> 'x', range({bytes}))) AS wide".into()),
         huge: Some(
-            "SELECT number, arrayStringConcat(arrayMap(x -> 'x', range(1000))) AS wide \
+            "SELECT number, replaceAll('yyyyyyyyyy', 'y', replaceAll('yyyyyyyyyy', 'y', 'xxxxxxxxxx')) AS wide \
              FROM system.numbers LIMIT 160000"
                 .into(),
         ),
