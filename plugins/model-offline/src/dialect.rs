@@ -135,9 +135,15 @@ impl Dialect {
         format!("CAST({expression} AS DECIMAL(18, 4))")
     }
 
-    /// An expression rounded to a number of decimals, without the noise of binary fractions.
-    pub fn round(self, expression: &str, decimals: u32) -> String {
+    /// An expression rounded to a number of decimals, without the noise of binary fractions. `is_binary`: its numbers are
+    /// such fractions; a decimal would show all of these places ("19500.000000").
+    pub fn round(self, expression: &str, decimals: u32, is_binary: bool) -> String {
         match self {
+            Self::Postgres if is_binary => {
+                format!(
+                    "CAST(ROUND(CAST({expression} AS numeric), {decimals}) AS double precision)"
+                )
+            }
             Self::Postgres => format!("ROUND(CAST({expression} AS numeric), {decimals})"),
             _ => format!("ROUND({expression}, {decimals})"),
         }

@@ -214,6 +214,26 @@ impl Writer<'_> {
         column
     }
 
+    /// Whether a figure is made from a column of binary fractions.
+    fn is_binary(&self, expr: &Expr) -> bool {
+        let binary = |c: &ColumnRef| {
+            let native = self.catalog.column(*c).native_type.to_lowercase();
+            ["double", "real", "float"]
+                .iter()
+                .any(|b| native.starts_with(b))
+        };
+        match expr {
+            Expr::Agg(_, Amount::Column(c)) => binary(c),
+            Expr::Agg(
+                _,
+                Amount::Product {
+                    quantity, price, ..
+                },
+            ) => binary(quantity) || binary(price),
+            _ => false,
+        }
+    }
+
     fn amount(&self, amount: &Amount) -> String {
         let (quantity, price, discount) = match amount {
             Amount::Column(c) => return self.number(*c),
@@ -249,7 +269,9 @@ impl Writer<'_> {
         };
         match (aggregate, expr.decimals(self.catalog)) {
             (Aggregate::Sum, Some(decimals)) => {
-                self.dialect.round(&format!("SUM({amount})"), decimals)
+                let is_binary = self.is_binary(expr);
+                let sum = format!("SUM({amount})");
+                self.dialect.round(&sum, decimals, is_binary)
             }
             (Aggregate::Sum, None) => format!("SUM({amount})"),
             (Aggregate::Min, _) => format!("MIN({amount})"),

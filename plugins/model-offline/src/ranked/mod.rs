@@ -46,6 +46,8 @@ pub enum Failure {
 
 /// Earlier questions that are read at most.
 const EARLIER: usize = 10;
+/// How many columns a refusal names.
+const MOST_NAMED: usize = 4;
 
 /// The best reading of a question, which may go on from those before it.
 pub fn understand(
@@ -232,6 +234,17 @@ impl Failure {
                 format!(
                     "I am not sure that \"{words}\" means {name}, so I do not answer. Please use the names of the \
                      catalog."
+                )
+            }
+            Self::Trouble(Trouble::Apart(words, columns)) if columns.is_empty() => {
+                format!("I cannot tell which column \"{words}\" is about, so I do not answer. Please name the column.")
+            }
+            Self::Trouble(Trouble::Apart(words, columns)) => {
+                let list: Vec<String> = columns.iter().take(MOST_NAMED).map(|c| format!("`{c}`")).collect();
+                format!(
+                    "\"{words}\" may mean {}, but I am not sure how that belongs to the rest of the question, so I do \
+                     not answer. Please use the names of the catalog.",
+                    list.join(" or ")
                 )
             }
             Self::Trouble(Trouble::Taught(name)) => {

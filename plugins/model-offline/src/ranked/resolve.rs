@@ -45,6 +45,8 @@ pub enum Trouble {
     NoWay(NoWay),
     /// Words that are too far from the names of the catalog.
     Weak(String, String),
+    /// Words that fit only columns which are too far from what the question asks for.
+    Apart(String, Vec<String>),
     /// A shape that the rules do not cover.
     Shape(&'static str),
     /// A taught metric whose statement does not lead to what the question asks it for.

@@ -159,6 +159,12 @@ fn statements_in_each_dialect() {
              GROUP BY to_char(date_trunc('month', \"orders\".\"ordered_at\"), 'YYYY-MM')\nORDER BY \"month\"",
         ),
         (
+            "What is the total weight kg of products?",
+            "postgresql",
+            "SELECT CAST(ROUND(CAST(SUM(\"products\".\"weight_kg\") AS numeric), 6) AS double precision) \
+             AS \"total_weight_kg\"\nFROM \"main\".\"products\" AS \"products\"",
+        ),
+        (
             "top 3 products by price",
             "mssql",
             "SELECT TOP (3) [products].[name], [products].[id], [products].[price]\nFROM [main].[products] AS [products]\n\

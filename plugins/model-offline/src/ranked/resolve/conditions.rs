@@ -20,7 +20,11 @@ impl Resolver<'_> {
             let (column, check) = self.values(filter, values, before)?;
             return Ok(condition(column, check));
         }
-        let column = self.filtered(filter)?;
+        let column = match before.filter(|_| filter.or && filter.column.is_none()) {
+            // "in 2013 or 2016": both are about the same column.
+            Some(before) => before.condition.column,
+            None => self.filtered(filter)?,
+        };
         let source = self.catalog.column(column);
         let texts = !source.common_values.is_empty()
             && source
@@ -28,6 +32,7 @@ impl Resolver<'_> {
                 .iter()
                 .all(|v| v.parse::<f64>().is_ok());
         let numeric = source.is_numeric();
+        let numbers = numeric || source.holds_numbers();
         if let (Test::Number(c, n), Some(end)) = (&filter.test, filter.column)
             && end > filter.at
             && (self.items[filter.at].is(Op::In) || self.items[filter.at].text == "out")
@@ -56,9 +61,9 @@ impl Resolver<'_> {
             {
                 Check::Texts(vec![n.clone()], true)
             }
-            Test::Number(c, n) if numeric || texts => Check::Number(*c, n.clone()),
-            Test::Range(a, b) if numeric || texts => Check::Range(a.clone(), b.clone()),
-            Test::Average(c) if numeric || source.holds_numbers() => Check::Average(*c),
+            Test::Number(c, n) if numbers => Check::Number(*c, n.clone()),
+            Test::Range(a, b) if numbers => Check::Range(a.clone(), b.clone()),
+            Test::Average(c) if numbers => Check::Average(*c),
             Test::Truth => match source.yes() {
                 Some(yes) => Check::Texts(vec![yes.clone()], true),
                 None => Check::Truth,
@@ -82,7 +87,7 @@ impl Resolver<'_> {
             {
                 Check::Texts(vec![year.clone()], true)
             }
-            Test::Year(c, year) if texts => Check::Number(*c, year.clone()),
+            Test::Year(c, year) if source.holds_numbers() => Check::Number(*c, year.clone()),
             _ => return Err(self.weak(filter.at, column)),
         };
         Ok(condition(column, check))

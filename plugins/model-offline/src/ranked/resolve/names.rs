@@ -158,6 +158,10 @@ impl Resolver<'_> {
                 .min()
                 .is_some_and(|d| d <= most)
         };
+        let labels: Vec<String> = columns
+            .iter()
+            .map(|(c, _)| self.catalog.label(*c))
+            .collect();
         let columns: Vec<(ColumnRef, f32)> = columns
             .into_iter()
             .filter(|(c, s)| {
@@ -174,10 +178,7 @@ impl Resolver<'_> {
             .collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let Some((best, total, score)) = ranked.first().copied() else {
-            return Err(Trouble::Weak(
-                self.items[at].text.clone(),
-                "a column".to_owned(),
-            ));
+            return Err(Trouble::Apart(self.items[at].text.clone(), labels));
         };
         let rival = ranked.iter().skip(1).find(|(c, t, s)| {
             // What is called exactly so comes before a part of another name.
