@@ -165,7 +165,7 @@ pub const ROWS: &[Behaviour] = &[
         mode: "http-read",
         more: |servers| servers.endless(),
         is_brief: true,
-        ends: OUT_OF_TIME,
+        ends: Ends::TimedOut,
         by: "a body is read as fast as the guest takes it, and the deadline",
         ..PLAIN
     },
