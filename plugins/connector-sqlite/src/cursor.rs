@@ -87,7 +87,7 @@ impl Cursor {
         self.batch.columns()
     }
 
-    pub fn next(&mut self, database: &mut Database, limits: BatchLimits) -> Result<Option<Batch>> {
+    pub fn next(&mut self, database: &Database, limits: BatchLimits) -> Result<Option<Batch>> {
         // Nothing is read any more, so neither the clock nor the file is asked: each is a call out of the sandbox.
         let Some(statement) = &mut self.running else {
             return Ok(None);

@@ -61,7 +61,7 @@ impl Database {
     }
 
     /// An error when the file is not what it was when the statement began: the rows just read may mix two states.
-    pub fn verify_unchanged(&mut self) -> Result<()> {
+    pub fn verify_unchanged(&self) -> Result<()> {
         if self.file.state()? == self.state {
             return Ok(());
         }
@@ -95,7 +95,7 @@ impl Database {
 
 /// The file, its state, and a connection to it: all three of the same file.
 fn opened(path: PathBuf, watch: &Arc<Watch>) -> Result<(DatabaseFile, FileState, Rc<Connection>)> {
-    let mut file = DatabaseFile::open(path)?;
+    let file = DatabaseFile::open(path)?;
     let state = file.settled_state()?;
     let connection = connect(file.path(), watch)?;
     // Another file may have taken the path before SQLite opened it, or before its state was read.

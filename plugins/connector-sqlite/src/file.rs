@@ -1,12 +1,13 @@
 //! The database file as other programs leave it: what tells one state of it from the next.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read, Seek};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use mindhost_sdk::{Error, ErrorKind, Result, control};
+use rustix::io::pread;
 
 use crate::wal;
 
@@ -71,7 +72,7 @@ impl DatabaseFile {
     ///
     /// # Errors
     /// When another program is in the middle of a transaction, or a write-ahead log holds what the file lacks.
-    pub fn settled_state(&mut self) -> Result<FileState> {
+    pub fn settled_state(&self) -> Result<FileState> {
         let mut waiting_since = None;
         let state = loop {
             // The journal comes second: a transaction that begins later changes this state, and `state` will tell.
@@ -92,20 +93,17 @@ impl DatabaseFile {
     }
 
     /// The state of the open file, whatever it is, and whatever has its path now.
-    pub fn state(&mut self) -> Result<FileState> {
+    pub fn state(&self) -> Result<FileState> {
         self.state_of(self.handle.metadata())
     }
 
-    fn state_of(&mut self, metadata: io::Result<Metadata>) -> Result<FileState> {
+    fn state_of(&self, metadata: io::Result<Metadata>) -> Result<FileState> {
         let failed = |error| unreadable(&self.path, &error);
         let metadata = metadata.map_err(failed)?;
         let mut header = [0; 100];
         if metadata.len() > 0 {
-            self.handle.rewind().map_err(failed)?;
-            self.handle
-                .read_exact(&mut header)
-                .map_err(|_| not_a_database(&self.path))?;
-            if !header.starts_with(MAGIC) {
+            let read = pread(&self.handle, &mut header, 0).map_err(|error| failed(error.into()))?;
+            if read < header.len() || !header.starts_with(MAGIC) {
                 return Err(not_a_database(&self.path));
             }
         }

@@ -89,7 +89,7 @@ impl Connector for Sqlite {
     }
 
     fn next(&mut self, cursor: &mut Cursor, limits: BatchLimits) -> Result<Option<Batch>> {
-        cursor.next(&mut self.database, limits)
+        cursor.next(&self.database, limits)
     }
 
     fn close(&mut self, cursor: Cursor) -> Result<bool> {
