@@ -1,7 +1,7 @@
 //! A TCP proxy between a plugin and its engine, which the kit cuts as a network would.
 
 use std::{
-    io,
+    io, mem,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -11,7 +11,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
     task::JoinHandle,
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     case::{Stop, skipped},
@@ -24,8 +24,15 @@ const STRANGER: &[u8] = b"220 mail.example ESMTP ready\r\n";
 /// Forwards every connection until it is cut.
 pub(crate) struct Proxy {
     port: u16,
-    up: Arc<Mutex<CancellationToken>>,
+    up: Arc<Mutex<Connections>>,
     server: JoinHandle<()>,
+}
+
+/// The connections since the last cut.
+#[derive(Clone, Default)]
+struct Connections {
+    cut: CancellationToken,
+    open: TaskTracker,
 }
 
 impl Proxy {
@@ -33,19 +40,19 @@ impl Proxy {
     pub async fn to(host: String, port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let own = listener.local_addr()?.port();
-        let up = Arc::new(Mutex::new(CancellationToken::new()));
+        let up = Arc::new(Mutex::new(Connections::default()));
         let current = Arc::clone(&up);
         let server = tokio::spawn(async move {
             while let Ok((mut inner, _)) = listener.accept().await {
-                let up = lock(&current).clone();
+                let Connections { cut, open } = lock(&current).clone();
                 let host = host.clone();
-                tokio::spawn(async move {
+                open.spawn(async move {
                     let forward = async {
                         let mut outer = TcpStream::connect((host.as_str(), port)).await?;
                         copy_bidirectional(&mut inner, &mut outer).await
                     };
                     // How a connection ended is for its ends to say.
-                    let _ = up.run_until_cancelled(forward).await;
+                    let _ = cut.run_until_cancelled(forward).await;
                 });
             }
         });
@@ -61,20 +68,24 @@ impl Proxy {
         self.port
     }
 
-    /// Breaks every connection there is; new ones work.
-    pub fn cut(&self) {
-        std::mem::take(&mut *lock(&self.up)).cancel();
+    /// Breaks every connection there is; new ones work. Returns once they are closed: what begins afterwards does not
+    /// find one of them open.
+    pub async fn cut(&self) {
+        let Connections { cut, open } = mem::take(&mut *lock(&self.up));
+        cut.cancel();
+        open.close();
+        open.wait().await;
     }
 }
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        self.cut();
+        lock(&self.up).cut.cancel();
         self.server.abort();
     }
 }
 
-fn lock(up: &Mutex<CancellationToken>) -> std::sync::MutexGuard<'_, CancellationToken> {
+fn lock(up: &Mutex<Connections>) -> std::sync::MutexGuard<'_, Connections> {
     up.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -264,7 +275,7 @@ mod tests {
             stream.write_all(b"x").await.unwrap();
             let mut heard = [0; 1];
             stream.read_exact(&mut heard).await.unwrap();
-            proxy.cut();
+            proxy.cut().await;
             assert!(!matches!(stream.read(&mut heard).await, Ok(1..)));
         }
     }

@@ -71,7 +71,7 @@ async fn lost_idle(bench: &Bench) -> Verdict {
     let mut connection = open(bench, &data).await?;
     let before = read(&mut *connection, &sql, ROWS).await;
     let before = before.expect_to("the connection can be used through a proxy")?;
-    proxy.cut();
+    proxy.cut().await;
     let answer = read(&mut *connection, &sql, ROWS).await;
     let remark = match (transport, answer) {
         (Transport::Exchanges, Ok(after)) => {
@@ -112,7 +112,7 @@ async fn lost_midway(bench: &Bench) -> Verdict {
         .expect_to(&runs)?;
     let first = connection.next(10, &usual()).await.expect_to(&runs)?;
     let first = first.map_or(0, |batch| batch.rows());
-    proxy.cut();
+    proxy.cut().await;
     let remark = match (transport, rest(&mut *connection).await) {
         // An answer in many exchanges may go on over another connection. It must be whole then.
         (Transport::Exchanges, Ok(after)) => {
@@ -160,7 +160,7 @@ async fn lost_scan(bench: &Bench) -> Verdict {
             .next(1, &usual())
             .await
             .expect_to(format!("`{sql}` gives rows"))?;
-        proxy.cut();
+        proxy.cut().await;
         let first = first.map_or(0, |batch| batch.rows());
         // Of a large table not all rows are read: that there are more than these is known.
         let known = table.rows.len();

@@ -478,7 +478,7 @@ async fn reconnect(bench: &Bench) -> Verdict {
     let data = route.to(proxy.port());
     let first = ask(bench, &data, question(bench)).await;
     first.expect_to("an answer comes through a proxy of the kit")?;
-    proxy.cut();
+    proxy.cut().await;
     let second = ask(bench, &data, question(bench)).await;
     second.expect_to("an answer comes after the network broke and was mended")?;
     passed()
