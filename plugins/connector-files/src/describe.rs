@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use mindhost_sdk::scanner::describe;
-use mindhost_sdk::{Column, Error, Result, Table as Described, TableRef, Value, control, log};
+use mindhost_sdk::{
+    Column, Error, ErrorKind, Result, Table as Described, TableRef, Value, control, log,
+};
 
 use crate::columnar;
 use crate::directory::{self, Entry};
@@ -158,6 +160,9 @@ impl Catalog {
                 .all(|partition| partition.name != column.name)
         });
         columns.extend(partitions.iter().cloned());
+        if columns.is_empty() {
+            return Err(without_columns(name, &layout));
+        }
         Ok(Table {
             name: name.to_owned(),
             layout,
@@ -229,6 +234,19 @@ fn cut(layout: &Layout) -> Option<String> {
             "the columns are those of {MAX_HEADERS} of its {files} files; a column that only others have is not read"
         )
     })
+}
+
+fn without_columns(name: &str, layout: &Layout) -> Error {
+    let first = layout.files.first().map(|file| file.path.as_str());
+    let first = first.unwrap_or_default();
+    let others = match layout.files.len() {
+        0 | 1 => "",
+        _ => " nor in its other files",
+    };
+    let message = format!(
+        "the table `{name}` has no columns: no row in `{first}`{others} has a value with a name"
+    );
+    Error::new(ErrorKind::Upstream, message)
 }
 
 fn absent(name: &str) -> Error {

@@ -122,19 +122,17 @@ pub fn open(root: &str, path: &str, codec: Codec, most: u64) -> Result<(Input, B
     Ok((BufReader::with_capacity(READ_BYTES, bounded), left))
 }
 
-/// The next line without its end, in `line`; false at the end of the file.
+/// The next line without its end, in `line`, and how many bytes both have; 0 at the end of the file.
 ///
 /// # Errors
 /// When the line is too long, or the file cannot be read.
-pub fn line(input: &mut Input, line: &mut Vec<u8>) -> io::Result<bool> {
+pub fn line(input: &mut Input, line: &mut Vec<u8>) -> io::Result<usize> {
     line.clear();
-    if input.read_until(b'\n', line)? == 0 {
-        return Ok(false);
-    }
+    let read = input.read_until(b'\n', line)?;
     while let [.., b'\n' | b'\r'] = line.as_slice() {
         line.pop();
     }
-    Ok(true)
+    Ok(read)
 }
 
 /// What a reader says of a file.

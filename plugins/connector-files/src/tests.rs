@@ -5,6 +5,7 @@ mod csv;
 mod foreign;
 mod hostile;
 mod readme;
+mod shapes;
 mod text;
 
 use std::fs;

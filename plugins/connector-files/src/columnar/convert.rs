@@ -82,7 +82,7 @@ pub fn wire(array: ArrayRef) -> Converted {
         return Ok(array);
     };
     let scale = match decimals.data_type() {
-        Arrow::Decimal128(_, scale) => usize::try_from(*scale).unwrap_or_default(),
+        Arrow::Decimal128(_, scale) => *scale,
         _ => 0,
     };
     let mut texts = StringBuilder::with_capacity(decimals.len(), decimals.len() * 12);
@@ -98,8 +98,8 @@ pub fn wire(array: ArrayRef) -> Converted {
 pub struct Digits(String);
 
 impl Digits {
-    /// `-12.50` of -1250 with two digits behind the point.
-    pub fn of(&mut self, value: i128, scale: usize) -> &str {
+    /// `-12.50` of -1250 with two digits behind the point; with a negative number of them, zeros follow the digits.
+    pub fn of(&mut self, value: i128, scale: i8) -> &str {
         let mut buffer = itoa::Buffer::new();
         let magnitude = value.unsigned_abs();
         // Small numbers, which nearly all are, do not need the division of 128 bits.
@@ -107,11 +107,24 @@ impl Digits {
             Ok(magnitude) => buffer.format(magnitude),
             Err(_) => buffer.format(magnitude),
         };
-        let (whole, part) = digits.split_at(digits.len().saturating_sub(scale));
+        self.place(value < 0, digits, scale)
+    }
+
+    /// The same of a number that was written without its sign.
+    pub fn place(&mut self, is_negative: bool, digits: &str, scale: i8) -> &str {
         self.0.clear();
-        if value < 0 {
+        if is_negative {
             self.0.push('-');
         }
+        let Ok(scale) = usize::try_from(scale) else {
+            self.0.push_str(digits);
+            if digits != "0" {
+                let zeros = usize::from(scale.unsigned_abs());
+                self.0.extend(iter::repeat_n('0', zeros));
+            }
+            return &self.0;
+        };
+        let (whole, part) = digits.split_at(digits.len().saturating_sub(scale));
         self.0.push_str(if whole.is_empty() { "0" } else { whole });
         if scale > 0 {
             self.0.push('.');

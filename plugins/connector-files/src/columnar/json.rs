@@ -6,10 +6,10 @@ use std::sync::Arc;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Decimal128Type, Decimal256Type, Float16Type, Float32Type, Float64Type, Int8Type,
-    Int16Type, Int32Type, Int64Type, IntervalDayTimeType, IntervalMonthDayNanoType,
-    IntervalYearMonthType, Time64MicrosecondType, TimestampMicrosecondType, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    Date32Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type,
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, IntervalDayTimeType,
+    IntervalMonthDayNanoType, IntervalYearMonthType, Time64MicrosecondType,
+    TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_schema::{DataType as Arrow, IntervalUnit};
@@ -99,6 +99,10 @@ fn bounded(bytes: usize) -> Result<(), String> {
 fn put(text: &mut String, what: std::fmt::Arguments<'_>) {
     // Writing to a string does not fail.
     let _ = text.write_fmt(what);
+}
+
+fn put_decimal(text: &mut String, value: impl Into<i128>, scale: i8) {
+    text.push_str(Digits::default().of(value.into(), scale));
 }
 
 fn put_quoted(text: &mut String, value: &str) {
@@ -240,7 +244,10 @@ fn write_plain(array: &ArrayRef, row: usize, text: &mut String) -> Result<(), St
         Arrow::Float16 => float!(Float16Type),
         Arrow::Float32 => float!(Float32Type),
         Arrow::Float64 => float!(Float64Type),
-        Arrow::Decimal128(..) | Arrow::Decimal256(..) => write_text(array, row, text),
+        Arrow::Decimal32(..)
+        | Arrow::Decimal64(..)
+        | Arrow::Decimal128(..)
+        | Arrow::Decimal256(..) => write_text(array, row, text),
         _ => {
             let mut value = String::new();
             write_text(array, row, &mut value)?;
@@ -256,14 +263,36 @@ fn write_text(array: &ArrayRef, row: usize, text: &mut String) -> Result<(), Str
         Arrow::Utf8 => text.push_str(array.as_string::<i32>().value(row)),
         Arrow::LargeUtf8 => text.push_str(array.as_string::<i64>().value(row)),
         Arrow::Utf8View => text.push_str(array.as_string_view().value(row)),
-        Arrow::Decimal128(_, scale) => {
-            let scale = usize::try_from(*scale).unwrap_or_default();
-            text.push_str(
-                Digits::default().of(array.as_primitive::<Decimal128Type>().value(row), scale),
+        Arrow::Decimal32(_, scale) => {
+            put_decimal(
+                text,
+                array.as_primitive::<Decimal32Type>().value(row),
+                *scale,
             );
         }
-        Arrow::Decimal256(..) => {
-            text.push_str(&array.as_primitive::<Decimal256Type>().value_as_string(row))
+        Arrow::Decimal64(_, scale) => {
+            put_decimal(
+                text,
+                array.as_primitive::<Decimal64Type>().value(row),
+                *scale,
+            );
+        }
+        Arrow::Decimal128(_, scale) => {
+            put_decimal(
+                text,
+                array.as_primitive::<Decimal128Type>().value(row),
+                *scale,
+            );
+        }
+        Arrow::Decimal256(_, scale) => {
+            let value = array
+                .as_primitive::<Decimal256Type>()
+                .value(row)
+                .to_string();
+            let digits = value.strip_prefix('-');
+            let is_negative = digits.is_some();
+            let digits = digits.unwrap_or(&value);
+            text.push_str(Digits::default().place(is_negative, digits, *scale));
         }
         Arrow::Interval(unit) => write_interval(array, *unit, row, text),
         Arrow::Date32 | Arrow::Date64 => write_normal(array, DataType::Date, row, text)?,

@@ -13,19 +13,19 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_schema::{DataType as Arrow, Field, Fields};
+use arrow_schema::{DataType as Arrow, Field, Fields, TimeUnit};
 use mindhost_sdk::{Error, Result};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups};
 use parquet::arrow::{
     FieldLevels, ProjectionMask, parquet_to_arrow_field_levels, parquet_to_arrow_schema,
 };
-use parquet::basic::{ConvertedType, Encoding, LogicalType, Repetition};
+use parquet::basic::{ConvertedType, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::column::page::PageIterator;
 use parquet::errors::{ParquetError, Result as Read};
 use parquet::file::metadata::{
     ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
 };
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnDescPtr, Type};
 
 use super::kind::{FileColumn, Mark};
 use super::predicate::Predicate;
@@ -221,11 +221,34 @@ fn fields(metadata: &ParquetMetaData) -> Read<Fields> {
     if parquet.len() != schema.fields().len() {
         return Err(general("its schema cannot be read"));
     }
-    let field = |(field, parquet): (&Arc<Field>, &Arc<Type>)| match is_enum(parquet) {
-        true => Arc::new(field.as_ref().clone().with_data_type(Arrow::Utf8)),
-        false => Arc::clone(field),
+    let mut leaves = descriptor.columns().iter();
+    let field = |(field, parquet): (&Arc<Field>, &Arc<Type>)| {
+        let field = old_timestamps_in_micros(field, &mut leaves);
+        match is_enum(parquet) {
+            true => Arc::new(field.as_ref().clone().with_data_type(Arrow::Utf8)),
+            false => field,
+        }
     };
     Ok(schema.fields().iter().zip(parquet).map(field).collect())
+}
+
+/// Asks for microseconds where a field, or one in it, is the old timestamp of twelve bytes: in 64 bits nanoseconds reach
+/// from 1677 to 2262 only. Takes the leaves of the field, which the file has in the same order.
+fn old_timestamps_in_micros<'a>(
+    field: &Arc<Field>,
+    leaves: &mut impl Iterator<Item = &'a ColumnDescPtr>,
+) -> Arc<Field> {
+    let mut inner = |field: &Arc<Field>| old_timestamps_in_micros(field, leaves);
+    let data_type = match field.data_type() {
+        Arrow::Struct(fields) => Arrow::Struct(fields.iter().map(inner).collect()),
+        Arrow::List(item) => Arrow::List(inner(item)),
+        Arrow::Map(entries, is_sorted) => Arrow::Map(inner(entries), *is_sorted),
+        other => match leaves.next().map(|leaf| leaf.physical_type()) {
+            Some(Physical::INT96) => Arrow::Timestamp(TimeUnit::Microsecond, None),
+            _ => other.clone(),
+        },
+    };
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
 }
 
 fn columns(metadata: &ParquetMetaData, fields: &Fields) -> Vec<FileColumn> {

@@ -478,7 +478,7 @@ fn partition_of_floats_is_null_where_it_says_so() {
 }
 
 /// An Arrow stream of one column.
-fn stream_of(name: &str, values: ArrayRef) -> Vec<u8> {
+pub fn stream_of(name: &str, values: ArrayRef) -> Vec<u8> {
     stream(&[RecordBatch::try_from_iter([(name, values)]).expect("a batch")])
 }
 

@@ -74,6 +74,49 @@ fn a_json_line_that_is_none_is_named() {
 }
 
 #[test]
+fn json_lines_have_names_where_no_row_decides_their_types() {
+    let text = "{\"a\": 1, \"b\": [true]}\n{\"late\": \"x\"}\n";
+    let (_folder, mut files) = open(&[("t.jsonl", text)], r#", "types_from_rows": 0"#);
+    let columns = files.columns(&table("t")).expect("columns");
+    let expected = ["a", "b", "late"].map(|name| (name, DataType::Text));
+    assert_eq!(types(&columns), expected);
+    let request = ScanRequest::new(table("t"), &["b", "a", "late"]);
+    let text = |text: &str| Value::Text(text.to_owned());
+    assert_eq!(
+        read(&mut files, &request).expect("rows"),
+        [
+            [text("[true]"), text("1"), Value::Null],
+            [Value::Null, Value::Null, text("x")]
+        ]
+    );
+}
+
+#[test]
+fn a_table_without_a_column_is_an_error_that_names_its_file() {
+    for content in ["", "\n\n", "{}\n{}\n"] {
+        for rows in [0, 10] {
+            let more = format!(r#", "types_from_rows": {rows}"#);
+            let (_folder, mut files) = open(&[("t.jsonl", content)], &more);
+            let error = files.columns(&table("t")).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Upstream);
+            assert!(error.message().contains("no row in `t.jsonl`"), "{error}");
+        }
+    }
+}
+
+/// The look at a file ends within a line, which is no error.
+#[test]
+fn lines_of_json_that_end_as_on_windows_are_sampled() {
+    for end in ["\n", "\r\n"] {
+        let text = format!("{{\"a\": \"{}\"}}{end}", "x".repeat(1_000)).repeat(9_000);
+        assert!(text.len() > 8 << 20);
+        let (_folder, mut files) = open(&[("t.jsonl", &text)], r#", "types_from_rows": 100000"#);
+        let columns = files.columns(&table("t")).expect("columns");
+        assert_eq!(types(&columns), [("a", DataType::Text)]);
+    }
+}
+
+#[test]
 fn compressed_files_are_read_as_plain_ones() {
     let text = "a\tb\n1\tx\n2\ty\n";
     let files = [

@@ -89,12 +89,13 @@ impl JsonRows {
     pub fn advance(&mut self) -> Result<bool> {
         loop {
             self.budget.next_row();
-            let read = input::line(&mut self.input, &mut self.line);
-            if !read.map_err(|error| fault(&self.path, &error))? {
+            let read = input::line(&mut self.input, &mut self.line)
+                .map_err(|error| fault(&self.path, &error))?;
+            if read == 0 {
                 return Ok(false);
             }
             self.number += 1;
-            self.bytes += self.line.len() as u64 + 1;
+            self.bytes += read as u64;
             if self.number == 1 && self.line.starts_with(b"\xEF\xBB\xBF") {
                 self.line.drain(..3);
             }

@@ -15,6 +15,8 @@ const MAX_LOOK: u64 = 8 << 20;
 const MAX_FILES: usize = 16;
 /// Rows of each of several files, at least.
 const FEWEST_ROWS: u32 = 50;
+/// Rows of a file of JSON lines that say its columns where none is to decide their types.
+const ROWS_FOR_NAMES: u32 = 1_000;
 
 /// The columns of a table of text, from the first rows of some of its files. The first lines of further files of CSV
 /// are read too; rows only of those that have a column which no file before has.
@@ -98,7 +100,11 @@ impl Seen {
             );
             return Err(Error::new(ErrorKind::TooLarge, message));
         }
-        for _ in 0..rows {
+        let looked_at = match &reader {
+            Rows::Json(_) if rows == 0 => ROWS_FOR_NAMES,
+            _ => rows,
+        };
+        for _ in 0..looked_at {
             let more = reader.advance();
             // A line that ends where the look does may be cut.
             let read = match &reader {
@@ -108,12 +114,12 @@ impl Seen {
             if read >= MAX_LOOK || !more? {
                 break;
             }
-            self.row(&reader);
+            self.row(&reader, rows > 0);
         }
         Ok(())
     }
 
-    fn row(&mut self, rows: &Rows) {
+    fn row(&mut self, rows: &Rows, decides: bool) {
         let names = match rows {
             Rows::Csv(reader) => reader.names(),
             Rows::Json(reader) => reader.names(),
@@ -124,7 +130,7 @@ impl Seen {
                 Rows::Csv(reader) => reader.field(index),
                 Rows::Json(reader) => reader.field(index),
             };
-            let Some(guess) = self.guesses.get_mut(place) else {
+            let Some(guess) = self.guesses.get_mut(place).filter(|_| decides) else {
                 continue;
             };
             match field {

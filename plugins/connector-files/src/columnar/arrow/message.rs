@@ -33,6 +33,8 @@ pub struct Reader {
     ahead: Vec<u8>,
     /// Bytes of the file that are not read yet, those in advance included.
     left: u64,
+    /// A file says where its messages end; a stream may just end.
+    is_file: bool,
     /// Words of zeros that may stand before the first message of a file.
     padding: u32,
 }
@@ -52,13 +54,14 @@ impl Reader {
             } else {
                 length
             },
+            is_file,
             padding: if is_file { 32 } else { 0 },
         })
     }
 
     /// The next message; none at the end.
     pub fn next(&mut self) -> Result<Option<Message>, String> {
-        if self.left < 4 {
+        if self.left == 0 && !self.is_file {
             return Ok(None);
         }
         let mut length = self.array()?;
@@ -88,7 +91,7 @@ impl Reader {
     }
 
     fn array(&mut self) -> Result<[u8; 4], String> {
-        let bytes = self.bytes(4, 4, "a length")?;
+        let bytes = self.bytes(4, 4, "the length of a message")?;
         bytes
             .try_into()
             .map_err(|_| "a length is cut off".to_owned())

@@ -34,10 +34,13 @@ pub fn may_have(
     })
 }
 
-/// The leaf of a column that is not nested.
+/// The leaf of a column that is not nested, and not repeated: an empty list counts as NULL there.
 fn leaf_of(group: &RowGroupMetaData, root: usize) -> Option<usize> {
     let descriptor = group.schema_descr();
-    let is_plain = |leaf: usize| descriptor.column(leaf).path().parts().len() == 1;
+    let is_plain = |leaf: usize| {
+        let column = descriptor.column(leaf);
+        column.path().parts().len() == 1 && column.max_rep_level() == 0
+    };
     (0..descriptor.num_columns())
         .find(|leaf| descriptor.get_column_root_idx(*leaf) == root && is_plain(*leaf))
 }

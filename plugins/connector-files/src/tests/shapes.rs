@@ -1,0 +1,173 @@
+//! Columns of rare shapes: lists without a group around them, timestamps of twelve bytes, decimals without a fraction.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{Decimal32Builder, ListBuilder};
+use arrow_array::{ArrayRef, Decimal128Array, Decimal256Array, StructArray};
+use arrow_buffer::i256;
+use arrow_schema::{DataType as Arrow, Field};
+use mindhost_sdk::scanner::{Filter, FilterOp, ScanRequest};
+use mindhost_sdk::{ErrorKind, Value};
+use parquet::data_type::{Int32Type, Int96, Int96Type};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+
+use super::columnar::{batch, file, stream, stream_of};
+use super::{counting, open, read, table};
+
+/// A Parquet file with the columns of a schema in its own words, each row group written as `groups` do it.
+fn parquet_of_schema(
+    schema: &str,
+    groups: &[&dyn Fn(&mut SerializedRowGroupWriter<'_, Vec<u8>>)],
+) -> Vec<u8> {
+    let schema = Arc::new(parse_message_type(schema).expect("a schema"));
+    let mut writer =
+        SerializedFileWriter::new(Vec::new(), schema, Arc::default()).expect("a writer");
+    for write in groups {
+        let mut group = writer.next_row_group().expect("a row group");
+        write(&mut group);
+        group.close().expect("a row group");
+    }
+    writer.into_inner().expect("a file")
+}
+
+#[test]
+fn an_empty_list_is_not_null() {
+    type Group<'a> = SerializedRowGroupWriter<'a, Vec<u8>>;
+    let lists = |values: Vec<i32>, definitions: Vec<i16>, repetitions: Vec<i16>| {
+        move |group: &mut Group<'_>| {
+            let mut column = group.next_column().expect("columns").expect("a column");
+            let typed = column.typed::<Int32Type>();
+            let written = typed.write_batch(&values, Some(&definitions), Some(&repetitions));
+            written.expect("values");
+            column.close().expect("a column");
+        }
+    };
+    let empty = lists(vec![], vec![0, 0], vec![0, 0]);
+    let full = lists(vec![7, 8], vec![1, 1, 0], vec![0, 1, 0]);
+    let file = parquet_of_schema("message m { repeated int32 a; }", &[&empty, &full]);
+    let (_folder, mut files) = open(&[("t.parquet", file)], "");
+    let mut request = ScanRequest::new(table("t"), &["a"]);
+    request.filters = vec![Filter::new("a", FilterOp::IsNotNull, vec![])];
+    let json = |text: &str| vec![Value::Json(text.into())];
+    assert_eq!(
+        read(&mut files, &request).expect("rows"),
+        ["[]", "[]", "[7,8]", "[]"].map(json)
+    );
+    request.filters = vec![Filter::new("a", FilterOp::IsNull, vec![])];
+    assert!(read(&mut files, &request).expect("rows").is_empty());
+}
+
+/// Spark and Impala write the days before 1677 and after 2262 so: nanoseconds of the day, then the Julian day.
+#[test]
+fn timestamps_of_twelve_bytes_reach_far() {
+    const EPOCH: i64 = 2_440_588;
+    const NOON: i64 = 43_200_000_000_000;
+    let days = [-719_162, -141_427, 0, 2_932_896];
+    let at = |day: i64| {
+        let mut value = Int96::new();
+        let nanos = NOON.to_le_bytes();
+        let [a, b, c, d, e, f, g, h] = nanos;
+        let low = u32::from_le_bytes([a, b, c, d]);
+        let high = u32::from_le_bytes([e, f, g, h]);
+        value.set_data(low, high, u32::try_from(EPOCH + day).expect("a day"));
+        value
+    };
+    let values: Vec<Int96> = days.iter().map(|day| at(*day)).collect();
+    let write = |group: &mut SerializedRowGroupWriter<'_, Vec<u8>>| {
+        for _ in 0..2 {
+            let mut column = group.next_column().expect("columns").expect("a column");
+            let typed = column.typed::<Int96Type>();
+            typed.write_batch(&values, None, None).expect("values");
+            column.close().expect("a column");
+        }
+    };
+    let schema = "message m { required int96 at; required group in { required int96 at; } }";
+    let file = parquet_of_schema(schema, &[&write]);
+    let (_folder, mut files) = open(&[("t.parquet", file)], "");
+    let mut request = ScanRequest::new(table("t"), &["at", "in"]);
+    let rows = read(&mut files, &request).expect("rows");
+    let texts = ["0001-01-01", "1582-10-15", "1970-01-01", "9999-12-31"];
+    for ((row, day), text) in rows.iter().zip(days).zip(texts) {
+        let micros = day * 86_400_000_000 + NOON / 1_000;
+        let inner = format!("{{\"at\":\"{text}T12:00:00\"}}");
+        assert_eq!(row, &[Value::Timestamp(micros), Value::Json(inner)]);
+    }
+    request.filters = vec![Filter::new("at", FilterOp::Lt, vec![Value::Timestamp(0)])];
+    assert_eq!(read(&mut files, &request).expect("rows").len(), 2);
+}
+
+#[test]
+fn decimals_keep_their_zeros_wherever_they_are() {
+    let narrow = Decimal128Array::from_iter_values([12, 0, -3]);
+    let narrow = narrow.with_precision_and_scale(5, -2).expect("decimals");
+    let long = Decimal128Array::from_iter_values([12, 0, -3]);
+    let long: ArrayRef = Arc::new(long.with_precision_and_scale(38, -2).expect("decimals"));
+    let wide = Decimal256Array::from_iter_values([12, 0, -3].map(i256::from_i128));
+    let wide: ArrayRef = Arc::new(wide.with_precision_and_scale(60, -1).expect("decimals"));
+    let mut lists = ListBuilder::new(
+        Decimal32Builder::new()
+            .with_precision_and_scale(9, 2)
+            .expect("decimals"),
+    );
+    for values in [vec![150, -5], vec![], vec![0]] {
+        lists.append_value(values.into_iter().map(Some));
+    }
+    let (lists, narrow): (ArrayRef, ArrayRef) = (Arc::new(lists.finish()), Arc::new(narrow));
+    let objects: ArrayRef = Arc::new(StructArray::from(vec![
+        (
+            Arc::new(Field::new("n", Arrow::Decimal128(5, -2), true)),
+            Arc::clone(&narrow),
+        ),
+        (
+            Arc::new(Field::new("w", Arrow::Decimal256(60, -1), true)),
+            Arc::clone(&wide),
+        ),
+    ]));
+    for (values, expected) in [
+        (
+            narrow,
+            ["1200", "0", "-300"].map(|text| Value::Decimal(text.into())),
+        ),
+        (
+            long,
+            ["1200", "0", "-300"].map(|text| Value::Text(text.into())),
+        ),
+        (
+            wide,
+            ["120", "0", "-30"].map(|text| Value::Text(text.into())),
+        ),
+        (
+            lists,
+            ["[1.50,-0.05]", "[]", "[0.00]"].map(|text| Value::Json(text.into())),
+        ),
+        (
+            objects,
+            ["1200,\"w\":120", "0,\"w\":0", "-300,\"w\":-30"]
+                .map(|text| Value::Json(format!("{{\"n\":{text}}}"))),
+        ),
+    ] {
+        let (_folder, mut files) = open(&[("t.arrows", stream_of("x", values))], "");
+        let rows = read(&mut files, &ScanRequest::new(table("t"), &["x"])).expect("rows");
+        assert_eq!(rows.concat(), expected);
+    }
+}
+
+/// Wherever a copy of a file ended, the rows that are missing are not passed over in silence.
+#[test]
+fn an_arrow_file_without_its_end_is_not_complete() {
+    let rows = batch(0, 10);
+    let batches = [rows.slice(0, 5), rows.slice(5, 5)];
+    let whole = file(&batches);
+    let end = stream(&batches).len();
+    for length in (0..end).step_by(4) {
+        let cut = whole.get(..length).expect("a start").to_vec();
+        let (_folder, mut files) = open(&[("t.arrow", cut)], "");
+        let request = ScanRequest::new(table("t"), &["id"]);
+        for request in [request.clone(), counting(request)] {
+            let error = read(&mut files, &request).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Upstream, "{length}: {error}");
+            assert!(error.message().contains("`t.arrow`"), "{error}");
+        }
+    }
+}
