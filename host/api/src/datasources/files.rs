@@ -1,20 +1,22 @@
 //! `/datasources/{name}/files`
 
+mod form;
+
 use std::sync::Arc;
 
 use axum::{
     Extension,
     body::{Body, HttpBody as _},
     extract::State,
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, StatusCode},
 };
 use bytes::Bytes;
 use futures_util::{Stream, TryStreamExt as _};
-use multer::Multipart;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
+use self::form::{Form, boundary, broken, broken_form};
 use crate::{
     admission::CreatedName,
     error::ApiResult,
@@ -101,8 +103,8 @@ pub(super) async fn upload(
     let overwrite = query.overwrite.unwrap_or(false);
     let upload = match boundary(&headers)? {
         Some(boundary) => {
-            let mut form = Multipart::new(body.into_data_stream(), boundary);
-            let mut part = file_part(&mut form).await?;
+            let mut form = Form::new(body, boundary);
+            let mut part = form.file().await?;
             let file = query
                 .name
                 .or_else(|| part.file_name().map(str::to_owned))
@@ -110,14 +112,12 @@ pub(super) async fn upload(
             let mut upload = datasources
                 .begin_upload(&caller, &name, &file, overwrite, None)
                 .await?;
-            while let Some(chunk) = part.chunk().await.map_err(broken)? {
+            while let Some(chunk) = part.chunk().await.map_err(broken_form)? {
                 upload.write(&chunk).await?;
             }
             drop(part);
-            match form.next_field().await.map_err(broken)? {
-                None => upload,
-                Some(_) => return Err(one_file().into()),
-            }
+            form.end().await?;
+            upload
         }
         None => {
             let file = query.name.ok_or_else(|| {
@@ -160,48 +160,4 @@ async fn received(
         upload.write(&chunk).await?;
     }
     Ok(upload)
-}
-
-/// The boundary of a form; none if the body is the file itself.
-fn boundary(headers: &HeaderMap) -> Result<Option<String>> {
-    let kind = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    if !kind
-        .trim_start()
-        .to_ascii_lowercase()
-        .starts_with("multipart/")
-    {
-        return Ok(None);
-    }
-    multer::parse_boundary(kind).map(Some).map_err(|error| {
-        Error::new(
-            Code::InvalidBody,
-            "the form has no boundary; send `multipart/form-data` as a browser does",
-        )
-        .with_source(error)
-    })
-}
-
-/// The first part of a form that is a file.
-async fn file_part(form: &mut Multipart<'static>) -> Result<multer::Field<'static>> {
-    while let Some(part) = form.next_field().await.map_err(broken)? {
-        if part.file_name().is_some() {
-            return Ok(part);
-        }
-    }
-    Err(one_file())
-}
-
-fn one_file() -> Error {
-    Error::new(
-        Code::InvalidBody,
-        "the form must have one file, as its last part; nothing was stored",
-    )
-}
-
-fn broken(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-    let message = "the file broke off before its end; nothing was stored, so send it again";
-    Error::new(Code::InvalidBody, message).with_source(error.into())
 }

@@ -74,6 +74,21 @@ impl UploadSettings {
             min_free: config.store.min_free_bytes.max(FREE_MARGIN),
         }
     }
+
+    /// Whether a directory that an operator granted has this path.
+    fn grants(&self, path: &str) -> bool {
+        self.granted.iter().any(|root| root.join(path).exists())
+    }
+}
+
+/// Where the directory of a datasource is.
+struct Place {
+    /// The workspace's directory.
+    own: PathBuf,
+    /// As the datasource has it.
+    path: String,
+    /// The directories from the workspace's own on.
+    steps: Vec<String>,
 }
 
 /// An open directory of a datasource.
@@ -90,8 +105,9 @@ impl Datasources {
     /// `datasource_not_found`; `wrong_state` if it has no directory of the workspace's own.
     pub async fn files(&self, caller: &Caller, name: &str) -> Result<Vec<StoredFile>> {
         caller.require(Role::Editor)?;
-        let directory = self.directory(caller, name, false).await?;
-        blocking(move || match directory {
+        let place = self.place(caller, name).await?;
+        let uploads = self.uploads.clone();
+        blocking(move || match place.open(&uploads)? {
             Some(directory) => listed(&directory.dir),
             None => Ok(Vec::new()),
         })
@@ -118,12 +134,14 @@ impl Datasources {
             self.get(caller, name).await?;
             return Err(too_large(&uploads));
         }
-        let directory = self.directory(caller, name, true).await?;
+        let place = self.place(caller, name).await?;
         caller.require_all_minds("upload files: other Minds may use the datasource too")?;
         let file = file.to_owned();
         blocking(move || {
-            let directory =
-                directory.ok_or_else(|| Error::internal("the directory was not made"))?;
+            let directory = match place.open(&uploads)? {
+                Some(directory) => directory,
+                None => place.make()?,
+            };
             begin(directory, uploads, file, overwrite)
         })
         .await
@@ -136,8 +154,9 @@ impl Datasources {
     /// limited to some Minds.
     pub async fn delete_file(&self, caller: &Caller, name: &str, file: &str) -> Result<()> {
         caller.require(Role::Editor)?;
-        let directory = self.directory(caller, name, false).await?;
+        let place = self.place(caller, name).await?;
         caller.require_all_minds("delete files: other Minds may use the datasource too")?;
+        let uploads = self.uploads.clone();
         let file = file.to_owned();
         blocking(move || {
             let absent = || {
@@ -146,7 +165,8 @@ impl Datasources {
                     "the datasource has no such file; list its files",
                 )
             };
-            let directory = directory
+            let directory = place
+                .open(&uploads)?
                 .filter(|_| check_name(&file).is_ok())
                 .ok_or_else(absent)?;
             match rustix::fs::unlinkat(&directory.dir, file.as_str(), AtFlags::empty()) {
@@ -178,10 +198,9 @@ impl Datasources {
         let uploads = self.uploads.clone();
         blocking(move || {
             let own = uploads.root.join(&folder);
-            let is_elsewhere = uploads.granted.iter().any(|root| root.join(&path).exists());
             // What is wrong with a path, the test of the connection says.
             if let Ok(steps) = steps(&own, &path)
-                && !is_elsewhere
+                && !uploads.grants(&path)
                 && own.join(&path).symlink_metadata().is_err()
             {
                 drop(open(&own, &steps, true));
@@ -191,13 +210,8 @@ impl Datasources {
         .await
     }
 
-    /// The directory of a datasource; none if it does not exist and is not to be made.
-    async fn directory(
-        &self,
-        caller: &Caller,
-        name: &str,
-        make: bool,
-    ) -> Result<Option<Directory>> {
+    /// Where the directory of a datasource is.
+    async fn place(&self, caller: &Caller, name: &str) -> Result<Place> {
         let datasource = self.get(caller, name).await?;
         let pin = datasource.settings.plugin_digest.as_deref();
         let connector = self.registry.serving(&datasource.engine, pin).await?;
@@ -211,19 +225,42 @@ impl Datasources {
                 Error::new(Code::WrongState, message)
             })?;
         let own = self.uploads.root.join(&target.folder);
-        blocking(move || {
-            let steps = steps(&own, &path)?;
-            match open(&own, &steps, make) {
-                Ok(dir) => Ok(Some(Directory { dir, own })),
-                Err(Errno::NOENT) => Ok(None),
-                Err(Errno::LOOP | Errno::NOTDIR) => Err(Error::new(
-                    Code::WrongState,
-                    "the directory of the datasource is a link or a file; only a plain directory takes uploads",
-                )),
-                Err(errno) => Err(failed(errno)),
-            }
-        })
-        .await
+        let steps = steps(&own, &path)?;
+        Ok(Place { own, path, steps })
+    }
+}
+
+impl Place {
+    /// Opens the directory; none if it does not exist.
+    ///
+    /// # Errors
+    /// `wrong_state` if it is a link or a file, or the datasource reads one that an operator granted.
+    fn open(&self, uploads: &UploadSettings) -> Result<Option<Directory>> {
+        match open(&self.own, &self.steps, false) {
+            // The workspace's own is read first, so making it would hide the files of the granted one.
+            Err(Errno::NOENT) if uploads.grants(&self.path) => Err(elsewhere()),
+            Err(Errno::NOENT) => Ok(None),
+            opened => self.opened(opened).map(Some),
+        }
+    }
+
+    /// Makes the directory, and opens it.
+    fn make(&self) -> Result<Directory> {
+        self.opened(open(&self.own, &self.steps, true))
+    }
+
+    fn opened(&self, opened: std::result::Result<File, Errno>) -> Result<Directory> {
+        match opened {
+            Ok(dir) => Ok(Directory {
+                dir,
+                own: self.own.clone(),
+            }),
+            Err(Errno::LOOP | Errno::NOTDIR) => Err(Error::new(
+                Code::WrongState,
+                "the directory of the datasource is a link or a file; only a plain directory takes uploads",
+            )),
+            Err(errno) => Err(failed(errno)),
+        }
     }
 }
 
@@ -319,15 +356,16 @@ fn directory_of(manifest: &Manifest, clear: &super::ClearData) -> Option<String>
         .map(|path| path.trim().to_owned())
 }
 
+fn elsewhere() -> Error {
+    Error::new(
+        Code::WrongState,
+        "the directory of the datasource is not one of the workspace's own; only those in \
+         `files/<workspace>/` take uploads",
+    )
+}
+
 /// The names of directories from the workspace's own on.
 fn steps(own: &Path, path: &str) -> Result<Vec<String>> {
-    let elsewhere = || {
-        Error::new(
-            Code::WrongState,
-            "the directory of the datasource is not one of the workspace's own; only those in \
-             `files/<workspace>/` take uploads",
-        )
-    };
     let path = Path::new(path);
     let relative = match path.is_absolute() {
         true => path.strip_prefix(own).map_err(|_| elsewhere())?,

@@ -116,6 +116,68 @@ async fn an_editor_uploads_no_more_than_it_may() {
     assert_eq!(names.count(), 2 + taken);
 }
 
+/// What stands around the file of a form is bounded, so that it cannot fill the memory: what comes before the first
+/// boundary, headers without an end, other fields, and what follows the file.
+#[tokio::test]
+async fn a_form_brings_little_beside_its_file() {
+    let host = empty().await;
+    let much = "x".repeat(600 << 10);
+    let field = "--b\r\ncontent-disposition: form-data; name=\"note\"\r\n";
+    let file = "--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"item.csv\"\r\n\r\nid\n7\n\r\n--b";
+    for form in [
+        much.clone(),
+        format!("--b\r\nx-header: {much}"),
+        format!("{field}\r\n{much}\r\n{file}--\r\n"),
+        format!("{file}\r\nx-header: {much}"),
+    ] {
+        let request = host.api(Method::POST, "/datasources/sales/files");
+        let request = request
+            .raw(form.into_bytes())
+            .header("content-type", "multipart/form-data; boundary=b");
+        let error = request.await.expect_error(413, "body_too_large");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("64 KiB beside its file"), "{message}");
+    }
+    assert_eq!(host.get("/datasources/sales/files").await.json(), json!([]));
+}
+
+/// The workspace's own directories are read before those that an operator granted, so a directory of the same name would
+/// hide the files that others put there.
+#[tokio::test]
+async fn an_upload_hides_no_granted_directory() {
+    let granted = tempfile::tempdir().unwrap();
+    fs::create_dir(granted.path().join("sales")).unwrap();
+    fs::write(granted.path().join("sales/item.csv"), "id\n1\n").unwrap();
+    let root = granted.path().to_str().unwrap();
+    let host = Host::builder()
+        .env("MINDHOST_FILES__ROOTS", root)
+        .start()
+        .await;
+    let host = empty_on(host).await;
+    upload(&host, "other.csv", b"id\n2\n")
+        .await
+        .expect_error(409, "wrong_state");
+    for path in ["/datasources/sales/files", "/datasources/sales/files/x.csv"] {
+        let reply = match path.ends_with("files") {
+            true => host.get(path).await,
+            false => host.delete(path).await,
+        };
+        reply.expect_error(409, "wrong_state");
+    }
+    assert!(!host.files_dir().join("sales").exists());
+    let tables = host
+        .post("/datasources/sales/catalog/refresh", json!({}))
+        .await;
+    tables.expect_status(200);
+    let mind = host
+        .mind("sales")
+        .datasource("sales")
+        .direct_queries()
+        .create()
+        .await;
+    assert_eq!(mind.rows("SELECT id FROM item").await, [[json!(1)]]);
+}
+
 /// A client that leaves in the middle leaves no file, not even a part of one.
 #[tokio::test]
 async fn an_upload_that_breaks_off_leaves_nothing() {
