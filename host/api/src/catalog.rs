@@ -74,7 +74,8 @@ const MAX_WAIT: u64 = 600;
 pub(super) struct Show {
     /// Name of a Mind: only its tables of the datasource.
     mind: Option<String>,
-    /// Only tables whose name or description contains this text.
+    /// Only tables whose names and descriptions, those of their columns included, contain every word of this, in any
+    /// order and case, also within a longer word.
     search: Option<String>,
 }
 

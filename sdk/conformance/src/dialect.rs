@@ -324,9 +324,12 @@ const TRINO_THOUSANDS: &str =
 
 fn trino() -> Samples {
     Samples {
-        numbers: Some(format!(
-            "SELECT x * 10000 + y + 1 AS n FROM {TRINO_THOUSANDS} WHERE x * 10000 + y < {{rows}} ORDER BY 1"
-        )),
+        // As many sequences as it takes: the condition is looked at for every row that they make.
+        numbers: Some(
+            "SELECT x * 10000 + y + 1 AS n FROM UNNEST(sequence(0, ({rows} - 1) / 10000)) AS a (x) \
+             CROSS JOIN UNNEST(sequence(0, 9999)) AS b (y) WHERE x * 10000 + y < {rows} ORDER BY 1"
+                .into(),
+        ),
         wide: Some("SELECT lpad('', {bytes}, 'x') AS wide".into()),
         huge: Some(format!(
             "SELECT x, y, lpad('', 1000, 'x') AS wide FROM {TRINO_THOUSANDS} WHERE x < 16"

@@ -480,6 +480,6 @@ async fn reconnect(bench: &Bench) -> Verdict {
     first.expect_to("an answer comes through a proxy of the kit")?;
     proxy.cut().await;
     let second = ask(bench, &data, question(bench)).await;
-    second.expect_to("an answer comes after the network broke and was mended")?;
+    second.expect_to("an answer comes after the network broke and came back")?;
     passed()
 }

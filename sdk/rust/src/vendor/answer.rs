@@ -190,9 +190,9 @@ impl<P: Protocol> Answer<P> {
         if self.closed {
             return Ok(());
         }
-        let mended = self.surrogates.mend(data);
+        let joined = self.surrogates.join(data);
         self.protocol
-            .event(mended.as_deref().unwrap_or(data), events)?;
+            .event(joined.as_deref().unwrap_or(data), events)?;
         if self.protocol.is_complete() {
             self.close(events);
         }

@@ -19,9 +19,9 @@ enum Half {
 impl Surrogates {
     /// The JSON of an event with whole characters. A first half at the end of a text is kept for the next event with a
     /// second half; a half that has no other half becomes U+FFFD.
-    pub(super) fn mend(&mut self, data: &str) -> Option<String> {
+    pub(super) fn join(&mut self, data: &str) -> Option<String> {
         let bytes = data.as_bytes();
-        let mut mended = String::new();
+        let mut joined = String::new();
         let (mut from, mut at) = (0, 0);
         while at < bytes.len() {
             if bytes[at] != b'\\' {
@@ -37,17 +37,17 @@ impl Surrogates {
                 at += 12;
                 continue;
             }
-            mended.push_str(data.get(from..at)?);
+            joined.push_str(data.get(from..at)?);
             match half {
                 Half::First if bytes.get(at + 6) == Some(&b'"') => {
                     self.first = data.get(at + 2..at + 6).map(str::to_owned);
                 }
                 Half::Second if at > 0 && bytes[at - 1] == b'"' && self.first.is_some() => {
-                    mended.push_str("\\u");
-                    mended.push_str(&self.first.take()?);
-                    mended.push_str(data.get(at..at + 6)?);
+                    joined.push_str("\\u");
+                    joined.push_str(&self.first.take()?);
+                    joined.push_str(data.get(at..at + 6)?);
                 }
-                _ => mended.push_str("\\ufffd"),
+                _ => joined.push_str("\\ufffd"),
             }
             at += 6;
             from = at;
@@ -55,8 +55,8 @@ impl Surrogates {
         if from == 0 {
             return None;
         }
-        mended.push_str(data.get(from..)?);
-        Some(mended)
+        joined.push_str(data.get(from..)?);
+        Some(joined)
     }
 }
 
@@ -82,12 +82,12 @@ mod tests {
     #[test]
     fn halves_of_a_character_come_together_over_events() {
         let mut surrogates = Surrogates::default();
-        let first = surrogates.mend(r#"{"text":"a\ud83d"}"#);
+        let first = surrogates.join(r#"{"text":"a\ud83d"}"#);
         assert_eq!(first.as_deref(), Some(r#"{"text":"a"}"#));
-        assert_eq!(surrogates.mend(r#"{"ping":1}"#), None);
-        let second = surrogates.mend(r#"{"text":"\ude00b"}"#);
+        assert_eq!(surrogates.join(r#"{"ping":1}"#), None);
+        let second = surrogates.join(r#"{"text":"\ude00b"}"#);
         assert_eq!(second.as_deref(), Some(r#"{"text":"\ud83d\ude00b"}"#));
-        let alone = surrogates.mend(r#"{"text":"\ude00 \ud83d c"}"#);
+        let alone = surrogates.join(r#"{"text":"\ude00 \ud83d c"}"#);
         assert_eq!(alone.as_deref(), Some(r#"{"text":"\ufffd \ufffd c"}"#));
     }
 
@@ -101,7 +101,7 @@ mod tests {
             r#"{"text":"\u"#,
             "\\",
         ] {
-            assert_eq!(surrogates.mend(whole), None, "{whole}");
+            assert_eq!(surrogates.join(whole), None, "{whole}");
         }
     }
 }

@@ -102,10 +102,10 @@ async fn two_runs_are_compared_by_the_ids_of_their_questions() {
     };
 
     model.play([answer(3), answer(4), answer(3)].concat());
-    let before = started(&host, &suite(&["kept", "mended", "gone"])).await;
+    let before = started(&host, &suite(&["kept", "corrected", "gone"])).await;
     assert_eq!(ended(&host, &before).await["status"], "completed");
     model.play([answer(5), answer(3), answer(3)].concat());
-    let now = started(&host, &suite(&["kept", "mended", "new"])).await;
+    let now = started(&host, &suite(&["kept", "corrected", "new"])).await;
     ended(&host, &now).await;
 
     let id = before.rsplit('/').next().unwrap();
@@ -126,7 +126,7 @@ async fn two_runs_are_compared_by_the_ids_of_their_questions() {
         json!({
             "changed": [
                 {"id": "kept", "question": "How many?", "before": "right", "now": "wrong"},
-                {"id": "mended", "question": "How many?", "before": "wrong", "now": "right"},
+                {"id": "corrected", "question": "How many?", "before": "wrong", "now": "right"},
             ],
             "added": ["new"],
             "removed": ["gone"],

@@ -138,8 +138,8 @@ async fn a_datasource_that_breaks_its_plugin_rests_alone() {
     }
 
     // What is changed is tried anew.
-    let mended = json!({"connection_data": {"mode": "nothing"}});
-    host.patch("/datasources/bad", mended)
+    let corrected = json!({"connection_data": {"mode": "nothing"}});
+    host.patch("/datasources/bad", corrected)
         .await
         .expect_status(200);
     assert_eq!(check(&host, "bad").await["success"], true);
