@@ -439,9 +439,13 @@ impl Answering {
     pub async fn attach(&self, caller: &Caller, id: Uuid) -> Result<Option<EventReader>> {
         if let Some(running) = self.0.running.find(id) {
             let now = running.now();
-            caller.count(|tally| tally.mind(&now.mind_id));
-            let owns = !now.background;
-            return Ok(Some(running.log.reader(owns)));
+            let reader = running.log.reader(!now.background);
+            if !running.log.cancel.is_cancelled() {
+                caller.count(|tally| tally.mind(&now.mind_id));
+                return Ok(Some(reader));
+            }
+            // Its last client left. What was cancelled is done again, after its end.
+            reader.last().await;
         }
         let record = match self.get_with_rows(caller, id).await {
             Ok(record) if record.status == ResponseStatus::Completed => record,

@@ -216,7 +216,7 @@ impl Conversations {
         self.require_room(&conversation).await?;
         let mut transaction = self.store.begin_records().await?;
         insert(&mut transaction, &[&conversation]).await?;
-        append(&mut transaction, &conversation, None, messages).await?;
+        append(&mut transaction, &conversation, of_no_response(messages)).await?;
         let added = conversation.added(conversation.bytes() + bytes_of(messages));
         self.store.add_stored(&mut transaction, &added).await?;
         transaction.commit().await?;
@@ -291,7 +291,7 @@ impl Conversations {
         if !store::lock(&mut transaction, id).await? {
             return Err(not_found(id));
         }
-        append(&mut transaction, &conversation, None, messages).await?;
+        append(&mut transaction, &conversation, of_no_response(messages)).await?;
         let added = conversation.added(bytes_of(messages));
         self.store.add_stored(&mut transaction, &added).await?;
         Ok(transaction.commit().await?)
@@ -494,6 +494,23 @@ fn no_message(id: Uuid) -> Error {
         Code::MessageNotFound,
         format!("this conversation has no message '{id}'; list its items to see those there are"),
     )
+}
+
+/// Messages that no response wrote or answers.
+fn of_no_response(messages: &[Message]) -> impl Iterator<Item = (&Message, Option<Uuid>)> {
+    messages.iter().map(|message| (message, None))
+}
+
+/// Messages of a request with the response that they belong to: the last of the user is its question. What a client sends
+/// along, such as answers of before, belongs to none.
+pub fn with_question_of(
+    response: Uuid,
+    messages: &[Message],
+) -> impl Iterator<Item = (&Message, Option<Uuid>)> {
+    let is_of_user = |message: &Message| message.author == Author::User;
+    let question = messages.iter().rposition(is_of_user);
+    let numbered = messages.iter().enumerate();
+    numbered.map(move |(index, message)| (message, (question == Some(index)).then_some(response)))
 }
 
 pub use store::{NewMessage, append, bind_to_mind, insert, insert_messages, set_response};

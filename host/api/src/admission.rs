@@ -16,6 +16,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http_body::Body as _;
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 pub(super) use self::audit_guard::{CreatedIn, CreatedName, Tool};
@@ -35,6 +36,18 @@ use mindhost_plugins::serving_versions::ServingVersions;
 
 /// The plugin versions behind an answer, as far as they are known when its headers are sent.
 const SERVED_BY: HeaderName = HeaderName::from_static("x-mindhost-plugins");
+
+/// Ends when the client of a request is gone, in the extensions of its request. A change completes without its client;
+/// what is only waited for on its behalf need not.
+#[derive(Clone)]
+pub(super) struct ClientLeft(CancellationToken);
+
+impl ClientLeft {
+    /// The outcome; none if the client left before.
+    pub async fn or<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        self.0.run_until_cancelled(work).await
+    }
+}
 
 /// The admission to one route.
 #[derive(Clone)]
@@ -63,14 +76,36 @@ pub(super) async fn admit(
     let noted = AuditGuard::of(&mut request, rules, &caller, &state.audit, configured);
     let is_act = noted.as_ref().is_some_and(AuditGuard::is_act);
     request.extensions_mut().insert(caller.clone());
+    let left = CancellationToken::new();
+    request.extensions_mut().insert(ClientLeft(left.clone()));
     let tasks = state.shutdown.tasks.clone();
     let answer = admission.answer(caller, request, next, noted, permit);
     if !is_act {
         return answer.await;
     }
     // If the client disconnects, a change still completes and is audited; a shutdown waits for it.
+    let _left = left.drop_guard();
     let answer = tasks.track_future(answer.in_current_span());
     DetachOnDrop::new(answer).await
+}
+
+/// Bounds the time in which a request to an open route is received, as for all others.
+pub(super) async fn receive(
+    State(state): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (head, body) = request.into_parts();
+    if body.is_end_stream() {
+        return next.run(Request::from_parts(head, body)).await;
+    }
+    let body = RequestBody::new(body, &state.config.server, None);
+    let fault = body.fault();
+    let response = next.run(Request::from_parts(head, Body::new(body))).await;
+    match fault.error() {
+        Some(error) => ApiError(error).into_response(),
+        None => response,
+    }
 }
 
 impl Admission {
@@ -126,7 +161,8 @@ impl Admission {
             return ApiError(encoded()).into_response();
         }
         let server = &state.config.server;
-        let body = RequestBody::new(body, server, state.auth.clone(), caller.clone());
+        let key = (state.auth.clone(), caller.clone());
+        let body = RequestBody::new(body, server, Some(key));
         let fault = body.fault();
         let request = Request::from_parts(head, Body::new(body));
         let response = next.run(request).await;

@@ -203,6 +203,7 @@ pub fn model(given: Option<String>) -> Result<String> {
 /// # Errors
 /// `invalid_parameter`, with the path of what is wrong.
 pub fn chat(given: Vec<ChatMessage>) -> Result<Vec<Input>> {
+    few("messages", given.len())?;
     let mut input = Vec::with_capacity(given.len());
     let mut asks = false;
     for (index, ChatMessage { role, content }) in given.into_iter().enumerate() {
@@ -298,6 +299,19 @@ fn sql_query(tools: Vec<SqlQueryTool>) -> Result<SqlQuery> {
     })
 }
 
+/// Messages of one request, at most: they are stored and counted together.
+const MAX_ITEMS: usize = 1_000;
+
+fn few(param: &'static str, items: usize) -> Result<()> {
+    match items <= MAX_ITEMS {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            param,
+            format!("`{param}` has more than {MAX_ITEMS} messages; send the newest of them"),
+        )),
+    }
+}
+
 fn input(given: body::Input) -> Result<Vec<Input>> {
     let items = match given {
         body::Input::Text(NonEmptyText(text)) => {
@@ -311,6 +325,7 @@ fn input(given: body::Input) -> Result<Vec<Input>> {
             "`input` is an empty list; send the question",
         ));
     }
+    few("input", items.len())?;
     let items = items.into_iter().enumerate();
     let input: Vec<Input> = items
         .map(|(index, item)| input_item(item, &format!("input[{index}]")))

@@ -7,6 +7,7 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 
 use axum::{
+    Extension,
     extract::{FromRef, State},
     http::StatusCode,
 };
@@ -16,6 +17,7 @@ use utoipa_axum::routes;
 
 use super::{
     AppState,
+    admission::ClientLeft,
     extract::{Json, Path, Query, present},
 };
 use mindhost_answers::results::Results;
@@ -257,6 +259,7 @@ pub(super) async fn get(
     responses((status = 200, body = ShownCatalog, description = "The catalog as it is; its status tells of the run.")))]
 pub(super) async fn refresh(
     caller: Caller,
+    Extension(client): Extension<ClientLeft>,
     State(parts): State<Services>,
     Path(name): Path<String>,
     Query(query): Query<Wait>,
@@ -269,7 +272,7 @@ pub(super) async fn refresh(
     let mode = body.mode.unwrap_or(Mode::All);
     let names = body.table_names.as_deref();
     let started = parts.catalog.refresh(reach.source(), mode, names).await?;
-    Ok(parts.show_after(reach, &started, patience).await?)
+    Ok(parts.show_after(reach, &started, patience, &client).await?)
 }
 
 /// Loads some tables into the catalog, in the background
@@ -278,6 +281,7 @@ pub(super) async fn refresh(
     responses((status = 200, body = ShownCatalog, description = "The catalog as it is; its status tells of the run.")))]
 pub(super) async fn load(
     caller: Caller,
+    Extension(client): Extension<ClientLeft>,
     State(parts): State<Services>,
     Path(name): Path<String>,
     Query(query): Query<Wait>,
@@ -290,7 +294,7 @@ pub(super) async fn load(
         .catalog
         .load_tables(reach.source(), &body.table_names)
         .await?;
-    Ok(parts.show_after(reach, &started, patience).await?)
+    Ok(parts.show_after(reach, &started, patience, &client).await?)
 }
 
 /// Stops the runs that load the catalog
@@ -299,6 +303,7 @@ pub(super) async fn load(
     responses((status = 200, body = ShownCatalog, description = "The catalog as it is.")))]
 pub(super) async fn cancel(
     caller: Caller,
+    Extension(client): Extension<ClientLeft>,
     State(parts): State<Services>,
     Path(name): Path<String>,
     Query(query): Query<Wait>,
@@ -306,7 +311,7 @@ pub(super) async fn cancel(
     let patience = patience(query.wait)?;
     let reach = parts.reach(&caller, &name).await?;
     let stopped = parts.catalog.cancel(reach.source()).await?;
-    Ok(parts.show_after(reach, &stopped, patience).await?)
+    Ok(parts.show_after(reach, &stopped, patience, &client).await?)
 }
 
 /// Describes a table
@@ -436,8 +441,10 @@ impl Services {
         reach: Reach,
         started: &StartedRuns,
         patience: Duration,
+        client: &ClientLeft,
     ) -> Result<axum::Json<ShownCatalog>> {
-        self.catalog.wait(started, patience).await?;
+        let ended = client.or(self.catalog.wait(started, patience)).await;
+        ended.unwrap_or(Ok(()))?;
         self.show(reach, Filter::default()).await
     }
 

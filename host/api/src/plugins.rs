@@ -22,7 +22,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::{
-    admission::CreatedName,
+    admission::{ClientLeft, CreatedName},
     ask,
     extract::{self, Json, Path, Query},
 };
@@ -280,6 +280,7 @@ pub(super) async fn install(
     responses((status = 202, body = Rollout, description = "How it stands.")))]
 pub(super) async fn activate(
     caller: Caller,
+    Extension(client): Extension<ClientLeft>,
     State(rollouts): State<Rollouts>,
     State(auth): State<Arc<Auth>>,
     Path(name): Path<String>,
@@ -295,7 +296,8 @@ pub(super) async fn activate(
     let (version, at_most) = (body.version.as_deref(), query.at_most()?);
     auth.confirm(&caller).await?;
     let rollout = rollouts.activate(&caller, &name, version, wish).await?;
-    let rollout = rollouts.wait(&rollout, at_most).await?;
+    let waited = client.or(rollouts.wait(&rollout, at_most)).await;
+    let rollout = waited.unwrap_or(Ok(rollout))?;
     let accepted = match rollout.accepted_rights.is_empty() {
         true => String::new(),
         false => format!(" accept_rights={}", listed(&rollout.accepted_rights)),

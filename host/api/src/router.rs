@@ -18,10 +18,13 @@ pub fn of(routes: Routes, state: &AppState) -> Router<AppState> {
             let parts = once::ResourceRoute::of(state, name);
             methods = methods.layer(from_fn_with_state(parts, once::resource));
         }
-        if route.rules.role.is_some() {
-            let admission = admission::Admission::new(state.clone(), route.rules);
-            methods = methods.layer(from_fn_with_state(admission, admission::admit));
-        }
+        methods = match route.rules.role {
+            Some(_) => {
+                let admission = admission::Admission::new(state.clone(), route.rules);
+                methods.layer(from_fn_with_state(admission, admission::admit))
+            }
+            None => methods.layer(from_fn_with_state(state.clone(), admission::receive)),
+        };
         router.route(&route.path, methods)
     })
 }

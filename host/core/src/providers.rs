@@ -285,9 +285,7 @@ impl Providers {
             return Err(built_in());
         }
         if provider.is_default {
-            let message =
-                "the default provider cannot be deleted; set `default: true` on another one first";
-            return Err(Error::new(Code::InUse, message));
+            return Err(store::is_the_default());
         }
         store::delete(&self.rows.store, &provider).await?;
         self.forget(&provider).await;

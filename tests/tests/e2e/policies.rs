@@ -82,6 +82,30 @@ async fn caller_sees_what_the_policy_leaves() {
 }
 
 #[tokio::test]
+async fn datasource_that_is_deleted_takes_its_policies_along() {
+    let host = Host::start().await;
+    for name in ["shop", "other"] {
+        host.sqlite(name, SHOP).await.load().await;
+    }
+    let mind = host.mind("sales").datasource("shop").datasource("other");
+    mind.create().await;
+    let of = |name: &str| json!({"datasource": name, "table": "orders", "hidden": ["total"]});
+    let both = json!({"policies": [of("shop"), of("other")]});
+    let path = "/minds/sales/policies";
+    host.put(path, both).await.expect_status(200);
+    let fewer = json!({"datasources": ["shop"]});
+    let refused = host.put("/minds/sales", fewer.clone()).await;
+    refused.expect_error(409, "resource_in_use");
+    let gone = host.delete("/datasources/other?cascade=true").await;
+    gone.expect_status(204);
+    let kept = host.get(path).await.json();
+    let kept = kept["policies"].as_array().unwrap();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert_eq!(kept[0]["datasource"], "shop");
+    host.put("/minds/sales", fewer).await.expect_status(200);
+}
+
+#[tokio::test]
 async fn list_of_a_key_stands_behind_in_and_null_masks_keep_the_type() {
     let (host, _mind) = shop().await;
     let body = policy(json!({"filter": "id IN ({{caller.ids}})", "masked": {"total": "null"}}));

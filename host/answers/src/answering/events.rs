@@ -3,10 +3,7 @@
 //! The answer runs in its own task and appends to the log; an HTTP stream only reads it. So a slow or missing reader
 //! never delays the answer, and the limits of the answer bound the log.
 
-use std::sync::{
-    Arc, Mutex, OnceLock,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use serde_json::value::RawValue;
 use tokio::sync::watch;
@@ -86,7 +83,7 @@ pub struct EventLog {
     events: Mutex<Vec<Event>>,
     length: watch::Sender<usize>,
     /// Readers that own the answer: without any, it is cancelled.
-    owners: AtomicUsize,
+    owners: Mutex<usize>,
     /// The message that the answer becomes; chosen before the answer starts.
     pub message_id: Uuid,
     /// Whether the client wants to see the steps, so that a resumed stream has the same number of events.
@@ -103,7 +100,7 @@ impl EventLog {
         Arc::new(Self {
             events: Mutex::new(Vec::with_capacity(16)),
             length: watch::Sender::new(0),
-            owners: AtomicUsize::new(0),
+            owners: Mutex::default(),
             message_id: Uuid::now_v7(),
             shows_steps,
             cancel,
@@ -116,7 +113,7 @@ impl EventLog {
         Arc::new(Self {
             events: Mutex::default(),
             length: watch::Sender::new(0),
-            owners: AtomicUsize::new(0),
+            owners: Mutex::default(),
             message_id,
             shows_steps: false,
             cancel: CancellationToken::new(),
@@ -139,7 +136,7 @@ impl EventLog {
         Some(Arc::new(Self {
             length: watch::Sender::new(kept.len()),
             events: Mutex::new(kept),
-            owners: AtomicUsize::new(0),
+            owners: Mutex::default(),
             message_id: self.message_id,
             shows_steps: self.shows_steps,
             cancel: self.cancel.clone(),
@@ -200,7 +197,7 @@ impl EventLog {
     /// A reader from the first event. When the last reader that `owns` the answer is dropped before the end, the answer
     /// is cancelled.
     pub fn reader(self: &Arc<Self>, owns: bool) -> EventReader {
-        self.owners.fetch_add(usize::from(owns), Ordering::Relaxed);
+        *lock(&self.owners) += usize::from(owns);
         EventReader {
             log: self.clone(),
             length: self.length.subscribe(),
@@ -265,8 +262,13 @@ impl EventReader {
 
 impl Drop for EventReader {
     fn drop(&mut self) {
-        if self.owns && self.log.owners.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.log.cancel.cancel();
+        if self.owns {
+            let mut owners = lock(&self.log.owners);
+            *owners -= 1;
+            if *owners == 0 {
+                // Before the lock goes, so that a new owner sees it.
+                self.log.cancel.cancel();
+            }
         }
     }
 }

@@ -47,11 +47,11 @@ pub async fn complete(
         None => record,
     };
     if prepared.is_new && !is_open {
-        let messages = prepared.input.iter().chain([message]);
         let finished = FinishedAnswer {
             conversation: prepared.conversation.clone(),
             record: stored.clone(),
-            messages: messages.cloned().collect(),
+            input: prepared.input.clone(),
+            answer: message.clone(),
         };
         if inner.group_commit.store(finished).await? {
             return Ok(());
@@ -67,13 +67,8 @@ pub async fn complete(
         }
         false => add(&mut tx, inner, prepared, stored, message.bytes()).await?,
     }
-    conversations::append(
-        &mut tx,
-        &prepared.conversation,
-        Some(record.id),
-        std::slice::from_ref(message),
-    )
-    .await?;
+    let answer = [(message, Some(record.id))];
+    conversations::append(&mut tx, &prepared.conversation, answer).await?;
     Ok(tx.commit().await?)
 }
 
@@ -118,8 +113,8 @@ pub async fn fail(
     }
     if has_conversation && let Some(partial) = partial {
         count(&mut tx, prepared, partial).await?;
-        let partial = std::slice::from_ref(partial);
-        conversations::append(&mut tx, &prepared.conversation, Some(record.id), partial).await?;
+        let partial = [(partial, Some(record.id))];
+        conversations::append(&mut tx, &prepared.conversation, partial).await?;
     }
     Ok(tx.commit().await?)
 }
@@ -139,7 +134,8 @@ async fn add(
         ..
     } = prepared;
     store::insert(tx, &[record], &inner.host_id).await?;
-    conversations::append(tx, conversation, Some(record.id), input).await?;
+    let new = conversations::with_question_of(record.id, input);
+    conversations::append(tx, conversation, new).await?;
     // Without new input the last question is answered again. What became of the first response counts no more.
     if let (true, Some(question)) = (input.is_empty(), history.last()) {
         conversations::set_response(tx, question.id, record.id).await?;

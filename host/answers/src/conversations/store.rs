@@ -57,7 +57,7 @@ pub struct NewMessage<'a> {
     pub message: &'a Message,
 }
 
-/// Adds messages to conversations that this transaction made.
+/// Adds messages at their positions.
 pub async fn insert_messages(tx: &mut Tx, said: &[NewMessage<'_>]) -> Result<()> {
     for group in groups(said) {
         let sql = format!(
@@ -134,26 +134,29 @@ pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<bool> {
     Ok(done.rows_affected() > 0)
 }
 
-/// Adds messages behind the last one. The conversation must be new in this transaction, bound or locked by it.
-pub async fn append(
+/// Adds messages behind the last one, each with the response that it belongs to. The conversation must be new in this
+/// transaction, bound or locked by it.
+pub async fn append<'a>(
     tx: &mut Tx,
     conversation: &Conversation,
-    response: Option<Uuid>,
-    messages: &[Message],
+    messages: impl IntoIterator<Item = (&'a Message, Option<Uuid>)>,
 ) -> Result<()> {
-    for message in messages {
-        let query = sqlx::query(
-            "INSERT INTO messages (id, workspace_id, conversation_id, response_id, kind, role, status, content, sql, \
-             sql_origin, created_at, position)
-             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, COALESCE(MAX(position), 0) + 1
-             FROM messages WHERE conversation_id = $12",
-        );
-        bind(query, conversation, response, message)
-            .bind(conversation.id.to_string())
-            .execute(&mut **tx)
-            .await?;
-    }
-    Ok(())
+    let last: i64 = sqlx::query_scalar(
+        "SELECT CAST(COALESCE(MAX(position), 0) AS BIGINT) FROM messages WHERE conversation_id = $1",
+    )
+    .bind(conversation.id.to_string())
+    .fetch_one(&mut **tx)
+    .await?;
+    let said: Vec<_> = (last + 1..)
+        .zip(messages)
+        .map(|(position, (message, response))| NewMessage {
+            conversation,
+            response,
+            position,
+            message,
+        })
+        .collect();
+    insert_messages(tx, &said).await
 }
 
 /// Says which response answers a question.
@@ -466,10 +469,12 @@ pub async fn message(store: &Store, conversation: Uuid, id: Uuid) -> Result<Opti
     row.as_ref().map(message_of).transpose()
 }
 
-/// The message of the assistant of a response.
+/// The message of the assistant of a response: the last, as earlier versions gave the response to those before its
+/// question too.
 pub async fn answer_of(store: &Store, response: Uuid) -> Result<Option<Message>> {
     let query = format!(
-        "SELECT {MESSAGE_COLUMNS} FROM messages WHERE response_id = $1 AND role = 'assistant'"
+        "SELECT {MESSAGE_COLUMNS} FROM messages WHERE response_id = $1 AND role = 'assistant' \
+         ORDER BY position DESC LIMIT 1"
     );
     let row = sqlx::query(AssertSqlSafe(query))
         .bind(response.to_string())

@@ -78,33 +78,58 @@ impl Live {
 impl Run {
     /// Asks each question, and writes how the run ended.
     pub async fn until_end(&self, parts: &Services) {
-        let ended = tokio::select! {
-            ended = self.ask(parts) => ended,
-            ended = self.beat(parts) => ended,
+        let stop = CancellationToken::new();
+        let ended = {
+            let mut asking = std::pin::pin!(self.ask(parts, &stop));
+            tokio::select! {
+                ended = &mut asking => ended,
+                ended = self.beat(parts) => {
+                    stop.cancel();
+                    // Each question that is being asked deletes its conversation.
+                    asking.await;
+                    ended
+                }
+            }
         };
         if let Err(error) = self.write_end(parts, ended).await {
             tracing::warn!(evaluation = %self.id, cause = ?std::error::Error::source(&error), "the end of an evaluation cannot be written");
         }
     }
 
-    /// Dropping it drops the questions that are being asked, which cancels them.
-    async fn ask(&self, parts: &Services) -> RunOutcome {
+    /// Asks all questions, and none any more when one cannot be asked, or after `stop`. Waits for those that are being
+    /// asked.
+    async fn ask(&self, parts: &Services, stop: &CancellationToken) -> RunOutcome {
         let questions = self.suite.questions.iter().enumerate();
         let asking: Vec<BoxFuture<'_, _>> = questions
-            .map(|(at, question)| async move { (at, self.judge(parts, question).await) }.boxed())
+            .map(|(at, question)| {
+                async move { (at, self.judge(parts, question, stop).await) }.boxed()
+            })
             .collect();
         let mut asking = stream::iter(asking).buffer_unordered(self.jobs);
+        let mut ended = RunOutcome::Done;
         while let Some(next) = asking.next().await {
             match next {
-                (at, Ok(judged)) => self.live.lock().push((at, short(judged))),
-                (_, Err(error)) => return RunOutcome::Failed(error),
+                (at, Ok(Some(judged))) => self.live.lock().push((at, short(judged))),
+                (_, Ok(None)) => {}
+                (_, Err(error)) => {
+                    stop.cancel();
+                    ended = RunOutcome::Failed(error);
+                }
             }
         }
-        RunOutcome::Done
+        ended
     }
 
-    /// Asks one question, with the key and the Mind as they are now.
-    async fn judge(&self, parts: &Services, question: &Question) -> Result<Judged> {
+    /// Asks one question, with the key and the Mind as they are now. None if it was stopped.
+    async fn judge(
+        &self,
+        parts: &Services,
+        question: &Question,
+        stop: &CancellationToken,
+    ) -> Result<Option<Judged>> {
+        if stop.is_cancelled() {
+            return Ok(None);
+        }
         let confirmed = parts.auth.confirm(&self.caller).await;
         confirmed.map_err(|error| match error.code() {
             Code::InvalidApiKey => Error::new(
@@ -126,13 +151,15 @@ impl Run {
                 stored_results: &parts.stored_results,
                 caller,
                 max_rows: MAX_ROWS,
+                stop: stop.clone(),
             },
             mind: mind.name.clone(),
             keeps: false,
             max_rows: MAX_ROWS,
             prices: self.suite.prices.clone(),
         };
-        Ok(judge.judge(question).await)
+        let judged = judge.judge(question).await;
+        Ok((!stop.is_cancelled()).then_some(judged))
     }
 
     /// Writes what was judged now and then, until the run is stopped.

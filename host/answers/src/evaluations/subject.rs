@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json, value::RawValue};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::{
@@ -38,6 +39,9 @@ pub(super) struct InProcess<'a> {
     pub caller: Caller,
     /// Most rows of a result that are read.
     pub max_rows: u64,
+    /// Ends the answer that is waited for. It is read to its end all the same, so that its conversation is known, and
+    /// deleted.
+    pub stop: CancellationToken,
 }
 
 impl Subject for InProcess<'_> {
@@ -53,15 +57,18 @@ impl Subject for InProcess<'_> {
             ..Ask::default()
         };
         let (reader, began) = self.started(ask).await.map_err(failure)?;
-        answer(reader, began).await.map_err(failure)
+        answer(reader, began, &self.stop).await.map_err(failure)
     }
 
     async fn result(&self, _mind: &str, answer: &Answer) -> Result<Table, Failure> {
-        self.rows_of(answer).await.map_err(failure)
+        let rows = self.rows_of(answer);
+        let rows = self.stop.run_until_cancelled(rows).await;
+        rows.unwrap_or_else(|| Err(stopped())).map_err(failure)
     }
 
     async fn gold(&self, mind: &str, sql: &str) -> Result<Table, Failure> {
-        self.query(mind, sql).await.map_err(failure)
+        let rows = self.stop.run_until_cancelled(self.query(mind, sql)).await;
+        rows.unwrap_or_else(|| Err(stopped())).map_err(failure)
     }
 
     async fn forget(&self, conversation: &str) {
@@ -77,10 +84,17 @@ impl InProcess<'_> {
     async fn started(&self, ask: impl Fn() -> Ask) -> Result<(EventReader, Instant)> {
         let mut tries = 0;
         loop {
+            if self.stop.is_cancelled() {
+                return Err(stopped());
+            }
             let began = Instant::now();
             match self.answering.start(&self.caller, ask()).await {
                 Ok(reader) => return Ok((reader, began)),
-                Err(error) => pause(&mut tries, error).await?,
+                Err(error) => {
+                    let pause = pause(&mut tries, error);
+                    let pause = self.stop.run_until_cancelled(pause).await;
+                    pause.unwrap_or_else(|| Err(stopped()))?;
+                }
             }
         }
     }
@@ -156,11 +170,25 @@ async fn pause(tries: &mut u32, error: Error) -> Result<()> {
     Ok(())
 }
 
-/// Reads an answer to its end.
-async fn answer(mut reader: EventReader, began: Instant) -> Result<Answer> {
+/// Reads an answer to its end, which comes soon after it is stopped.
+async fn answer(
+    mut reader: EventReader,
+    began: Instant,
+    stop: &CancellationToken,
+) -> Result<Answer> {
     let message = reader.log().message_id;
     let (mut steps, mut last) = (Vec::new(), None);
-    while let Some(event) = reader.next().await {
+    loop {
+        let next = match stop.run_until_cancelled(reader.next()).await {
+            Some(next) => next,
+            None => {
+                reader.log().cancel.cancel();
+                reader.next().await
+            }
+        };
+        let Some(event) = next else {
+            break;
+        };
         match event {
             Event::Step(step) => steps.push(serde_json::to_value(&*step).map_err(Error::internal)?),
             event => last = Some(event),
@@ -196,6 +224,10 @@ fn ended(last: Option<Event>) -> Result<std::sync::Arc<ResponseRecord>> {
         Some(Event::Failed(error, _)) => Err((*error).clone()),
         _ => Err(no_end()),
     }
+}
+
+fn stopped() -> Error {
+    Error::new(Code::Cancelled, "the evaluation was stopped")
 }
 
 fn no_end() -> Error {

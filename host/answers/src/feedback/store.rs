@@ -18,7 +18,8 @@ use mindhost_store::{
 const SELECT: &str = "SELECT f.id, f.response_id, f.key_id, f.rating, f.comment, f.corrected_sql, f.knowledge_id, \
      f.created_at, f.updated_at, a.sql, (SELECT q.content FROM messages q WHERE q.conversation_id = a.conversation_id \
      AND q.role = 'user' AND q.position < a.position ORDER BY q.position DESC LIMIT 1) AS question \
-     FROM feedback f LEFT JOIN messages a ON a.response_id = f.response_id AND a.role = 'assistant' \
+     FROM feedback f LEFT JOIN messages a ON a.id = (SELECT m.id FROM messages m WHERE m.response_id = f.response_id \
+     AND m.role = 'assistant' ORDER BY m.position DESC LIMIT 1) \
      WHERE f.mind_id = $1";
 
 /// Adds feedback, or replaces what the key said before. Counts its bytes. Returns its id.

@@ -34,7 +34,11 @@ impl ScopedTable<'_> {
 /// The name as an identifier: in backticks for MySQL and ClickHouse, else in double quotes.
 pub(super) fn quoted(dialect: Dialect, name: &str) -> String {
     match dialect {
-        Dialect::Mysql | Dialect::Clickhouse => format!("`{}`", name.replace('`', "``")),
+        Dialect::Mysql => format!("`{}`", name.replace('`', "``")),
+        // A backslash begins an escape there, within quotes too.
+        Dialect::Clickhouse => {
+            format!("`{}`", name.replace('\\', "\\\\").replace('`', "``"))
+        }
         _ => format!("\"{}\"", name.replace('"', "\"\"")),
     }
 }
@@ -204,6 +208,16 @@ fn is_of_messages(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn backslash_ends_no_quotes_in_clickhouse() {
+        let name = r"a\` b";
+        assert_eq!(
+            super::quoted(super::Dialect::Clickhouse, name),
+            r"`a\\`` b`"
+        );
+        assert_eq!(super::quoted(super::Dialect::Mysql, name), r"`a\`` b`");
+    }
+
     #[test]
     fn only_unknown_names_have_nearest_ones() {
         for message in [

@@ -186,7 +186,9 @@ async fn page_cut_by_host(
     while let Some(batch) = connection.next(ROWS_AT_ONCE as u32, call).await? {
         let rows = batch.rows() as u64;
         let from = window.offset.saturating_sub(total).min(rows);
-        let until = (window.offset + window.limit)
+        let until = window
+            .offset
+            .saturating_add(window.limit)
             .saturating_sub(total)
             .min(rows);
         if from < until {

@@ -147,8 +147,14 @@ impl StoredResults {
     /// One page of its result.
     ///
     /// # Errors
-    /// As for any statement.
+    /// As for any statement; `invalid_parameter` for an offset that no result reaches.
     pub async fn page(&self, statement: &StoredStatement, limit: u64, offset: u64) -> Result<Page> {
+        if i64::try_from(offset).is_err() {
+            return Err(Error::invalid(
+                "offset",
+                "`offset` is larger than any result",
+            ));
+        }
         let (call, running) = self.begin(Kind::Page, statement);
         let accepted = self
             .results

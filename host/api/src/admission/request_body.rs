@@ -23,7 +23,7 @@ use mindhost_core::auth::{Auth, Caller};
 const MOMENT: Duration = Duration::from_millis(100);
 
 /// A body with an idle timeout. If its key ends while it is received, the body fails at its end, so no handler acts on
-/// it.
+/// it. A request to an open route has no key.
 pub(super) struct RequestBody {
     body: Body,
     /// Runs while the next bytes are awaited.
@@ -31,8 +31,7 @@ pub(super) struct RequestBody {
     since: Instant,
     times: Times,
     stage: Stage,
-    auth: Arc<Auth>,
-    caller: Caller,
+    key: Option<(Arc<Auth>, Caller)>,
     fault: Fault,
 }
 
@@ -54,7 +53,7 @@ enum Stage {
 }
 
 impl RequestBody {
-    pub fn new(body: Body, server: &Server, auth: Arc<Auth>, caller: Caller) -> Self {
+    pub fn new(body: Body, server: &Server, key: Option<(Arc<Auth>, Caller)>) -> Self {
         Self {
             body,
             idle: None,
@@ -64,8 +63,7 @@ impl RequestBody {
                 whole: server.body_timeout,
             },
             stage: Stage::Reading,
-            auth,
-            caller,
+            key,
             fault: Fault::default(),
         }
     }
@@ -130,10 +128,10 @@ impl HttpBody for RequestBody {
                     if polled.is_some() {
                         return Poll::Ready(polled);
                     }
-                    self.stage = match self.since.elapsed() < MOMENT {
-                        true => Stage::Ended,
-                        false => {
-                            let (auth, caller) = (self.auth.clone(), self.caller.clone());
+                    let is_late = self.since.elapsed() >= MOMENT;
+                    self.stage = match self.key.clone().filter(|_| is_late) {
+                        None => Stage::Ended,
+                        Some((auth, caller)) => {
                             Stage::Asking(Box::pin(async move { auth.confirm(&caller).await }))
                         }
                     };

@@ -20,7 +20,7 @@ use mindhost_answers::{
 };
 use mindhost_base::{
     config::Formulas,
-    error::{Code, Error, Result},
+    error::{Code, Result},
 };
 use mindhost_core::auth::Caller;
 use mindhost_sql::{json::Rows, schema};
@@ -119,9 +119,6 @@ pub async fn result(
 ) -> ApiResult<Response> {
     let limit = limit(query.limit, DEFAULT_LIMIT, MAX_LIMIT)?;
     let offset = query.offset.unwrap_or(0);
-    if i64::try_from(offset).is_err() {
-        return Err(Error::invalid("offset", "`offset` is larger than any result").into());
-    }
     let statement = stored(&results, &caller, &id, &item_id).await?;
     let page = results.page(&statement, limit.into(), offset).await?;
     let chart = match query.include {

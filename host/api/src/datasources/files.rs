@@ -48,8 +48,12 @@ pub(super) fn routes() -> Routes {
         .fails(OF_FILES)
         .fails(ASKED)
         .fails(&[Code::FileNotFound]);
+    let list = EDITOR
+        .beyond_minds("list files: they may hold tables of other Minds")
+        .fails(OF_FILES)
+        .fails(ASKED);
     Routes::of(Tag::Datasources)
-        .route(routes!(self::list), EDITOR.fails(OF_FILES).fails(ASKED))
+        .route(routes!(self::list), list)
         .route(routes!(self::upload), upload)
         .route(routes!(self::delete), delete)
 }

@@ -102,10 +102,12 @@ impl Datasources {
     /// The files of a datasource, by name; nothing of directories in it.
     ///
     /// # Errors
-    /// `datasource_not_found`; `wrong_state` if it has no directory of the workspace's own.
+    /// `datasource_not_found`; `wrong_state` if it has no directory of the workspace's own; `forbidden` for a key that is
+    /// limited to some Minds.
     pub async fn files(&self, caller: &Caller, name: &str) -> Result<Vec<StoredFile>> {
         caller.require(Role::Editor)?;
         let place = self.place(caller, name).await?;
+        caller.require_all_minds("list files: they may hold tables of other Minds")?;
         let uploads = self.uploads.clone();
         blocking(move || match place.open(&uploads)? {
             Some(directory) => listed(&directory.dir),

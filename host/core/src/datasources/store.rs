@@ -5,9 +5,14 @@ use std::collections::HashSet;
 use sqlx::AssertSqlSafe;
 
 use super::{Datasource, Settings};
-use crate::stored_connections::{in_use, not_found, store as rows};
+use crate::{
+    minds::MindPolicy,
+    stored_connections::{in_use, not_found, store as rows},
+};
 use mindhost_base::error::{Code, Error, Result};
-use mindhost_store::{CHUNK, ResourceKind, Store, is_referenced, json, placeholders};
+use mindhost_store::{
+    CHUNK, ResourceKind, Row, Store, Tx, is_referenced, json, now, placeholders, to_json,
+};
 
 /// The settings of every datasource.
 pub(super) async fn all_settings(store: &Store) -> Result<Vec<Settings>> {
@@ -15,6 +20,36 @@ pub(super) async fn all_settings(store: &Store) -> Result<Vec<Settings>> {
         .fetch_all(store.pool())
         .await?;
     all.iter().map(|settings| json(settings)).collect()
+}
+
+async fn leave_minds(tx: &mut Tx, datasource: &str) -> Result<()> {
+    // Writes each row, so that its policies cannot change until the end of the transaction.
+    let locked = sqlx::query(
+        "UPDATE minds SET policies = policies \
+         WHERE id IN (SELECT mind_id FROM mind_datasources WHERE datasource_id = $1) RETURNING id, policies",
+    )
+    .bind(datasource)
+    .fetch_all(&mut **tx)
+    .await?;
+    for row in locked {
+        let (id, policies): (String, String) = (row.try_get("id")?, row.try_get("policies")?);
+        let before: Vec<MindPolicy> = json(&policies)?;
+        let is_other = |policy: &&MindPolicy| policy.datasource_id != datasource;
+        let kept: Vec<&MindPolicy> = before.iter().filter(is_other).collect();
+        if kept.len() < before.len() {
+            sqlx::query("UPDATE minds SET policies = $1, updated_at = $2 WHERE id = $3")
+                .bind(to_json(&kept)?)
+                .bind(now())
+                .bind(id)
+                .execute(&mut **tx)
+                .await?;
+        }
+    }
+    sqlx::query("DELETE FROM mind_datasources WHERE datasource_id = $1")
+        .bind(datasource)
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
 }
 
 /// Ids of the datasources that some of these Minds use.
@@ -48,14 +83,11 @@ pub(super) async fn update(store: &Store, old: &Datasource, new: &Datasource) ->
     Ok(tx.commit().await?)
 }
 
-/// Deletes with its catalog. Without `cascade` it must be in no Mind.
+/// Deletes with its catalog. Without `cascade` it must be in no Mind; with it, Minds lose it and their policies for it.
 pub(super) async fn delete(store: &Store, datasource: &Datasource, cascade: bool) -> Result<()> {
     let mut tx = store.begin().await?;
     if cascade {
-        sqlx::query("DELETE FROM mind_datasources WHERE datasource_id = $1")
-            .bind(&datasource.id)
-            .execute(&mut *tx)
-            .await?;
+        leave_minds(&mut tx, &datasource.id).await?;
     } else {
         let minds: Vec<String> = sqlx::query_scalar(
             "SELECT m.name FROM minds m JOIN mind_datasources d ON d.mind_id = m.id \

@@ -2,7 +2,7 @@
 
 use super::{BUILTIN, Provider};
 use crate::stored_connections::{in_use, not_found, store as rows};
-use mindhost_base::error::{Error, Result};
+use mindhost_base::error::{Code, Error, Result};
 use mindhost_store::{ResourceKind, Store, Tx, is_referenced, is_taken, new_id, now};
 
 pub(super) async fn ensure_builtin(store: &Store, workspace: &str) -> Result<()> {
@@ -55,15 +55,27 @@ pub(super) async fn update(store: &Store, old: &Provider, new: &Provider) -> Res
 }
 
 pub(super) async fn delete(store: &Store, provider: &Provider) -> Result<()> {
-    let done = store
-        .change(sqlx::query("DELETE FROM providers WHERE id = $1").bind(&provider.id))
-        .await;
+    let delete = "DELETE FROM providers WHERE id = $1 AND is_default = 0";
+    let done = store.change(sqlx::query(delete).bind(&provider.id)).await;
     match done {
-        Ok(done) if done.rows_affected() == 0 => Err(not_found::<Provider>(&provider.name)),
+        Ok(done) if done.rows_affected() == 0 => {
+            let now = rows::by_name::<Provider>(store, &provider.workspace_id, &provider.name);
+            let is_there = now.await?.is_some_and(|now| now.id == provider.id);
+            Err(match is_there {
+                true => is_the_default(),
+                false => not_found::<Provider>(&provider.name),
+            })
+        }
         Ok(_) => Ok(()),
         Err(error) if is_referenced(&error) => Err(used_by_minds(store, provider).await?),
         Err(error) => Err(error.into()),
     }
+}
+
+pub(super) fn is_the_default() -> Error {
+    let message =
+        "the default provider cannot be deleted; set `default: true` on another one first";
+    Error::new(Code::InUse, message)
 }
 
 async fn used_by_minds(store: &Store, provider: &Provider) -> Result<Error> {
@@ -76,9 +88,15 @@ async fn used_by_minds(store: &Store, provider: &Provider) -> Result<Error> {
     Ok(in_use::<Provider>(&provider.name, &minds, advice))
 }
 
+/// Takes the mark from the default provider. That is a change of it: a request that read it before, and would write the
+/// mark again with what else it changes, finds it changed.
 async fn clear_default(tx: &mut Tx, workspace: &str) -> Result<()> {
-    sqlx::query("UPDATE providers SET is_default = 0 WHERE workspace_id = $1 AND is_default = 1")
+    let clear = "UPDATE providers SET is_default = 0, \
+                 modified_at = CASE WHEN modified_at < $2 THEN $2 ELSE modified_at + 1 END \
+                 WHERE workspace_id = $1 AND is_default = 1";
+    sqlx::query(clear)
         .bind(workspace)
+        .bind(now())
         .execute(&mut **tx)
         .await?;
     Ok(())

@@ -28,6 +28,29 @@ async fn shop(role: &str) -> (Host, String) {
     (host, key)
 }
 
+/// The names of files tell of tables.
+#[tokio::test]
+async fn files_of_a_datasource_are_hidden_from_a_key_for_some_minds() {
+    let host = Host::start().await;
+    let folder = host.files_dir().join("files");
+    std::fs::create_dir_all(&folder).unwrap();
+    for name in ["open.csv", "salaries.csv"] {
+        std::fs::write(folder.join(name), "id\n1\n").unwrap();
+    }
+    let files = host.datasource("files", "files", json!({"path": "files"}));
+    files.await.load().await;
+    host.mind("open").tables("files", &["open"]).create().await;
+    let key = text(
+        &host,
+        json!({"name": "guest", "role": "admin", "minds": ["open"]}),
+    )
+    .await;
+    let listed = host.get("/datasources/files/files").key(&key).await;
+    listed.expect_error(403, "forbidden");
+    let catalog = host.get("/datasources/files/catalog").key(&key).await;
+    assert_eq!(catalog.json()["total_tables"], 1);
+}
+
 #[tokio::test]
 async fn a_key_for_some_minds_sees_those_alone() {
     for host in stores::both().await {

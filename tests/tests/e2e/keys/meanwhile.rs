@@ -135,7 +135,8 @@ async fn a_body_is_not_waited_for_without_end() {
     };
     let body = json!({"name": "slow", "role": "user"});
     let host = set("1s", "1h").await;
-    for path in ["/keys", "/plugins", "/minds"] {
+    // The last needs no key.
+    for path in ["/keys", "/plugins", "/minds", "/console/sign-in"] {
         let slow = Slow::begin(&host, path, host.key(), &body).await;
         let (status, answer) = slow.answer().await;
         let expected = if path == "/plugins" { 415 } else { 408 };
@@ -156,6 +157,32 @@ async fn a_body_is_not_waited_for_without_end() {
     let (status, answer) = slow.answer().await;
     assert_eq!(status, 408, "{answer}");
     assert!(answer.contains("server.body_timeout"), "{answer}");
+}
+
+/// A load goes on without the client that began it. Its place among the requests of the key is free at once.
+#[tokio::test]
+async fn client_that_leaves_is_not_waited_for() {
+    let host = Host::start().await;
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let data = json!({"host": "127.0.0.1", "port": silent.local_addr().unwrap().port(), "user": "u", "password": "p",
+                      "database": "d", "sslmode": "disable"});
+    let new = json!({"name": "silent", "engine": "postgres", "connection_data": data});
+    let made = host.post("/datasources?check_connection=false", new).await;
+    made.expect_status(201);
+    let path = "/datasources/silent/catalog/refresh?wait=600";
+    let waiting = Slow::begin(&host, path, host.key(), &json!({})).await;
+    let (_connection, _) = silent.accept().await.unwrap();
+    assert_eq!(metrics::under_way(&host).await, 2);
+    drop(waiting);
+    eventually(
+        async || metrics::under_way(&host).await,
+        |requests| *requests == 1,
+    )
+    .await;
+    let shown = host.get("/datasources/silent/catalog").await.json();
+    assert_eq!(shown["status"]["active_flow_runs"], 1, "{shown}");
+    let cancel = host.post("/datasources/silent/catalog/cancel?wait=60", json!({}));
+    cancel.await.expect_status(200);
 }
 
 #[tokio::test]

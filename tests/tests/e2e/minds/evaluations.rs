@@ -190,6 +190,8 @@ async fn evaluation_is_cancelled_down_to_the_model_and_keeps_what_it_judged() {
         assert!(shown["ended_at"].is_string(), "{shown}");
         let again = host.post(&format!("{path}/cancel"), json!({})).await;
         again.expect_error(409, "wrong_state");
+        let left = async || get(&host, "/conversations").await["data"].clone();
+        eventually(left, |left| *left == json!([])).await;
         // There is room for another.
         model.play([run_sql("SELECT 3 AS n"), Turn::text("Three.")]);
     }

@@ -32,6 +32,66 @@ async fn bad_input_names_the_parameter() {
 }
 
 #[tokio::test]
+async fn one_request_has_at_most_a_thousand_messages() {
+    let (host, _mind) = shop().await;
+    let messages = vec![json!({"role": "user", "content": "a"}); 1_001];
+    for (path, field) in [("/responses", "input"), ("/chat/completions", "messages")] {
+        let mut body = json!({"model": "sales"});
+        body[field] = json!(messages);
+        let error = host.post(path, body).await;
+        let error = error.expect_error(400, "invalid_parameter");
+        assert_eq!(error["param"], field);
+    }
+    let mut most = vec![json!({"role": "assistant", "content": "a"}); 999];
+    most.push(json!({"role": "user", "content": "How many orders are there?"}));
+    let body = json!({"model": "sales", "input": most, "truncation": "auto"});
+    host.post("/responses", body).await.expect_status(200);
+}
+
+/// Clients that keep the dialogue themselves send all of it each time.
+#[tokio::test]
+async fn answers_that_a_client_sends_along_are_not_the_answer() {
+    let (host, _mind) = shop().await;
+    let earlier = json!([
+        {"role": "user", "content": "How many products are there?"},
+        {"role": "assistant", "content": "A million."},
+        {"role": "user", "content": "How many orders are there?"},
+    ]);
+    let sql = json!([{"type": "sql_query", "query": "SELECT 1 AS one"}]);
+    for tools in [json!([]), sql] {
+        let body = json!({"model": "sales", "input": earlier, "tools": tools});
+        let made = host
+            .post("/responses", body)
+            .await
+            .expect_status(200)
+            .json();
+        let path = format!("/responses/{}", made["id"].as_str().unwrap());
+        let shown = host.get(&path).await.expect_status(200).json();
+        assert_eq!(shown["output"][0]["id"], made["output"][0]["id"], "{shown}");
+        let items = format!(
+            "/conversations/{}/items?include=answer",
+            made["conversation"]["id"].as_str().unwrap()
+        );
+        let items = host.get(&items).await.expect_status(200).json();
+        let told = items["data"].as_array().unwrap();
+        let of_client = told
+            .iter()
+            .find(|item| item.to_string().contains("A million."));
+        let of_client = of_client.unwrap();
+        assert_eq!(of_client["response_id"], json!(null), "{of_client}");
+        assert_eq!(of_client["answer"], json!(null), "{of_client}");
+        if tools == json!([]) {
+            let rating = host.post(&format!("{path}/feedback"), json!({"rating": "up"}));
+            rating.await.expect_status(200);
+            let given = host.get("/minds/sales/feedback").await.json();
+            let given = given["data"].as_array().unwrap();
+            assert_eq!(given.len(), 1, "{given:?}");
+            assert_eq!(given[0]["question"], "How many orders are there?");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_clients_send_for_nothing_is_nothing() {
     let (host, _mind) = shop().await;
     let sql = json!([{"type": "sql_query", "query": "SELECT 1"}]);

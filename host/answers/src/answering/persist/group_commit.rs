@@ -24,8 +24,10 @@ pub struct FinishedAnswer {
     pub conversation: Conversation,
     /// Stored in the same transaction as its messages.
     pub record: ResponseRecord,
-    /// Question and answer.
-    pub messages: Vec<Message>,
+    /// What was sent, with the question.
+    pub input: Vec<Message>,
+    /// The Mind's own message.
+    pub answer: Message,
 }
 
 /// The task that stores finished answers.
@@ -117,11 +119,12 @@ async fn insert(db: &Store, host_id: &str, answers: &[&FinishedAnswer]) -> Resul
     for FinishedAnswer {
         conversation,
         record,
-        messages,
+        input,
+        answer,
     } in answers
     {
-        let bytes =
-            conversation.bytes() + conversations::bytes_of(messages) + store::bytes_of(record);
+        let messages = conversations::bytes_of(input) + answer.bytes();
+        let bytes = conversation.bytes() + messages + store::bytes_of(record);
         added.add(&record.workspace_id, &record.key_id, bytes);
     }
     db.add_stored(&mut tx, &added).await?;
@@ -130,14 +133,16 @@ async fn insert(db: &Store, host_id: &str, answers: &[&FinishedAnswer]) -> Resul
 
 impl FinishedAnswer {
     fn new_messages(&self) -> impl Iterator<Item = conversations::NewMessage<'_>> {
+        let input = conversations::with_question_of(self.record.id, &self.input);
+        let messages = input.chain([(&self.answer, Some(self.record.id))]);
         let positions = 1_i64..;
-        positions
-            .zip(&self.messages)
-            .map(|(position, message)| conversations::NewMessage {
+        positions.zip(messages).map(
+            |(position, (message, response))| conversations::NewMessage {
                 conversation: &self.conversation,
-                response: Some(self.record.id),
+                response,
                 position,
                 message,
-            })
+            },
+        )
     }
 }
