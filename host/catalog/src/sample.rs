@@ -328,6 +328,11 @@ fn quote(dialect: Dialect, name: &str) -> String {
     match dialect {
         Dialect::Mysql => format!("`{}`", name.replace('`', "``")),
         Dialect::Mssql => format!("[{}]", name.replace(']', "]]")),
+        // A backslash begins an escape there, within quotes too: a name with one could end its own quotes.
+        Dialect::Clickhouse => {
+            let name = name.replace('\\', "\\\\").replace('"', "\"\"");
+            format!("\"{name}\"")
+        }
         _ => format!("\"{}\"", name.replace('"', "\"\"")),
     }
 }
@@ -394,5 +399,23 @@ fn cells<'a>(
         DataType::Timestamp => read!(TimestampMicrosecondArray, Cell::Timestamp),
         DataType::TimestampUtc => read!(TimestampMicrosecondArray, Cell::TimestampUtc),
         DataType::Any => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_stays_within_its_quotes() {
+        let name = r#"a\" b"#;
+        for (dialect, expected) in [
+            (Dialect::Clickhouse, r#""a\\"" b""#),
+            (Dialect::Postgresql, r#""a\"" b""#),
+            (Dialect::Mysql, r#"`a\" b`"#),
+            (Dialect::Mssql, r#"[a\" b]"#),
+        ] {
+            assert_eq!(quote(dialect, name), expected);
+        }
     }
 }

@@ -1,6 +1,12 @@
 //! The operator that reads the rows of one statement from its datasource.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use datafusion::{
     arrow::{array::RecordBatch, datatypes::SchemaRef},
@@ -30,7 +36,7 @@ use super::{
     expressions::Value,
     receive,
     select::Select,
-    sources::{Sources, statement_id},
+    sources::{Sources, Turn, statement_id},
 };
 use crate::errors::external;
 use mindhost_base::{
@@ -203,7 +209,10 @@ impl ExecutionPlan for RemoteExec {
     fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let job = self.job()?;
         let reading = match self.filters.is_empty() {
-            true => ReadStage::Open(job.start()),
+            true => {
+                let turn = self.sources.turn();
+                ReadStage::Open(job.start(Some(turn)))
+            }
             false => ReadStage::Later(Box::new(job)),
         };
         let batches = stream::unfold(reading, next);
@@ -229,6 +238,8 @@ type BatchResult = HostResult<(Batch, Arc<[Column]>)>;
 /// The rows of a running statement. The drop ends it, down to the engine.
 struct StatementRows {
     batches: mpsc::Receiver<BatchResult>,
+    /// Whether all rows were sent.
+    is_whole: Arc<AtomicBool>,
     sources: Arc<Sources>,
     name: String,
     id: String,
@@ -245,9 +256,16 @@ async fn next(reading: ReadStage) -> Option<(Result<RecordBatch>, ReadStage)> {
     let mut open = match reading {
         ReadStage::End => return None,
         ReadStage::Open(open) => open,
-        ReadStage::Later(job) => job.start(),
+        // What is read before it has been read.
+        ReadStage::Later(job) => job.start(None),
     };
-    let received = open.batches.recv().await?;
+    let received = match open.batches.recv().await {
+        Some(received) => received,
+        None if open.is_whole.load(Ordering::Acquire) => return None,
+        None => Err(Error::internal(
+            "a task that reads rows ended before they did",
+        )),
+    };
     let converted = received
         .and_then(|(batch, columns)| receive::batch(&batch, &columns, &open.schema, &open.name));
     Some(match converted {
@@ -260,10 +278,12 @@ async fn next(reading: ReadStage) -> Option<(Result<RecordBatch>, ReadStage)> {
 }
 
 impl Job {
-    fn start(self) -> StatementRows {
+    fn start(self, turn: Option<Turn>) -> StatementRows {
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
+        let is_whole = Arc::new(AtomicBool::new(false));
         let open = StatementRows {
             batches,
+            is_whole: Arc::clone(&is_whole),
             sources: Arc::clone(&self.sources),
             name: self.source.name().to_owned(),
             id: self.source.id().to_owned(),
@@ -280,6 +300,7 @@ impl Job {
         };
         // Nothing is sent, and the stream is at its end.
         if about(&[]) == DynamicFilters::Empty {
+            is_whole.store(true, Ordering::Release);
             return open;
         }
         let mut room = MAX_BYTES.saturating_sub(select.text().len());
@@ -291,23 +312,38 @@ impl Job {
             });
         let (tasks, main) = (self.sources.tasks.clone(), self.sources.main.clone());
         let texts = StatementTexts::new(select.text(), self.select.text());
-        tasks.spawn_on(self.run(texts, sender), &main);
+        let run = async move {
+            if self.run(texts, sender.clone(), turn).await {
+                is_whole.store(true, Ordering::Release);
+            }
+            drop(sender);
+        };
+        tasks.spawn_on(run, &main);
         open
     }
 
-    /// Runs until the end, an error, or until the reader is dropped.
-    async fn run(self, texts: StatementTexts, sender: mpsc::Sender<BatchResult>) {
+    /// Runs until the end, an error, or until the reader is dropped. Returns whether it came to the end.
+    async fn run(
+        self,
+        texts: StatementTexts,
+        sender: mpsc::Sender<BatchResult>,
+        turn: Option<Turn>,
+    ) -> bool {
         let call = Call {
             cancel: self.sources.call.cancel.child_token(),
             ..self.sources.call.clone()
         };
         let read = tokio::select! {
-            read = self.read(&texts, &sender, &call) => read,
+            read = self.read(&texts, &sender, &call, turn) => read,
             // Dropping the connection in the middle of a call cancels the statement down to the engine.
-            () = sender.closed() => return,
+            () = sender.closed() => return false,
         };
-        if let Err(error) = read {
-            drop(sender.send(Err(error)).await);
+        match read {
+            Ok(()) => true,
+            Err(error) => {
+                drop(sender.send(Err(error)).await);
+                false
+            }
         }
     }
 
@@ -316,9 +352,13 @@ impl Job {
         texts: &StatementTexts,
         sender: &mpsc::Sender<BatchResult>,
         call: &Call,
+        turn: Option<Turn>,
     ) -> HostResult<()> {
-        let sent = match (self.send(&texts.keyed, call).await, &texts.plain) {
-            (Err(error), Some(plain)) if lacks_character(&error) => self.send(plain, call).await,
+        let sent = self.send(&texts.keyed, call, turn).await;
+        let sent = match (sent, &texts.plain) {
+            (Err(error), Some(plain)) if lacks_character(&error) => {
+                self.send(plain, call, None).await
+            }
             (sent, _) => sent,
         };
         let (mut connection, columns) = sent?;
@@ -340,7 +380,7 @@ impl Job {
     }
 
     /// Sends a statement. Returns its connection and the columns of its rows.
-    async fn send(&self, sql: &str, call: &Call) -> HostResult<OpenStatement> {
+    async fn send(&self, sql: &str, call: &Call, turn: Option<Turn>) -> HostResult<OpenStatement> {
         let text = self.source.guard(sql).map_err(|error| {
             tracing::error!(%error, sql, "the guard refuses a statement that the host made");
             error
@@ -350,7 +390,11 @@ impl Job {
             false => &text,
         };
         self.sources.recorder.sent(self.index, visible_sql);
-        let mut connection = self.source.open(call).await?;
+        let open = self.source.open(call);
+        let mut connection = match turn {
+            Some(turn) => turn.take(open).await?,
+            None => open.await?,
+        };
         let statement = Statement {
             text,
             id: statement_id(),

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    convert::Infallible,
     fmt,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
@@ -18,7 +19,7 @@ use datafusion::{
     logical_expr::{Expr, TableProviderFilterPushDown, TableScan, TableType},
     physical_plan::ExecutionPlan,
 };
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, sync::oneshot};
 use uuid::Uuid;
 
 use super::{
@@ -89,6 +90,27 @@ pub struct Sources {
     pub(super) column_types: Arc<ColumnTypes>,
     /// Names of tables in what is sent.
     pub(super) names: Mutex<Names>,
+    /// Ends when the part that began last has its connection.
+    opened: Mutex<Option<oneshot::Receiver<Infallible>>>,
+}
+
+/// The place of a part in the order in which the parts of a statement get their connections.
+pub(super) struct Turn {
+    before: Option<oneshot::Receiver<Infallible>>,
+    /// Ends the wait of the next part when it is dropped.
+    opened: oneshot::Sender<Infallible>,
+}
+
+impl Turn {
+    /// What `open` gives, after the part before has its connection, or failed.
+    pub async fn take<T>(self, open: impl Future<Output = T>) -> T {
+        if let Some(before) = self.before {
+            let _ = before.await;
+        }
+        let opened = open.await;
+        drop(self.opened);
+        opened
+    }
 }
 
 /// Whether the keys that a join found in one datasource become conditions for another.
@@ -107,6 +129,14 @@ impl fmt::Debug for Sources {
 }
 
 impl Sources {
+    /// The next place in the order of connections. A part that is read first begins first. If one that is read after it
+    /// could take the last connection of their datasource, it would keep that until it is read, which would be never.
+    pub(super) fn turn(&self) -> Turn {
+        let (opened, next) = oneshot::channel();
+        let before = lock(&self.opened).replace(next);
+        Turn { before, opened }
+    }
+
     /// The datasources of a statement that begins now. Their connections live in the runtime that calls this.
     pub(crate) fn new(
         all: Vec<Arc<dyn SqlSource>>,
@@ -127,6 +157,7 @@ impl Sources {
             budget,
             column_types,
             names: Mutex::default(),
+            opened: Mutex::default(),
         })
     }
 

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    Statement, VisitMut as _, VisitorMut, visit_expressions_mut,
+    BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Ident, Statement, VisitMut as _, VisitorMut, visit_expressions_mut,
 };
 
 use super::{merged_columns::only_part, templates};
@@ -13,6 +13,21 @@ use crate::names::folded;
 /// Their names, which stand on the guard's list without being functions of the session.
 #[cfg(test)]
 pub const NAMES: [&str; 4] = ["ceiling", "last_day", "mod", "sign"];
+
+/// Those that count. DataFusion gives unsigned integers, which no difference below zero has a place in, and whose quotient
+/// by another integer is no integer.
+const COUNTS: [&str; 10] = [
+    "approx_distinct",
+    "array_length",
+    "array_ndims",
+    "array_position",
+    "cardinality",
+    "dense_rank",
+    "ntile",
+    "rank",
+    "regr_count",
+    "row_number",
+];
 
 /// The last day of the month of `__day`.
 const LAST_DAY: &str = "CAST(date_trunc('month', CAST(__day AS TIMESTAMP(6))) + INTERVAL '1 month' - INTERVAL '1 day' \
@@ -41,6 +56,15 @@ impl VisitorMut for Calls {
 
 fn in_other_form(call: &Function) -> Option<Expr> {
     let name = folded(only_part(&call.name)?);
+    if COUNTS.contains(&name.as_str()) {
+        return Some(Expr::Cast {
+            kind: CastKind::Cast,
+            expr: Box::new(Expr::Function(call.clone())),
+            data_type: DataType::BigInt(None),
+            format: None,
+            array: false,
+        });
+    }
     match (name.as_str(), values(call)?.as_slice()) {
         ("ceiling", [_]) => Some(renamed(call, "ceil")),
         ("sign", [_]) => Some(renamed(call, "signum")),

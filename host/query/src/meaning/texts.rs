@@ -82,10 +82,13 @@ impl ScalarUDFImpl for Text {
         Ok(format!("CAST({} AS text)", args.join(", ")))
     }
 
-    /// That of the cast, which is its value's: what names the column by it finds it.
+    /// Not that of the cast, which is its value's: the key of a join may stand beside its value.
     fn schema_name(&self, args: &[Expr]) -> Result<String> {
         let args = args.iter().map(|arg| arg.schema_name().to_string());
-        Ok(args.collect::<Vec<_>>().join(", "))
+        Ok(format!(
+            "CAST({} AS text)",
+            args.collect::<Vec<_>>().join(", ")
+        ))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {

@@ -72,6 +72,76 @@ async fn keys_reach_the_column_that_they_are_about() {
     }
 }
 
+/// Ranks are integers that can be less than others, and whole parts of them are whole.
+#[tokio::test]
+async fn ranks_calculate_as_other_integers() {
+    let (_host, mind) = all().await;
+    let over = "FROM pg.big x JOIN own.one o ON o.k = 1";
+    let page = format!(
+        "SELECT (rn - 1) / 1000 AS page, count(*) FROM (SELECT row_number() OVER (ORDER BY x.id) AS rn {over}) r \
+         GROUP BY (rn - 1) / 1000"
+    );
+    check(&mind, &page, json!([[0, 1000], [1, 1000], [2, 500]])).await;
+    let ranks = "SELECT id, rank() OVER (ORDER BY id) - rank() OVER (ORDER BY id DESC) AS d, \
+                 -row_number() OVER (ORDER BY id) AS n, ntile(2) OVER (ORDER BY id) / 2 AS half, \
+                 abs(dense_rank() OVER (ORDER BY id) - 2) AS away FROM files.t";
+    let expected = json!([[1, -2, -1, 0, 1], [2, 0, -2, 0, 0], [3, 2, -3, 1, 1]]);
+    check(&mind, ranks, expected).await;
+    let list = "SELECT cardinality(array_agg(id)) / 2 AS half, array_length(array_agg(id), 1) / 2 AS same FROM files.t";
+    check(&mind, list, json!([[1, 1]])).await;
+    let names = mind
+        .query("SELECT rank() OVER (ORDER BY id) FROM files.t")
+        .await;
+    assert_eq!(names["column_names"], json!(["rank() OVER (ORDER BY id)"]));
+}
+
+/// The key of a join is computed beside the value that it is computed from.
+#[tokio::test]
+async fn values_cast_to_texts_are_keys_of_joins() {
+    let (_host, mind) = all().await;
+    let left =
+        "(SELECT id, CAST('2024-02-29' AS date) AS d, CAST(k AS double precision) AS f FROM pg.a)";
+    let right = "(SELECT '2024-02-29' AS t, CAST(k AS text) AS f FROM own.one)";
+    for (key, expected) in [
+        ("CAST(x.d AS text) = y.t", json!([[1, "2024-02-29", "1"]])),
+        (
+            "CAST(x.f / 10 AS text) = y.f",
+            json!([[1, "2024-02-29", "1"]]),
+        ),
+    ] {
+        let sql =
+            format!("SELECT x.id, x.d, y.f FROM {left} x JOIN {right} y ON {key} WHERE x.id = 1");
+        check(&mind, &sql, expected).await;
+    }
+}
+
+/// Two parts of a statement share the only connection of their datasource, one after the other.
+#[tokio::test]
+async fn one_connection_is_enough_for_several_parts() {
+    let host = Host::start().await;
+    let rows = "CREATE TABLE big (id INTEGER, t TEXT); \
+                WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) \
+                INSERT INTO big SELECT i, 'text ' || i FROM n; CREATE TABLE big2 AS SELECT * FROM big;";
+    host.sqlite("own", rows).await.load().await;
+    let few = json!({"max_connections": 1});
+    host.patch("/datasources/own", few).await.expect_status(200);
+    host.sqlite(
+        "other",
+        "CREATE TABLE z (id INTEGER); INSERT INTO z VALUES (1), (50000);",
+    )
+    .await
+    .load()
+    .await;
+    let mind = host.mind("two").datasource("own").datasource("other");
+    let mind = mind.direct_queries().create().await;
+    let sql = "SELECT count(*) FROM own.big x FULL JOIN own.big2 y ON upper(x.t) = upper(y.t) \
+               FULL JOIN other.z ON z.id = x.id";
+    let several = futures_util::future::join_all((0..6).map(|_| mind.rows(sql)));
+    for rows in several.await {
+        assert_eq!(rows, [[json!(40_001)]]);
+    }
+}
+
 #[tokio::test]
 async fn computed_columns_are_null_where_an_outer_join_has_no_match() {
     let (_host, mind) = all().await;
