@@ -148,9 +148,9 @@ fn new_agent() -> String {
 
 #[cfg(test)]
 mod tests {
-    use mindhost_sdk::ErrorKind;
     use mindhost_sdk::http::{Request, Response};
-    use mindhost_sdk::testing::stand_in;
+    use mindhost_sdk::testing::{self, stand_in};
+    use mindhost_sdk::{ErrorKind, Value};
 
     use super::*;
 
@@ -212,5 +212,47 @@ mod tests {
         let stale = clickhouse.query(&Statement::new("SELECT 1 AS n"));
         assert_eq!(stale.err().unwrap().kind(), ErrorKind::ConnectionLost);
         assert_eq!(host.requests().len(), 2);
+    }
+
+    /// Arrow would carry the first column, if the server could multiply it. Types and cells are those of version 26.9.
+    #[test]
+    fn instants_of_a_text_answer_are_dates_wherever_they_are() {
+        let host = stand_in(|request| {
+            let sql = String::from_utf8_lossy(&request.body);
+            let text = match &*sql {
+                sql if sql.starts_with("DESCRIBE") => "late\tDateTime64(7, \\'UTC\\')\n",
+                sql if sql.contains("FROM t") => {
+                    "late\tearly\tdoc\tany\tlist\n\
+                     DateTime64(7, \\'UTC\\')\tDateTime64(1, \\'UTC\\')\tJSON\tDynamic\tArray(Dynamic)\n\
+                     2300-01-01T10:00:00.1234567Z\t1969-12-31T23:59:59.5Z\t{\"t\":\"2024-01-01T10:00:00Z\"}\t\
+                     2024-01-01T01:00:00Z\t['2024-01-01T01:00:00Z',1234567890123456789.12]\n"
+                }
+                _ => return answer(request, || Err(lost())),
+            };
+            let response = Response::scripted(200, vec![Ok(text.as_bytes().to_vec())]);
+            Ok(response.with_header("x-clickhouse-summary", "{}"))
+        });
+        let config = Config::from_json(r#"{"url": "http://localhost:8123"}"#);
+        let mut clickhouse = ClickHouse::open(&config).unwrap();
+        let statement = Statement::new("SELECT late, early, doc, any, list FROM t");
+        let mut cursor = clickhouse.query(&statement).unwrap();
+        let limits = BatchLimits {
+            max_rows: 10,
+            max_bytes: 1 << 20,
+        };
+        let batch = clickhouse.next(&mut cursor, limits).unwrap().unwrap();
+        let rows = testing::rows(&batch, &cursor.columns()).unwrap();
+        let expected = [
+            Value::TimestampUtc(10_413_828_000_123_456),
+            Value::TimestampUtc(-500_000),
+            Value::Json(r#"{"t":"2024-01-01T10:00:00Z"}"#.into()),
+            Value::Text("2024-01-01T01:00:00Z".into()),
+            Value::Json(r#"["2024-01-01T01:00:00Z","1234567890123456789.12"]"#.into()),
+        ];
+        assert_eq!(rows, [expected]);
+        let sent = host.requests();
+        let url = &sent.last().unwrap().url;
+        assert!(url.contains("date_time_output_format=iso"), "{url}");
+        assert!(url.contains("TabSeparatedWithNamesAndTypes"), "{url}");
     }
 }

@@ -134,7 +134,7 @@ impl<'t> Reader<'t> {
                 self.string(&text);
             }
             Kind::Instant { .. } if self.reading.instants => {
-                let text = time::timestamp_text(time::micros(token)?);
+                let text = time::timestamp_text(time::instant(token)?);
                 self.string(&format!("{text}Z"));
             }
             Kind::Instant { .. } => self.string(&token.replacen(' ', "T", 1)),
@@ -213,7 +213,8 @@ impl<'t> Reader<'t> {
                 match token.as_str() {
                     "NULL" => self.out.push_str("null"),
                     "true" | "false" => self.out.push_str(&token),
-                    _ if self.integer(&token).is_some() || self.float(&token).is_some() => {}
+                    _ if self.integer(&token).is_some() => {}
+                    _ if is_exact(&token) && self.float(&token).is_some() => {}
                     _ => self.string(&token),
                 }
                 Some(())
@@ -272,6 +273,34 @@ impl<'t> Reader<'t> {
     }
 }
 
+/// Whether a double writes the same number again. It does for every double of the server, and for decimals that do not
+/// have more digits than a double. `nan` and the infinities are doubles, too.
+fn is_exact(token: &str) -> bool {
+    match float(token) {
+        Some(number) if number.is_finite() => digits(token) == digits(&format!("{number:e}")),
+        Some(_) => !token.bytes().any(|byte| byte.is_ascii_digit()),
+        None => false,
+    }
+}
+
+/// The sign of a number, its digits without zeros at either end, and the exponent of 10 behind `0.`: `-1.50` and
+/// `-15e-1` are both `(true, "15", 1)`. `None` for 0.
+fn digits(token: &str) -> Option<(bool, String, i64)> {
+    let (mantissa, exponent) = token.split_once(['e', 'E']).unwrap_or((token, "0"));
+    let (negative, mantissa) = match mantissa.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, mantissa),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let significant = all.trim_start_matches('0');
+    let zeros = all.len() - significant.len();
+    let point = i64::try_from(whole.len()).ok()? - i64::try_from(zeros).ok()?;
+    let exponent = exponent.parse().unwrap_or(i64::MIN).saturating_add(point);
+    let significant = significant.trim_end_matches('0');
+    (!significant.is_empty()).then(|| (negative, significant.to_owned(), exponent))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -311,9 +340,24 @@ mod tests {
             ("{5:['x']}", "Map(UInt8, Array(String))", r#"{"5":["x"]}"#),
             ("['2024-01-02']", "Array(Date)", r#"["2024-01-02"]"#),
             (
-                "['1719759600']",
+                "['2024-06-30T15:00:00Z']",
                 "Array(DateTime('Asia/Tokyo'))",
                 r#"["2024-06-30T15:00:00Z"]"#,
+            ),
+            (
+                "{'a':'1969-12-31T23:59:59.5Z'}",
+                "Map(String, DateTime64(1))",
+                r#"{"a":"1969-12-31T23:59:59.500000Z"}"#,
+            ),
+            (
+                r#"['{"t":"2024-01-01T10:00:00Z"}']"#,
+                "Array(JSON)",
+                r#"[{"t":"2024-01-01T10:00:00Z"}]"#,
+            ),
+            (
+                "[['2024-01-01T01:00:00Z']]",
+                "Array(Dynamic)",
+                r#"[["2024-01-01T01:00:00Z"]]"#,
             ),
             ("[1.5]", "Array(Decimal(9, 2))", r#"["1.50"]"#),
             ("[true,false]", "Array(Bool)", "[true,false]"),
@@ -331,6 +375,38 @@ mod tests {
     }
 
     #[test]
+    fn numbers_without_a_type_keep_their_digits() {
+        for (text, expected) in [
+            ("0.1", "0.1"),
+            ("1.50", "1.5"),
+            ("-0.00", "-0"),
+            ("1e-7", "0.0000001"),
+            ("2.5e21", "2500000000000000000000"),
+            ("1.7976931348623157e308", &format!("{}", f64::MAX)),
+            ("nan", r#""NaN""#),
+            ("-inf", r#""-Infinity""#),
+            ("9007199254740993", r#""9007199254740993""#),
+            ("1234567890123456789.12", r#""1234567890123456789.12""#),
+            ("-0.12345678901234567890", r#""-0.12345678901234567890""#),
+            ("9007199254740992.1", r#""9007199254740992.1""#),
+            ("1e400", r#""1e400""#),
+            ("1e-400", r#""1e-400""#),
+            ("1e-99999999999999999999", r#""1e-99999999999999999999""#),
+        ] {
+            let json = of(&format!("[{text}]"), "Array(Dynamic)");
+            assert_eq!(json, Some(format!("[{expected}]")), "{text}");
+        }
+        let nested = of(
+            "{'a':(1234567890123456789.12,0.5)}",
+            "Map(String, Variant(Tuple(Decimal(38, 2), Float64)))",
+        );
+        assert_eq!(
+            nested.as_deref(),
+            Some(r#"{"a":["1234567890123456789.12",0.5]}"#)
+        );
+    }
+
+    #[test]
     fn values_of_another_type_are_refused() {
         for (text, kind) in [
             ("[1", "Array(UInt8)"),
@@ -338,6 +414,7 @@ mod tests {
             ("['a]", "Array(String)"),
             ("['a\\", "Array(String)"),
             ("[x]", "Array(UInt8)"),
+            ("['1719759600']", "Array(DateTime)"),
             ("(1)", "Tuple(UInt8, UInt8)"),
             ("(1,2,3)", "Tuple(UInt8, UInt8)"),
             ("{'a'}", "Map(String, UInt8)"),

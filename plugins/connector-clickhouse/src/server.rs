@@ -10,10 +10,11 @@ use crate::error::malformed;
 use crate::http::{Sending, rows};
 
 /// The settings that are sent where the server has them. An unknown setting is an error to the server.
-const WANTED: [(&str, &str); 13] = [
+const WANTED: [(&str, &str); 26] = [
     ("cancel_http_readonly_queries_on_client_close", "1"),
     ("session_timezone", "UTC"),
-    ("date_time_output_format", "unix_timestamp"),
+    // In UTC whatever the zone, and still a date to a reader inside of JSON and Dynamic, where no type is known.
+    ("date_time_output_format", "iso"),
     ("output_format_decimal_trailing_zeros", "1"),
     ("output_format_arrow_compression_method", "none"),
     ("output_format_arrow_string_as_string", "0"),
@@ -25,6 +26,21 @@ const WANTED: [(&str, &str); 13] = [
     // Else an aggregate of no rows has no row.
     ("empty_result_for_aggregation_by_empty_set", "0"),
     ("http_write_exception_in_output_format", "0"),
+    // A profile may say `break` or `any`. A result that is cut at a limit then looks complete.
+    ("timeout_overflow_mode", "throw"),
+    ("timeout_overflow_mode_leaf", "throw"),
+    ("read_overflow_mode", "throw"),
+    ("read_overflow_mode_leaf", "throw"),
+    ("result_overflow_mode", "throw"),
+    ("group_by_overflow_mode", "throw"),
+    ("sort_overflow_mode", "throw"),
+    ("distinct_overflow_mode", "throw"),
+    ("join_overflow_mode", "throw"),
+    ("set_overflow_mode", "throw"),
+    ("transfer_overflow_mode", "throw"),
+    // These cut the result of every statement. 0 is no limit.
+    ("limit", "0"),
+    ("offset", "0"),
 ];
 /// What the first answer may have at most, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
@@ -110,7 +126,7 @@ impl Server {
         self.sets("output_format_arrow_compression_method") && self.tells_instants()
     }
 
-    /// Whether texts of `DateTime` are seconds since 1970, whatever the zone.
+    /// Whether texts of `DateTime` are in UTC and end in `Z`, whatever the zone. The setting came with version 20.11.
     pub(crate) fn tells_instants(&self) -> bool {
         self.sets("date_time_output_format")
     }
@@ -153,6 +169,19 @@ impl Server {
 }
 
 #[cfg(test)]
+impl Server {
+    /// A server of today that has only these settings, and a user with this `readonly`.
+    pub(crate) fn with(readonly: u8, settings: &[&str]) -> Self {
+        Self {
+            version: "26.9.2.1".into(),
+            zone: "UTC".into(),
+            readonly,
+            settings: settings.iter().map(|name| (*name).to_owned()).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -167,14 +196,18 @@ mod tests {
         Server::read(&rows.map(|row| row.map(str::to_owned).to_vec())).unwrap()
     }
 
-    fn names(readonly: &str) -> Vec<&'static str> {
+    fn sent(server: &Server) -> Vec<(&'static str, String)> {
         let data = ConnectionData {
             url: "http://localhost:8123".into(),
             user: "default".into(),
             database: None,
             join_use_nulls: true,
         };
-        let all = server(readonly).parameters(&data, &Statement::new("SELECT 1"), Format::Arrow);
+        server.parameters(&data, &Statement::new("SELECT 1"), Format::Arrow)
+    }
+
+    fn names(readonly: &str) -> Vec<&'static str> {
+        let all = sent(&server(readonly));
         all.into_iter().map(|(name, _)| name).collect()
     }
 
@@ -189,6 +222,43 @@ mod tests {
     #[test]
     fn unknown_settings_are_not_sent() {
         assert!(!names("0").contains(&"session_timezone"));
+    }
+
+    /// The settings of version 18.16 among the wanted ones.
+    #[test]
+    fn limits_throw_where_the_profile_would_cut_the_result() {
+        let modes = [
+            "distinct_overflow_mode",
+            "group_by_overflow_mode",
+            "join_overflow_mode",
+            "read_overflow_mode",
+            "result_overflow_mode",
+            "set_overflow_mode",
+            "sort_overflow_mode",
+            "timeout_overflow_mode",
+            "transfer_overflow_mode",
+        ];
+        for readonly in [0, 2] {
+            let sent = sent(&Server::with(readonly, &modes));
+            let value = |wanted: &str| sent.iter().find(|(name, _)| *name == wanted);
+            for mode in modes {
+                assert_eq!(value(mode), Some(&(mode, "throw".to_owned())));
+            }
+            assert_eq!(value("read_overflow_mode_leaf"), None);
+            assert_eq!(value("limit"), None);
+        }
+        assert_eq!(sent(&Server::with(1, &modes)).len(), 1);
+        let today = sent(&Server::with(
+            0,
+            &["limit", "offset", "read_overflow_mode_leaf"],
+        ));
+        for (name, value) in [
+            ("limit", "0"),
+            ("offset", "0"),
+            ("read_overflow_mode_leaf", "throw"),
+        ] {
+            assert!(today.contains(&(name, value.to_owned())), "{name}");
+        }
     }
 
     #[test]

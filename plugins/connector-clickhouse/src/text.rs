@@ -17,7 +17,7 @@ const DAY: i64 = 86_400_000_000;
 /// How texts of this server are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
-    /// Instants are seconds since 1970; else they are dates and times of a zone.
+    /// Instants are in UTC and end in `Z`; else they are dates and times of a zone.
     pub(crate) instants: bool,
 }
 
@@ -100,7 +100,7 @@ impl TextColumn {
                 None => batch.append_other(text),
             },
             Kind::Instant { .. } if self.reading.instants => {
-                batch.append_timestamp_utc(time::micros(text)?)
+                batch.append_timestamp_utc(time::instant(text)?)
             }
             Kind::Instant { .. } => match (time::civil(text), self.utc) {
                 (Some(micros), true) => batch.append_timestamp_utc(micros),

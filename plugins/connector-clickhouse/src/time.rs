@@ -8,8 +8,7 @@ const DAY: i64 = 86_400_000_000;
 /// Microseconds since 1970 of `2024-02-29 12:00:00.5`, whatever the zone.
 pub(crate) fn civil(text: &str) -> Option<i64> {
     let (date, time) = text.split_once(' ')?;
-    let time = clock(time).filter(|time| (0..DAY).contains(time))?;
-    Some(i64::from(datetime::date(date.as_bytes())?) * DAY + time)
+    at(date, time)
 }
 
 /// Microseconds of `-10:00:00.5`, which may be more than a day; finer digits are cut.
@@ -24,7 +23,7 @@ pub(crate) fn clock(text: &str) -> Option<i64> {
         .parse::<i64>()
         .ok()
         .filter(|minutes| (0..60).contains(minutes))?;
-    let seconds = micros(seconds).filter(|micros| (0..60_000_000).contains(micros))?;
+    let seconds = micros(seconds)?;
     let hours = hours
         .parse::<i64>()
         .ok()
@@ -32,19 +31,26 @@ pub(crate) fn clock(text: &str) -> Option<i64> {
     Some(sign * ((hours * 60 + minutes) * 60_000_000 + seconds))
 }
 
-/// Microseconds of a number of seconds such as `-1436000399.5`; finer digits are cut downwards.
-pub(crate) fn micros(text: &str) -> Option<i64> {
+/// Microseconds since 1970 of `2024-02-29T12:00:00.5Z`; finer digits are cut, which is downwards.
+pub(crate) fn instant(text: &str) -> Option<i64> {
+    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    at(date, time)
+}
+
+fn at(date: &str, time: &str) -> Option<i64> {
+    let time = clock(time).filter(|time| (0..DAY).contains(time))?;
+    Some(i64::from(datetime::date(date.as_bytes())?) * DAY + time)
+}
+
+/// Microseconds of the seconds of a minute, such as `05.125`; finer digits are cut.
+fn micros(text: &str) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let negative = whole.starts_with('-');
-    let seconds: i64 = whole.parse().ok()?;
+    let seconds: u8 = whole.parse().ok().filter(|seconds| *seconds < 60)?;
     if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     let nanos: i64 = format!("{fraction:0<9}").parse().ok()?;
-    let nanos = if negative { -nanos } else { nanos };
-    seconds
-        .checked_mul(1_000_000)?
-        .checked_add(nanos.div_euclid(1000))
+    Some(i64::from(seconds) * 1_000_000 + nanos / 1000)
 }
 
 /// `2024-02-29` of days since 1970.
@@ -93,10 +99,29 @@ mod tests {
     }
 
     #[test]
-    fn seconds_may_be_before_1970() {
-        assert_eq!(micros("-0.5"), Some(-500_000));
-        assert_eq!(micros("-1436000399.5"), Some(-1_436_000_399_500_000));
-        assert_eq!(micros("1704164645.123456789"), Some(1_704_164_645_123_456));
+    fn instants_may_be_before_1970() {
+        for (text, micros) in [
+            ("1969-12-31T23:59:59.5Z", -500_000),
+            ("1924-07-01T00:00:00.5Z", -1_435_967_999_500_000),
+            ("2024-01-02T03:04:05.123456789Z", 1_704_164_645_123_456),
+            ("1969-12-31T23:59:59.123456789Z", -876_544),
+            ("2300-01-01T10:00:00.1234567Z", 10_413_828_000_123_456),
+            ("1970-01-01T00:00:00Z", 0),
+        ] {
+            assert_eq!(instant(text), Some(micros), "{text}");
+        }
+        for text in [
+            "1704164645",
+            "0.+",
+            "2024-01-02T03:04:05",
+            "2024-01-02 03:04:05Z",
+            "2024-01-02T24:00:00Z",
+            "2024-01-02T-1:00:00Z",
+            "2024-01-02T03:04:-5Z",
+            "2024-02-30T03:04:05Z",
+        ] {
+            assert_eq!(instant(text), None, "{text}");
+        }
         assert_eq!(timestamp_text(-500_000), "1969-12-31T23:59:59.500000");
         assert_eq!(civil("2024-01-02 03:04:05"), Some(1_704_164_645_000_000));
     }
@@ -106,5 +131,6 @@ mod tests {
         assert_eq!(clock("999:59:59"), Some(3_599_999_000_000));
         assert_eq!(clock("-00:00:01.5"), Some(-1_500_000));
         assert_eq!((clock("1:60:00"), clock("12:00")), (None, None));
+        assert_eq!((clock("0:00:60"), clock("0:00:-1")), (None, None));
     }
 }

@@ -28,6 +28,10 @@ const COLUMNS: &str = "SELECT c.object_id, c.name, t.name, c.max_length, c.preci
      LEFT JOIN sys.extended_properties AS e ON e.class = 1 AND e.major_id = c.object_id \
      AND e.minor_id = c.column_id AND e.name = N'MS_Description' WHERE c.object_id IN ";
 
+/// Leaves out the columns of graph tables that the server keeps for itself: selecting one is the error 13908. Computed
+/// ones like `$node_id` have other numbers.
+const SELECTABLE: &str = " AND (c.graph_type IS NULL OR c.graph_type NOT IN (1, 3, 4, 6, 7))";
+
 const PRIMARY_KEYS: &str = "SELECT k.parent_object_id, k.name, i.key_ordinal, c.name FROM sys.key_constraints AS k \
      JOIN sys.index_columns AS i ON i.object_id = k.parent_object_id AND i.index_id = k.unique_index_id \
      JOIN sys.columns AS c ON c.object_id = i.object_id AND c.column_id = i.column_id \
@@ -62,7 +66,8 @@ pub(crate) fn tables(session: &mut Session, schemas: &[&str]) -> Result<Vec<Tabl
     Ok(tables)
 }
 
-/// Columns, keys and comments of some tables, in four statements however many they are.
+/// Columns, keys and comments of some tables, in four statements however many they are. The first call in a session
+/// takes one more.
 pub(crate) fn describe(session: &mut Session, wanted: &[TableRef]) -> Result<Vec<Table>> {
     let mut described: Vec<Table> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -93,6 +98,10 @@ pub(crate) fn describe(session: &mut Session, wanted: &[TableRef]) -> Result<Vec
     }
     let ids: Vec<&str> = places.keys().map(String::as_str).collect();
     let ids = format!("({})", ids.join(", "));
+    let selectable = match session.has_graph_type()? {
+        true => SELECTABLE,
+        false => "",
+    };
     let mut into = |sql: String, add: fn(&mut Table, &TextRow)| {
         session.rows(&sql, |row| {
             let place = places.get(row.text(0));
@@ -103,7 +112,7 @@ pub(crate) fn describe(session: &mut Session, wanted: &[TableRef]) -> Result<Vec
         })
     };
     into(
-        format!("{COLUMNS}{ids} ORDER BY c.object_id, c.column_id"),
+        format!("{COLUMNS}{ids}{selectable} ORDER BY c.object_id, c.column_id"),
         add_column,
     )?;
     into(

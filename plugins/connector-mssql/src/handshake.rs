@@ -11,7 +11,7 @@ use crate::error::{ServerError, malformed};
 use crate::framed::Framed;
 use crate::login::{self, TDS_7_4, TDS_8_0};
 use crate::prelogin::{self, Encryption};
-use crate::session::{Token, token};
+use crate::session::{Token, failed_without_error, token};
 use crate::wire::{LOGIN7, PRELOGIN, Transport, Wire};
 
 /// The name of TDS 8 in a TLS handshake.
@@ -213,6 +213,7 @@ fn log_in(mut wire: Wire) -> Result<Established> {
             Token::Error(error) => {
                 refusal.get_or_insert(error);
             }
+            Token::Failed if refusal.is_none() => return Err(failed_without_error()),
             Token::Routed => routed = true,
             Token::PacketSize(size) => wire.set_packet_size(size),
             Token::Federation => {
@@ -221,7 +222,7 @@ fn log_in(mut wire: Wire) -> Result<Established> {
                 return Err(Error::new(ErrorKind::Auth, message));
             }
             Token::Columns(_) | Token::Row { .. } => return Err(malformed("rows after a login")),
-            Token::Transaction(_) | Token::Other => {}
+            Token::Transaction(_) | Token::Failed | Token::Other => {}
         }
     }
     if let Some(refusal) = refusal.filter(|_| accepted.is_none()) {

@@ -124,7 +124,7 @@ pub(crate) fn check(statement: &str) -> Result<()> {
                 if first && !OPENING.contains(&upper.as_str()) {
                     return refuse(format!("`{word}` is no SELECT; only reading is allowed"));
                 }
-                if REFUSED.contains(&upper.as_str()) {
+                if is_refused(word) {
                     let message = format!(
                         "`{word}` is not allowed in a statement that only reads; quote it if it is a name"
                     );
@@ -154,6 +154,12 @@ pub(crate) fn check(statement: &str) -> Result<()> {
         true => Ok(()),
         false => refuse("there is no statement; write one SELECT".into()),
     }
+}
+
+fn is_refused(word: &str) -> bool {
+    REFUSED
+        .iter()
+        .any(|refused| word.eq_ignore_ascii_case(refused))
 }
 
 fn is_joining(part: Part<'_>) -> bool {
@@ -186,8 +192,13 @@ impl<'a> Parts<'a> {
             } else if matches!(first, '\'' | '"' | '[') {
                 self.skip_quoted(if first == '[' { ']' } else { first })?;
                 return Ok(Some(Part::Quoted));
-            } else if is_word(first) {
+            } else if is_word(first) && first != '$' {
                 let end = self.rest.find(|c| !is_word(c)).unwrap_or(self.rest.len());
+                let word = self.rest.get(..end).unwrap_or(self.rest);
+                let end = match number_length(word) {
+                    0 => end,
+                    number => number,
+                };
                 let (word, rest) = self.rest.split_at(end);
                 // N'…' is a string.
                 self.rest = rest;
@@ -241,6 +252,27 @@ impl<'a> Parts<'a> {
     }
 }
 
+/// How many bytes at the front of a word are a number. T-SQL needs no space behind one: `1SHUTDOWN` is a number and a
+/// word, and so are `1e5SHUTDOWN`, `1eSHUTDOWN` and `0xFSHUTDOWN`. The sign `$` before money is a part of its own.
+fn number_length(word: &str) -> usize {
+    let run = |from: usize, of: fn(char) -> bool| {
+        let rest = word.get(from..).unwrap_or_default();
+        from + rest.find(|c| !of(c)).unwrap_or(rest.len())
+    };
+    let digits = run(0, char::is_numeric);
+    let mut after = word.get(digits..).unwrap_or_default().chars();
+    match after.next() {
+        Some('x' | 'X') if digits == 1 && word.starts_with('0') => {
+            run(digits + 1, |c| c.is_ascii_hexdigit())
+        }
+        // `1EXEC` is refused, whether the E belongs to the number or to the word.
+        Some('e' | 'E') if digits > 0 && !is_refused(word.get(digits..).unwrap_or_default()) => {
+            run(digits + 1, char::is_numeric)
+        }
+        _ => digits,
+    }
+}
+
 fn is_word(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '@' | '#' | '$')
 }
@@ -259,6 +291,8 @@ mod tests {
             "WITH a AS (SELECT 1 AS n), b AS (SELECT n FROM a) SELECT n FROM b ORDER BY n",
             "SELECT (SELECT 1) FROM (SELECT 2 AS n) AS t WHERE EXISTS (SELECT 3)",
             "SELECT '; DROP TABLE t', [delete], \"update\", N'it''s -- /* ' -- DELETE\n FROM [a]]b] /* /* EXEC */ */",
+            "SELECT 1AS a, 1e5AS b, 0x1F AS c, $2.50 AS d, $node_id, a$b FROM t WHERE 1=1AND 2e-3<1OR t.update1 = 2E",
+            "SELECT 1UNION SELECT 2",
             "SELECT 'a\u{1}' AS settings, offset_count FROM t ORDER BY 1 OFFSET 5 ROWS FETCH NEXT 5 ROWS ONLY",
         ] {
             assert!(
@@ -295,6 +329,19 @@ mod tests {
             "SELECT 1 WAITFOR DELAY '00:01'",
             "COMMIT",
             "SELECT 1 COMMIT DELETE FROM t",
+            "SELECT 1SHUTDOWN",
+            "SELECT 1.5SHUTDOWN",
+            "SELECT 1e5SHUTDOWN",
+            "SELECT 1eSHUTDOWN",
+            "SELECT 1E+5SHUTDOWN",
+            "SELECT 1EXEC sp_who",
+            "SELECT 0x1FSHUTDOWN",
+            "SELECT 0xSHUTDOWN",
+            "SELECT $1SHUTDOWN",
+            "SELECT $SHUTDOWN",
+            "SELECT 1SELECT 2",
+            "1SELECT 2",
+            "1",
             "SELECT 'x",
             "SELECT /* 1",
             "SELECT [x",

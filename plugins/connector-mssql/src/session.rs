@@ -23,6 +23,10 @@ const PROVEN_FOR: Duration = Duration::from_secs(1);
 /// Tokens without a row between them. A server that sends more never answers.
 const MAX_CHATTER: usize = 1_000_000;
 
+/// In the status of DONE: the statement failed, or failed so badly that its rows are to be discarded.
+const DONE_ERROR: u16 = 0x2;
+const DONE_SERVER_ERROR: u16 = 0x100;
+
 /// What every session is set to: the settings of ANSI, a transaction that ends with its first error, texts as a whole,
 /// a fixed language for dates, and the least claim to survive a deadlock.
 const SETTINGS: &str = "SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, \
@@ -43,6 +47,8 @@ pub(crate) enum Token {
     Error(ServerError),
     /// The descriptor of the transaction that is open from here on; zeros for none.
     Transaction([u8; 8]),
+    /// The end of a statement with the sign that it failed. An error that says why should come before it.
+    Failed,
     PacketSize(usize),
     LoginAccepted {
         product: String,
@@ -64,11 +70,7 @@ pub(crate) fn token(wire: &mut Wire) -> Result<Token> {
         0x81 => Token::Columns(ColumnMeta::read_all(wire)?),
         0xD1 => Token::Row { nulls: false },
         0xD2 => Token::Row { nulls: true },
-        // DONE, DONEPROC, DONEINPROC.
-        0xFD..=0xFF => {
-            wire.skip(12)?;
-            Token::Other
-        }
+        0xFD..=0xFF => done(wire)?,
         0xAA => Token::Error(ServerError::read(wire)?),
         0xAD => login_accepted(wire)?,
         0xE3 => environment(wire)?,
@@ -109,6 +111,21 @@ fn bounded(length: usize) -> Result<usize> {
         true => Ok(length),
         false => Err(malformed("an oversized token")),
     }
+}
+
+/// DONE, DONEPROC and DONEINPROC: a status, a command and a number of rows.
+fn done(wire: &mut Wire) -> Result<Token> {
+    let status = wire.u16()?;
+    wire.skip(2 + 8)?;
+    Ok(match status & (DONE_ERROR | DONE_SERVER_ERROR) {
+        0 => Token::Other,
+        _ => Token::Failed,
+    })
+}
+
+/// The server says that a statement failed, in an answer without an error. Rows before it are not the whole result.
+pub(crate) fn failed_without_error() -> Error {
+    untrue("says that a request failed, and does not say why")
 }
 
 fn login_accepted(wire: &mut Wire) -> Result<Token> {
@@ -198,6 +215,8 @@ pub(crate) struct Session {
     snapshot: Snapshot,
     /// Whether the database takes snapshots; none until it was asked.
     has_snapshots: Option<bool>,
+    /// Whether `sys.columns` has the column `graph_type`; none until it was asked.
+    has_graph_type: Option<bool>,
     /// When the server answered a request of the connector's own, unless another request came after it.
     proven: Option<Instant>,
 }
@@ -227,6 +246,7 @@ impl Session {
             transaction: [0; 8],
             snapshot: Snapshot::None,
             has_snapshots: None,
+            has_graph_type: None,
             proven: None,
         };
         session.run(SETTINGS)?;
@@ -278,6 +298,8 @@ impl Session {
                 Token::Row { nulls } => return Ok(Event::Row { nulls }),
                 Token::Transaction(descriptor) => self.transaction = descriptor,
                 Token::Error(error) => return Err(self.fail(error, statement)),
+                // After an error this is never reached: `fail` reads the rest of the answer.
+                Token::Failed => return Err(failed_without_error()),
                 Token::Other => {}
                 Token::PacketSize(size) => self.wire.set_packet_size(size),
                 Token::LoginAccepted { .. } | Token::Routed | Token::Federation => {
@@ -450,6 +472,22 @@ impl Session {
         })?;
         self.has_snapshots = Some(allowed);
         Ok(allowed)
+    }
+
+    /// Whether the server has graph tables, whose columns have a `graph_type`. SQL Server has them since 2017. Azure SQL
+    /// has them too, and its version does not tell.
+    pub(crate) fn has_graph_type(&mut self) -> Result<bool> {
+        if let Some(known) = self.has_graph_type {
+            return Ok(known);
+        }
+        let mut found = false;
+        let sql = "SELECT COL_LENGTH(N'sys.columns', N'graph_type')";
+        self.rows(sql, |row| {
+            found = row.optional(0).is_some();
+            Ok(())
+        })?;
+        self.has_graph_type = Some(found);
+        Ok(found)
     }
 
     /// Ends the snapshot.

@@ -44,7 +44,9 @@ pub(crate) struct Wire {
     /// Payload of the current message, and how far it was read.
     body: Vec<u8>,
     at: usize,
-    /// The packet that came last ends the message.
+    /// The packet that is being read. Waiting for its payload may fail, and reading then goes on where it stopped.
+    incoming: Option<Incoming>,
+    /// The packet that was read last ends the message.
     is_last: bool,
     /// The last bytes of the message so far.
     tail: [u8; DONE],
@@ -56,6 +58,14 @@ pub(crate) struct Wire {
     is_ending: bool,
 }
 
+/// A packet whose header was read.
+#[derive(Clone, Copy)]
+struct Incoming {
+    status: u8,
+    /// Bytes of its payload that are still to come.
+    missing: usize,
+}
+
 impl Wire {
     pub(crate) fn new(transport: Transport) -> Self {
         Self {
@@ -65,6 +75,7 @@ impl Wire {
             end: 0,
             body: Vec::with_capacity(INPUT_SIZE),
             at: 0,
+            incoming: None,
             is_last: false,
             tail: [0; DONE],
             packet_size: FIRST_PACKET,
@@ -235,7 +246,7 @@ impl Wire {
         self.text(units)
     }
 
-    /// Adds the payload of the next packet to the body.
+    /// Adds the payload of the next packet to the body, or the rest of one that began to come before an error.
     fn fill(&mut self) -> Result<()> {
         if self.at > 0 {
             self.body.drain(..self.at);
@@ -245,28 +256,37 @@ impl Wire {
             // One huge cell must not keep its memory for the life of the connection.
             self.body.shrink_to(INPUT_SIZE);
         }
-        let (status, length) = self.header()?;
-        let mut left = length;
-        while left > 0 {
+        let mut packet = match self.incoming {
+            Some(begun) => begun,
+            None => self.header()?,
+        };
+        self.incoming = Some(packet);
+        while packet.missing > 0 {
             if self.start == self.end {
                 self.fetch()?;
             }
-            let piece = left.min(self.end - self.start);
-            self.body
-                .extend_from_slice(&self.raw[self.start..self.start + piece]);
-            self.start += piece;
-            left -= piece;
+            packet.missing -= self.take_piece(packet.missing);
+            self.incoming = Some(packet);
         }
-        let keep = length.min(DONE);
-        self.tail.copy_within(keep.., 0);
-        let from = self.body.len() - keep;
-        self.tail[DONE - keep..].copy_from_slice(&self.body[from..]);
-        self.is_last = status & END_OF_MESSAGE != 0;
+        self.incoming = None;
+        self.is_last = packet.status & END_OF_MESSAGE != 0;
         Ok(())
     }
 
-    /// The status of the next packet, and the length of its payload.
-    fn header(&mut self) -> Result<(u8, usize)> {
+    /// Moves as much of a packet's payload into the body as is here, at most `missing` bytes; how many it was.
+    fn take_piece(&mut self, missing: usize) -> usize {
+        let piece = missing.min(self.end - self.start);
+        let bytes = &self.raw[self.start..self.start + piece];
+        self.body.extend_from_slice(bytes);
+        let keep = piece.min(DONE);
+        self.tail.copy_within(keep.., 0);
+        self.tail[DONE - keep..].copy_from_slice(&bytes[piece - keep..]);
+        self.start += piece;
+        piece
+    }
+
+    /// Reads the header of the next packet.
+    fn header(&mut self) -> Result<Incoming> {
         while self.end - self.start < HEADER {
             self.fetch()?;
         }
@@ -277,7 +297,10 @@ impl Wire {
         }
         let status = header[1];
         self.start += HEADER;
-        Ok((status, length - HEADER))
+        Ok(Incoming {
+            status,
+            missing: length - HEADER,
+        })
     }
 
     /// Reads more bytes of the transport.

@@ -13,6 +13,7 @@ use connector_mssql::Mssql;
 use mindhost_sdk::{Connector, TableRef};
 use serde_json::json;
 use support::{connect, data, shop};
+use tds_double::Double;
 
 #[test]
 fn tables_are_those_of_the_schemas_asked_for() {
@@ -106,6 +107,52 @@ fn a_table_is_described_with_columns_keys_and_comments() {
         (tables[0].kind.as_str(), tables[0].row_count),
         ("VIEW", None)
     );
+}
+
+/// The names of the columns of `dbo.knows`.
+fn columns_of_edge(double: &Double) -> Vec<String> {
+    let wanted = [TableRef::new("dbo", "knows")];
+    let mut mssql = connect(double);
+    let described = mssql.describe_tables(&wanted).unwrap();
+    assert_eq!(mssql.describe_tables(&wanted).unwrap().len(), 1);
+    // What the server has is asked once for each session.
+    let asked = double.asked();
+    let probes = asked.iter().filter(|sql| sql.contains("COL_LENGTH"));
+    assert_eq!(probes.count(), 1);
+    let columns = described[0].columns.iter();
+    columns.map(|column| column.name.clone()).collect()
+}
+
+#[test]
+fn columns_of_a_graph_table_are_those_that_can_be_selected() {
+    // As SQL Server makes them of `CREATE TABLE dbo.knows (since int) AS EDGE`.
+    let double = Double::start(
+        "CREATE TABLE dbo.knows (graph_id bigint, edge_id nvarchar(1000), from_obj_id int, from_id bigint,
+            from_node nvarchar(1000), to_obj_id int, to_id bigint, to_node nvarchar(1000), since int)",
+    );
+    for (name, graph_type) in [
+        ("graph_id", 1),
+        ("edge_id", 2),
+        ("from_id", 3),
+        ("from_obj_id", 4),
+        ("from_node", 5),
+        ("to_id", 6),
+        ("to_obj_id", 7),
+        ("to_node", 8),
+    ] {
+        double.execute(&format!(
+            "UPDATE sys.columns SET graph_type = {graph_type} WHERE name = '{name}'"
+        ));
+    }
+    let selectable = ["edge_id", "from_node", "to_node", "since"];
+    assert_eq!(columns_of_edge(&double), selectable);
+}
+
+#[test]
+fn catalog_of_a_server_without_graph_tables_is_read() {
+    let double = Double::start("CREATE TABLE dbo.knows (since int, note varchar(10))");
+    double.execute("ALTER TABLE sys.columns DROP COLUMN graph_type");
+    assert_eq!(columns_of_edge(&double), ["since", "note"]);
 }
 
 #[test]

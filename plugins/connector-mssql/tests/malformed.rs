@@ -12,6 +12,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::time::Duration;
 
 use connector_mssql::Mssql;
 use mindhost_sdk::{Config, Connector, Error, ErrorKind, Statement, Value, testing};
@@ -144,10 +145,22 @@ fn killed() -> Vec<u8> {
     packet(1, &message)
 }
 
+/// ERROR 208, class 16, "x".
+fn refusal() -> Vec<u8> {
+    let mut message = vec![0xAA, 16, 0, 208, 0, 0, 0, 1, 16, 1, 0, b'x', 0];
+    message.extend([0, 0, 1, 0, 0, 0]);
+    message
+}
+
 /// The rows of a statement.
 fn rows(mssql: &mut Mssql) -> Result<Vec<Vec<Value>>, Error> {
+    rows_within(mssql, Duration::from_secs(5))
+}
+
+/// The rows of a statement that may take so long.
+fn rows_within(mssql: &mut Mssql, timeout: Duration) -> Result<Vec<Vec<Value>>, Error> {
     let statement = Statement {
-        timeout: std::time::Duration::from_secs(5),
+        timeout,
         ..Statement::new("SELECT 7 AS n")
     };
     let mut cursor = mssql.query(&statement)?;
@@ -258,6 +271,52 @@ fn what_no_server_may_send_is_an_error_of_the_server() {
             !error.is_connection_usable() || error.kind() == ErrorKind::TooLarge,
             "{what}"
         );
+    }
+}
+
+/// SQL Server sends the reason first. An answer without it has rows that are not all, or none.
+#[test]
+fn statement_that_failed_without_a_reason_is_an_error() {
+    let row = seven().len() - DONE.len() - 13 - 5;
+    for token in [0xFD, 0xFE, 0xFF] {
+        // DONE_ERROR and DONE_SRVERROR, also with a number of rows, and before another DONE.
+        for status in [0x02_u16, 0x100, 0x12, 0x03, 0x101] {
+            let mut failed = vec![token];
+            failed.extend(status.to_le_bytes());
+            failed.extend([0; 10]);
+            for before in [&seven()[..row], &[]] {
+                let message = [before, &failed, DONE].concat();
+                let error = answered(packet(1, &message)).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Upstream, "{token} {status}");
+                assert!(!error.is_connection_usable(), "{token} {status}");
+                let message = [before, &refusal(), &failed, DONE].concat();
+                let error = answered(packet(1, &message)).unwrap_err();
+                assert_eq!(error.engine_code(), "208", "{token} {status}");
+                assert!(error.is_connection_usable(), "{token} {status}");
+            }
+            let login = [&login()[..login().len() - DONE.len()], &failed].concat();
+            let config = liar(vec![packet(1, PRELOGIN), packet(1, &login)]);
+            let error = Mssql::open(&config).map(drop).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Upstream, "{token} {status}");
+        }
+    }
+}
+
+/// A deadline may pass while a packet trickles in. The attention then reads the rest of that packet first.
+#[test]
+fn timeout_within_a_packet_keeps_the_connection() {
+    let packets = [packet(0, &seven()[..25]), packet(1, &seven()[25..])].concat();
+    let stopped = packet(1, &[0xFD, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    // Within the first header, behind it, within the columns, before and within the row; the same of the second packet.
+    for cut in [0, 4, 8, 15, 22, 30, 33, 37, 41, 50, packets.len() - 1] {
+        let rest = [&packets[cut..], &stopped].concat();
+        let alive = packet(1, DONE);
+        let messages = [packets[..cut].to_vec(), rest, alive, packet(1, &seven())];
+        let mut mssql = Mssql::open(&liar(opened(messages))).unwrap();
+        let error = rows_within(&mut mssql, Duration::from_millis(150)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{cut}: {error}");
+        assert!(error.is_connection_usable(), "{cut}: {error}");
+        assert_eq!(rows(&mut mssql), Ok(vec![vec![Value::Int64(7)]]), "{cut}");
     }
 }
 

@@ -53,7 +53,10 @@ impl RowDecoder {
         match self.columns[index] {
             Kind::Integer => batch.append_i64(integer(cell).ok_or_else(malformed_row)?),
             Kind::Text => batch.append_text(utf8(cell)?),
-            Kind::Decimal => batch.append_decimal(utf8(cell)?),
+            Kind::Decimal => {
+                let text = utf8(cell)?;
+                batch.append_decimal(without_fill(text, &mut self.text));
+            }
             Kind::Timestamp => match datetime::timestamp(cell) {
                 Some(value) => batch.append_timestamp(value),
                 None => batch.append_other(utf8(cell)?),
@@ -132,6 +135,34 @@ fn integer(text: &[u8]) -> Option<i64> {
         [b'-', digits @ ..] => 0_i64.checked_sub_unsigned(natural(digits)?),
         digits => natural(digits)?.try_into().ok(),
     }
+}
+
+/// A decimal without the zeros that ZEROFILL puts before its first digit. Where a sign precedes them, the text is put
+/// together in `buffer`.
+#[inline]
+fn without_fill<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
+    let (is_negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let mut rest = digits;
+    // The last digit before the point stays, also if it is a zero.
+    while let Some(shorter) = rest.strip_prefix('0') {
+        if !shorter.starts_with(|next: char| next.is_ascii_digit()) {
+            break;
+        }
+        rest = shorter;
+    }
+    if rest.len() == digits.len() {
+        return text;
+    }
+    if !is_negative {
+        return rest;
+    }
+    buffer.clear();
+    buffer.push('-');
+    buffer.push_str(rest);
+    buffer
 }
 
 /// The number that some bits are.
@@ -215,6 +246,27 @@ mod tests {
         ] {
             assert!(decode(Kind::Integer, wrong.as_bytes()).is_err(), "{wrong}");
             assert!(decode(Kind::Unsigned, wrong.as_bytes()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn zerofill_is_stripped_from_a_decimal() {
+        for (sent, number) in [
+            ("00000002.25", "2.25"),
+            ("00000000.00", "0.00"),
+            ("-00000002.25", "-2.25"),
+            ("-0000.50", "-0.50"),
+            ("0000000042", "42"),
+            ("0000000000", "0"),
+            ("0.05", "0.05"),
+            ("-0.05", "-0.05"),
+            ("100.00", "100.00"),
+        ] {
+            let value = decode(Kind::Decimal, sent.as_bytes()).unwrap();
+            assert_eq!(value, Value::Decimal(number.into()), "{sent}");
+        }
+        for wrong in ["", "-", "0-1", "00x"] {
+            assert!(decode(Kind::Decimal, wrong.as_bytes()).is_err(), "{wrong}");
         }
     }
 

@@ -77,6 +77,15 @@ impl ServerError {
         }
     }
 
+    /// The error for the host when the server ended the session before it read the request that was sent. So the number
+    /// does not matter: the request has not run.
+    pub(crate) fn into_lost(self) -> Error {
+        let code = format!("{} ({})", self.number, self.state);
+        Error::new(ErrorKind::ConnectionLost, self.message)
+            .code(code)
+            .connection_usable(false)
+    }
+
     fn kind(&self, statement: Option<(Instant, Duration)>) -> ErrorKind {
         match self.number {
             // KILL QUERY, which a timeout of the server's may be too.
@@ -106,9 +115,10 @@ impl ServerError {
             | 1135
             | 1194
             | 1195 => ErrorKind::Upstream,
-            _ => match &self.state[..2.min(self.state.len())] {
-                "28" => ErrorKind::Auth,
-                "08" => ErrorKind::ConnectionLost,
+            // A server may send a state that is not ASCII.
+            _ => match self.state.get(..2) {
+                Some("28") => ErrorKind::Auth,
+                Some("08") => ErrorKind::ConnectionLost,
                 _ => ErrorKind::InvalidStatement,
             },
         }
@@ -152,6 +162,8 @@ pub(crate) fn untrue(what: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn server_error(number: u16, state: &str) -> ServerError {
@@ -222,5 +234,33 @@ mod tests {
             assert!(ServerError::parse(body).is_err());
         }
         assert!(ServerError::parse(b"aa#").is_ok());
+    }
+
+    #[test]
+    fn state_that_is_not_ascii_is_read() {
+        let body = b"\x28\x04#\xff\xff\xff\xff\xfftext";
+        let error = ServerError::parse(body).unwrap().into_error(None);
+        assert_eq!(error.kind(), ErrorKind::InvalidStatement);
+        assert_eq!(error.message(), "text");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_an_error_or_refused(
+            number in any::<u16>(),
+            is_marked in any::<bool>(),
+            rest in proptest::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let mark = if is_marked { &b"#"[..] } else { b"" };
+            let body = [&number.to_le_bytes()[..], mark, &rest].concat();
+            for body in [&body[..], &rest] {
+                if let Ok(error) = ServerError::parse(body) {
+                    let began = Some((Instant::now(), Duration::ZERO));
+                    prop_assert!(!error.into_error(began).engine_code().is_empty());
+                }
+                let _ = ServerError::parse(body).map(|error| error.into_refusal("answer a ping"));
+                let _ = ServerError::parse(body).map(ServerError::into_lost);
+            }
+        }
     }
 }

@@ -238,7 +238,8 @@ impl Wire {
                     }
                     if bytes.len() >= HEADER + length {
                         if header[3] != self.sequence {
-                            return Err(malformed("a packet out of order"));
+                            let body = bytes.get(HEADER..HEADER + length).unwrap_or_default();
+                            return Err(self.out_of_order(header[3], body));
                         }
                         self.sequence = self.sequence.wrapping_add(1);
                         let from = self.start + HEADER;
@@ -250,6 +251,23 @@ impl Wire {
                 None => HEADER,
             };
             self.fetch(needed)?;
+        }
+    }
+
+    /// What a packet means that has another number than the next one.
+    ///
+    /// A server that ends an idle session (4031 after `wait_timeout`, 1053, 1927) says so in an error with the number
+    /// 0, and reads nothing more. The error then stands where the answer to the next request is to begin.
+    #[cold]
+    fn out_of_order(&self, number: u8, body: &[u8]) -> Error {
+        if self.phase != Phase::Begin || number != 0 {
+            return malformed("a packet out of order");
+        }
+        match body.split_first() {
+            Some((0xff, rest)) => {
+                ServerError::parse(rest).map_or_else(|error| error, ServerError::into_lost)
+            }
+            _ => malformed("a packet out of order"),
         }
     }
 

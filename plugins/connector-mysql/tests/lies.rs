@@ -103,7 +103,11 @@ fn refusing(refused: &'static str) -> Config {
 }
 
 fn run(config: &Config) -> Result<usize> {
-    let mut mysql = MySql::open(config)?;
+    batches(&mut MySql::open(config)?)
+}
+
+/// How many batches the answer to a statement has.
+fn batches(mysql: &mut MySql) -> Result<usize> {
     let mut cursor = mysql.query(&Statement {
         max_cell_bytes: 1 << 20,
         ..Statement::new("SELECT 1")
@@ -150,6 +154,29 @@ fn an_honest_answer_is_read() {
     );
 }
 
+/// MySQL 8.0.24 and later says why it ends an idle session, in a packet that answers nothing.
+#[test]
+fn session_that_the_server_ended_while_idle_is_lost_before_the_statement_runs() {
+    let eof: &[u8] = &[0xfe, 0, 0, 2, 0];
+    for number in [4031_u16, 1053, 1927, 1064] {
+        let body = [b"\xff", &number.to_le_bytes()[..], b"#HY000gone"].concat();
+        let ended = packet(0, &body);
+        let answered = answer(8, &[b"\x0242", eof]);
+        let config = answering([&answered[..], &ended].concat());
+        let mut mysql = MySql::open(&config).unwrap();
+        assert_eq!(batches(&mut mysql).unwrap(), 1, "{number}");
+        let error = batches(&mut mysql).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
+        assert_eq!(error.engine_code(), format!("{number} (HY000)"));
+        assert_eq!(error.message(), "gone");
+        assert!(!error.is_connection_usable());
+        // The request before the statement was answered, so the statement may have begun, and is not repeated.
+        let begun = refusal(&answering(ended));
+        assert_eq!(begun.kind(), ErrorKind::Unreachable, "{begun}");
+        assert!(!begun.is_connection_usable());
+    }
+}
+
 #[test]
 fn lies_in_an_answer_are_errors_and_end_the_connection() {
     let long = [
@@ -167,6 +194,16 @@ fn lies_in_an_answer_are_errors_and_end_the_connection() {
         ),
         ("an empty packet", packet(1, b"")),
         ("a wrong number", packet(7, &[1])),
+        ("the number 0 without an error", packet(0, &[1])),
+        ("an empty packet with the number 0", packet(0, b"")),
+        (
+            "an error with a wrong number",
+            packet(7, b"\xff\xbf\x0f#HY000gone"),
+        ),
+        (
+            "an error with the number 0 among rows",
+            [answer(8, &[]), packet(0, b"\xff\xbf\x0f#HY000gone")].concat(),
+        ),
         ("a long first packet", vec![255, 255, 255, 1, 0]),
         (
             "a cut description",

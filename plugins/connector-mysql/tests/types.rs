@@ -8,7 +8,7 @@ use mindhost_sdk::{Batch, Connector, DataType, ErrorKind, Statement, Value, test
 use support::{LIMITS, Server, connect, query};
 
 /// The declaration of a column, a value for it, what it becomes, and the name of its type in an answer.
-const TYPES: [(&str, &str, DataType, &str); 47] = [
+const TYPES: [(&str, &str, DataType, &str); 48] = [
     ("boolean", "true", DataType::Boolean, "tinyint(1)"),
     ("tinyint(1)", "0", DataType::Boolean, "tinyint(1)"),
     ("tinyint", "-128", DataType::Int64, "tinyint"),
@@ -54,6 +54,12 @@ const TYPES: [(&str, &str, DataType, &str); 47] = [
         "12345678901234567890",
         DataType::Decimal,
         "decimal(20,0)",
+    ),
+    (
+        "decimal(10,2) zerofill",
+        "2.25",
+        DataType::Decimal,
+        "decimal(10,2) unsigned",
     ),
     ("float", "0.1", DataType::Float64, "float"),
     ("double", "1e308", DataType::Float64, "double"),
@@ -216,7 +222,7 @@ fn every_type_is_what_the_client_prints() {
         let printed = Server::shared().sql(&client);
         let (shown, printed) = match &rows[0][0] {
             // The width of `zerofill`, and digits of a double, are matters of display.
-            Value::Int64(_) => (
+            Value::Int64(_) | Value::Decimal(_) if declaration.ends_with("zerofill") => (
                 shown(&rows[0][0]),
                 printed.trim_start_matches('0').to_owned(),
             ),

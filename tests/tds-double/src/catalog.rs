@@ -17,7 +17,7 @@ pub(crate) const SYS: &str = "
     INSERT INTO sys.schemas VALUES ('dbo', 1), ('sys', 4), ('sales', 5);
     CREATE TABLE sys.objects (name sysname, object_id int, schema_id int, type char(2), is_ms_shipped bit);
     CREATE TABLE sys.columns (object_id int, name sysname, column_id int, user_type_id int, max_length smallint,
-        precision tinyint, scale tinyint, is_nullable bit, is_identity bit);
+        precision tinyint, scale tinyint, is_nullable bit, is_identity bit, graph_type int);
     CREATE TABLE sys.types (name sysname, user_type_id int);
     CREATE TABLE sys.extended_properties (class tinyint, major_id int, minor_id int, name sysname, value sql_variant);
     CREATE TABLE sys.partitions (object_id int, index_id int, rows bigint);
@@ -261,7 +261,8 @@ fn add_column(
         }
     };
     connection.execute(
-        "INSERT INTO sys.columns VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "INSERT INTO sys.columns (object_id, name, column_id, user_type_id, max_length, precision, scale, is_nullable,
+            is_identity) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         params![
             table,
             name,

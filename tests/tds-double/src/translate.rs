@@ -272,6 +272,11 @@ fn function(expr: &mut Expr) -> ControlFlow<String> {
         ("quotename", [text]) => format!("('[' || {text} || ']')"),
         ("year", [date]) => format!("CAST(strftime('%Y', {date}) AS INTEGER)"),
         ("month", [date]) => format!("CAST(strftime('%m', {date}) AS INTEGER)"),
+        // What there is of a name's parts is looked up in the double's own tables.
+        ("col_length", [table, column]) => format!(
+            "(SELECT 1 FROM pragma_table_info(substr({table}, instr({table}, '.') + 1), \
+             substr({table}, 1, instr({table}, '.') - 1)) AS i WHERE i.name = {column})"
+        ),
         ("db_id", _) | ("has_perms_by_name", _) => "1".into(),
         ("db_name", _) => "'shop'".into(),
         ("suser_sname" | "suser_name" | "user_name", _) => "'tester'".into(),

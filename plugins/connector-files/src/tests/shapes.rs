@@ -15,11 +15,11 @@ use parquet::schema::parser::parse_message_type;
 use super::columnar::{batch, file, stream, stream_of};
 use super::{counting, open, read, table};
 
+type Group<'a> = SerializedRowGroupWriter<'a, Vec<u8>>;
+type WriteGroup<'a> = &'a dyn Fn(&mut Group<'_>);
+
 /// A Parquet file with the columns of a schema in its own words, each row group written as `groups` do it.
-fn parquet_of_schema(
-    schema: &str,
-    groups: &[&dyn Fn(&mut SerializedRowGroupWriter<'_, Vec<u8>>)],
-) -> Vec<u8> {
+fn parquet_of_schema(schema: &str, groups: &[WriteGroup<'_>]) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(schema).expect("a schema"));
     let mut writer =
         SerializedFileWriter::new(Vec::new(), schema, Arc::default()).expect("a writer");
@@ -33,7 +33,6 @@ fn parquet_of_schema(
 
 #[test]
 fn an_empty_list_is_not_null() {
-    type Group<'a> = SerializedRowGroupWriter<'a, Vec<u8>>;
     let lists = |values: Vec<i32>, definitions: Vec<i16>, repetitions: Vec<i16>| {
         move |group: &mut Group<'_>| {
             let mut column = group.next_column().expect("columns").expect("a column");
@@ -74,7 +73,7 @@ fn timestamps_of_twelve_bytes_reach_far() {
         value
     };
     let values: Vec<Int96> = days.iter().map(|day| at(*day)).collect();
-    let write = |group: &mut SerializedRowGroupWriter<'_, Vec<u8>>| {
+    let write = |group: &mut Group<'_>| {
         for _ in 0..2 {
             let mut column = group.next_column().expect("columns").expect("a column");
             let typed = column.typed::<Int96Type>();

@@ -96,10 +96,23 @@ const VALUES: &[(&str, &str, &str, &str)] = &[
         "timestamp-utc",
         r#""1950-07-01T00:00:00.125000Z""#,
     ),
+    // The server cannot have it in nanoseconds.
+    (
+        "DateTime64",
+        "toDateTime64('2300-01-01 10:00:00.1234567', 7, 'UTC')",
+        "timestamp-utc",
+        r#""2300-01-01T10:00:00.123456Z""#,
+    ),
     ("IntervalDay", "INTERVAL 3 DAY", "int64", "3"),
     ("Array", "[toUInt64(1), 2]", "json", "[1,2]"),
     // The text `['ÿ']` of the server, whose letter is one byte.
     ("Array", "[unhex('ff')]", "json", r#""Wyf/J10=""#),
+    (
+        "Array",
+        "[toDateTime64('1969-12-31 23:59:59.5', 1, 'UTC')]",
+        "json",
+        r#"["1969-12-31T23:59:59.500000Z"]"#,
+    ),
     (
         "Map",
         "map('a', [toDate('2024-02-29')])",
@@ -133,7 +146,7 @@ CREATE TABLE types.every (
 ) ENGINE = Memory
 ;;
 INSERT INTO types.every SELECT 'it\\'s', 'x', '10:20:30', '10:20:30.125', [1, 2], ['x', 'y'], (1.0, 2.0), [(1.0, 2.0)],
-  [[(1.0, 2.0)]], [[[(1.0, 2.0)]]], '{\"a\": {\"b\": [1]}}', 5, 'text', 7, sumState(toUInt64(1))";
+  [[(1.0, 2.0)]], [[[(1.0, 2.0)]]], '{\"a\": {\"b\": [1]}, \"t\": \"2024-01-01 10:00:00\"}', 5, 'text', 7, sumState(toUInt64(1))";
 
 const COLUMN_VALUES: &[(&str, &str, &str)] = &[
     ("Enum8", "text", r#""it's""#),
@@ -145,7 +158,11 @@ const COLUMN_VALUES: &[(&str, &str, &str)] = &[
     ("Ring", "json", "[[1,2]]"),
     ("Polygon", "json", "[[[1,2]]]"),
     ("MultiPolygon", "json", "[[[[1,2]]]]"),
-    ("JSON", "json", r#"{"a":{"b":[1]}}"#),
+    (
+        "JSON",
+        "json",
+        r#"{"a":{"b":[1]},"t":"2024-01-01T10:00:00Z"}"#,
+    ),
     ("Variant", "text", r#""5""#),
     ("Dynamic", "text", r#""text""#),
     ("SimpleAggregateFunction(f, T)", "uint64", "7"),
