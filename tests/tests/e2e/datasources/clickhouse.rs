@@ -146,7 +146,8 @@ CREATE TABLE types.every (
 ) ENGINE = Memory
 ;;
 INSERT INTO types.every SELECT 'it\\'s', 'x', '10:20:30', '10:20:30.125', [1, 2], ['x', 'y'], (1.0, 2.0), [(1.0, 2.0)],
-  [[(1.0, 2.0)]], [[[(1.0, 2.0)]]], '{\"a\": {\"b\": [1]}, \"t\": \"2024-01-01 10:00:00\"}', 5, 'text', 7, sumState(toUInt64(1))";
+  [[(1.0, 2.0)]], [[[(1.0, 2.0)]]],
+  '{\"a\": {\"b\": [1]}, \"t\": \"2024-01-01 10:00:00\"}', 5, 'text', 7, sumState(toUInt64(1))";
 
 const COLUMN_VALUES: &[(&str, &str, &str)] = &[
     ("Enum8", "text", r#""it's""#),
