@@ -501,8 +501,8 @@ fn of_no_response(messages: &[Message]) -> impl Iterator<Item = (&Message, Optio
     messages.iter().map(|message| (message, None))
 }
 
-/// Messages of a request with the response that they belong to: the last of the user is its question. What a client sends
-/// along, such as answers of before, belongs to none.
+/// Messages of a request with the response that they belong to: the last of the user is its question. What a client
+/// sends along, such as answers of before, belongs to none.
 pub fn with_question_of(
     response: Uuid,
     messages: &[Message],

@@ -188,8 +188,8 @@ pub(super) struct Check {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Cascade {
-    /// Whether to remove it from the Minds that use it, with their policies for it. Otherwise a datasource in use is not
-    /// deleted.
+    /// Whether to remove it from the Minds that use it, with their policies for it. Otherwise a datasource in use is
+    /// not deleted.
     #[serde(default)]
     #[param(required = false, default = false)]
     cascade: bool,

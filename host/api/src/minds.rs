@@ -51,7 +51,9 @@ pub(super) fn routes() -> Routes {
     let update = EDITOR
         .fails(ENTRIES)
         .fails(&[Code::MindNotFound, Code::InUse]);
-    let set_policies = EDITOR.fails(POLICIES).fails(&[Code::MindNotFound]);
+    let set_policies = EDITOR
+        .fails(POLICIES)
+        .fails(&[Code::MindNotFound, Code::WrongState]);
     let preview = EDITOR
         .fails(POLICIES)
         .fails(&[Code::MindNotFound])

@@ -1,13 +1,18 @@
 //! Functions that DataFusion computes for fewer values: `nullif` takes 0.0 and -0.0 for two values, `floor` and `ceil`
-//! have no digit for the 10 of `ceil(9.5)`, and `date_trunc` knows the years from 1677 to 2262 only.
+//! have no digit for the 10 of `ceil(9.5)`, `date_trunc` knows the years from 1677 to 2262 only, and `round` and `trunc`
+//! give no number where a float has no place for its product with a power of ten.
 
 use std::sync::Arc;
 
 use datafusion::{
     arrow::{
-        array::{Array, AsArray as _, PrimitiveArray},
-        compute::binary,
-        datatypes::{DECIMAL128_MAX_PRECISION, DataType, FieldRef, TimestampMicrosecondType},
+        array::{Array, ArrayRef, AsArray as _, PrimitiveArray},
+        compute::{cast, try_binary},
+        datatypes::{
+            ArrowPrimitiveType, DECIMAL128_MAX_PRECISION, DataType, FieldRef, Float32Type,
+            Float64Type, Int64Type, TimestampMicrosecondType,
+        },
+        error::ArrowError,
     },
     common::{Result, ScalarValue},
     logical_expr::{
@@ -22,7 +27,7 @@ use super::{
 };
 
 /// The functions that are wrapped.
-const WRAPPED: [&str; 4] = ["ceil", "date_trunc", "floor", "nullif"];
+const WRAPPED: [&str; 6] = ["ceil", "date_trunc", "floor", "nullif", "round", "trunc"];
 const MICROSECONDS_OF_A_DAY: i64 = 86_400_000_000;
 /// The calendar is the same, with its weeks, after 400 years.
 const ERA: i64 = 146_097 * MICROSECONDS_OF_A_DAY;
@@ -97,6 +102,7 @@ impl ScalarUDFImpl for ExactFunction {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         match self.name() {
             "date_trunc" => self.truncated(args),
+            "round" | "trunc" => self.to_places(args),
             "nullif" => {
                 let sides = args.args.into_iter();
                 let sides = sides.map(|side| changed(side, one_zero)).collect();
@@ -122,6 +128,33 @@ impl ScalarUDFImpl for ExactFunction {
 }
 
 impl ExactFunction {
+    /// A float with more places than it has stays what it is, and one with fewer than none is zero.
+    fn to_places(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [values, places] = args.args.as_slice() else {
+            return self.inner.invoke_with_args(args);
+        };
+        let (values, places) = (values.clone(), places.clone());
+        let rows = args.number_rows;
+        let found = self.inner.invoke_with_args(args)?;
+        let is_constant = matches!(found, ColumnarValue::Scalar(_));
+        let of = found.data_type();
+        if !matches!(of, DataType::Float32 | DataType::Float64) {
+            return Ok(found);
+        }
+        let rows = if is_constant { 1 } else { rows };
+        let values = cast(&values.into_array(rows)?, &of)?;
+        let places = cast(&places.into_array(rows)?, &DataType::Int64)?;
+        let found = found.into_array(rows)?;
+        let known = match of {
+            DataType::Float32 => or_known::<Float32Type>(&found, &values, &places),
+            _ => or_known::<Float64Type>(&found, &values, &places),
+        };
+        Ok(match is_constant {
+            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&known, 0)?),
+            false => ColumnarValue::Array(known),
+        })
+    }
+
     /// `date_trunc` of timestamps in any year: those of other eras at the same place of the era around 2000, and back.
     fn truncated(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [part, moments] = args.args.as_slice() else {
@@ -140,7 +173,7 @@ impl ExactFunction {
                 let at = ScalarValue::TimestampMicrosecond(Some(near(*moment)), zone.clone());
                 Ok(match with(ColumnarValue::Scalar(at))? {
                     ColumnarValue::Scalar(ScalarValue::TimestampMicrosecond(found, zone)) => {
-                        let found = found.map(|found| at_its_era(found, *moment));
+                        let found = found.map(|found| at_its_era(found, *moment)).transpose()?;
                         ColumnarValue::Scalar(ScalarValue::TimestampMicrosecond(found, zone))
                     }
                     other => other,
@@ -154,7 +187,7 @@ impl ExactFunction {
                     let found = with(ColumnarValue::Array(at))?.into_array(array.len())?;
                     let found = found.as_primitive::<TimestampMicrosecondType>();
                     let found: PrimitiveArray<TimestampMicrosecondType> =
-                        binary(found, moments, at_its_era)?;
+                        try_binary(found, moments, at_its_era)?;
                     Ok(ColumnarValue::Array(Arc::new(found.with_data_type(of))))
                 }
                 None => self.inner.invoke_with_args(args),
@@ -177,14 +210,43 @@ fn is_known(zone: Option<&str>) -> bool {
     zone.is_none_or(|zone| zone == ZONE)
 }
 
+/// What was found; where that is no number and the value is one, the value itself or zero.
+fn or_known<T>(found: &ArrayRef, values: &ArrayRef, places: &ArrayRef) -> ArrayRef
+where
+    T: ArrowPrimitiveType<Native: Into<f64> + Default>,
+{
+    let places = places.as_primitive::<Int64Type>().iter();
+    let values = values.as_primitive::<T>().iter().zip(places);
+    let found = found.as_primitive::<T>().iter().zip(values);
+    let is_number = |value: T::Native| value.into().is_finite();
+    let known: PrimitiveArray<T> = found
+        .map(|(found, (value, places))| match (found, value, places) {
+            (Some(found), Some(value), Some(places)) if !is_number(found) && is_number(value) => {
+                Some(if places > 0 {
+                    value
+                } else {
+                    T::Native::default()
+                })
+            }
+            _ => found,
+        })
+        .collect();
+    Arc::new(known)
+}
+
 /// The moment at the same place of the era around 2000.
 fn near(moment: i64) -> i64 {
-    ERA_START + moment.wrapping_sub(ERA_START).rem_euclid(ERA)
+    // In 64 bits the difference has no place for the last moments.
+    let place = (i128::from(moment) - i128::from(ERA_START)).rem_euclid(i128::from(ERA));
+    ERA_START + place as i64
 }
 
 /// A moment of that era in the era of another.
-fn at_its_era(moment: i64, of: i64) -> i64 {
-    moment.wrapping_add(of.wrapping_sub(near(of)))
+fn at_its_era(moment: i64, of: i64) -> std::result::Result<i64, ArrowError> {
+    let far = i128::from(of) - i128::from(near(of)) + i128::from(moment);
+    i64::try_from(far).map_err(|_| {
+        ArrowError::ComputeError("`date_trunc` gives a timestamp outside of its range".to_owned())
+    })
 }
 
 #[cfg(test)]
@@ -200,7 +262,11 @@ mod tests {
         );
         assert_eq!(near(leap_day), leap_day);
         assert_eq!(near(later), leap_day);
-        assert_eq!(at_its_era(leap_day, later), later);
+        assert_eq!(at_its_era(leap_day, later).unwrap(), later);
         assert_eq!(near(ERA_START - 1), ERA_START + ERA - 1);
+        for last in [i64::MIN, i64::MAX] {
+            assert_eq!(at_its_era(near(last), last).unwrap(), last);
+        }
+        assert!(at_its_era(near(i64::MIN) - 1, i64::MIN).is_err());
     }
 }

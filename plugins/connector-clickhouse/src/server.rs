@@ -10,7 +10,7 @@ use crate::error::malformed;
 use crate::http::{Sending, rows};
 
 /// The settings that are sent where the server has them. An unknown setting is an error to the server.
-const WANTED: [(&str, &str); 26] = [
+const WANTED: [(&str, &str); 27] = [
     ("cancel_http_readonly_queries_on_client_close", "1"),
     ("session_timezone", "UTC"),
     // In UTC whatever the zone, and still a date to a reader inside of JSON and Dynamic, where no type is known.
@@ -41,6 +41,8 @@ const WANTED: [(&str, &str); 26] = [
     // These cut the result of every statement. 0 is no limit.
     ("limit", "0"),
     ("offset", "0"),
+    // Without a shard of a distributed table its rows are missing.
+    ("skip_unavailable_shards", "0"),
 ];
 /// What the first answer may have at most, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
@@ -77,10 +79,10 @@ impl Server {
     /// What the server says against user or password, and `Upstream` if it is not ClickHouse.
     pub(crate) fn meet(data: &ConnectionData, agent: &str) -> Result<Self> {
         let names: Vec<String> = WANTED.iter().map(|(name, _)| format!("'{name}'")).collect();
+        // One row, as the profile may cut what has more.
         let sql = format!(
-            "SELECT 'version' AS name, version() AS value \
-             UNION ALL SELECT 'zone', timezone() \
-             UNION ALL SELECT name, value FROM system.settings WHERE name IN ('readonly', {})",
+            "SELECT version(), timezone(), maxIf(value, name = 'readonly'), \
+             arrayStringConcat(groupArray(name), ',') FROM system.settings WHERE name IN ('readonly', {})",
             names.join(", ")
         );
         let mut parameters = vec![("default_format", "TabSeparated".to_owned())];
@@ -98,21 +100,17 @@ impl Server {
     }
 
     fn read(rows: &[Vec<String>]) -> Result<Self> {
-        let value = |wanted: &str| {
-            rows.iter().find_map(|row| match row.as_slice() {
-                [name, value] if name == wanted => Some(value.as_str()),
-                _ => None,
-            })
-        };
-        let (Some(version), Some(zone)) = (value("version"), value("zone")) else {
+        let [row] = rows else {
             return Err(malformed("an answer that is not ClickHouse's"));
         };
-        let readonly = value("readonly").and_then(|value| value.parse().ok());
+        let [version, zone, readonly, settings] = row.as_slice() else {
+            return Err(malformed("an answer that is not ClickHouse's"));
+        };
         Ok(Self {
-            version: version.to_owned(),
-            zone: zone.to_owned(),
-            readonly: readonly.unwrap_or(0),
-            settings: rows.iter().filter_map(|row| row.first().cloned()).collect(),
+            version: version.clone(),
+            zone: zone.clone(),
+            readonly: readonly.parse().unwrap_or(0),
+            settings: settings.split(',').map(str::to_owned).collect(),
         })
     }
 
@@ -186,14 +184,9 @@ mod tests {
     use super::*;
 
     fn server(readonly: &str) -> Server {
-        let rows = [
-            ["version", "26.9.2.1"],
-            ["zone", "UTC"],
-            ["readonly", readonly],
-            ["date_time_output_format", "simple"],
-            ["output_format_arrow_compression_method", "lz4_frame"],
-        ];
-        Server::read(&rows.map(|row| row.map(str::to_owned).to_vec())).unwrap()
+        let settings = "readonly,date_time_output_format,output_format_arrow_compression_method";
+        let row = ["26.9.2.1", "UTC", readonly, settings];
+        Server::read(&[row.map(str::to_owned).to_vec()]).unwrap()
     }
 
     fn sent(server: &Server) -> Vec<(&'static str, String)> {

@@ -77,7 +77,7 @@ pub(crate) fn connect(data: &ConnectionData) -> Result<Established> {
     let (first, second) = data.sslmode.attempts();
     match (start(data, &tls, first, deadline), second) {
         (Err(error), Some(second)) if is_about_encryption(&error, first) => {
-            // When neither way works the first refusal is the one to say.
+            // When neither way works the first refusal is reported.
             start(data, &tls, second, deadline).map_err(|_| error)
         }
         (done, _) => done,

@@ -69,7 +69,7 @@ pub(crate) fn connect(data: &ConnectionData) -> Result<Established> {
     match (attempt(data, &tls, first, deadline), second) {
         (Ok(established), _) => Ok(established),
         (Err(failure), Some(second)) if failure.try_other => {
-            // When neither way works the first refusal is the one to say.
+            // When neither way works the first refusal is reported.
             attempt(data, &tls, second, deadline).map_err(|_| failure.error)
         }
         (Err(failure), _) => Err(failure.error),

@@ -5,11 +5,13 @@
 //! named by one plain name in it, so no name and no link leads elsewhere. What is being uploaded has a name of its own
 //! until it is complete; readers leave it out.
 
+mod place;
+
 use std::{
     fs::File,
     io,
     os::fd::AsFd,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -27,6 +29,7 @@ use mindhost_base::{
 };
 use mindhost_plugin_api::manifest::{FileKind, Manifest};
 
+use self::place::{Directory, Place, open, steps};
 use super::{Datasource, Datasources};
 
 /// Names of uploads that are not complete begin so. No reader takes a file of such a name for a table.
@@ -75,35 +78,28 @@ impl UploadSettings {
         }
     }
 
-    /// Whether a directory that an operator granted has this path.
-    fn grants(&self, path: &str) -> bool {
-        self.granted.iter().any(|root| root.join(path).exists())
+    /// Whether making a directory would hide one that an operator granted: the workspace's own are read first.
+    fn would_hide(&self, own: &Path, steps: &[String]) -> bool {
+        let mut path = PathBuf::new();
+        let mut hides = |step: &str| {
+            path.push(step);
+            let is_absent = own.join(&path).symlink_metadata().is_err();
+            is_absent && self.granted.iter().any(|root| root.join(&path).exists())
+        };
+        // Those above it are made too.
+        match steps {
+            [] => hides(""),
+            steps => steps.iter().any(|step| hides(step)),
+        }
     }
-}
-
-/// Where the directory of a datasource is.
-struct Place {
-    /// The workspace's directory.
-    own: PathBuf,
-    /// As the datasource has it.
-    path: String,
-    /// The directories from the workspace's own on.
-    steps: Vec<String>,
-}
-
-/// An open directory of a datasource.
-struct Directory {
-    dir: File,
-    /// The workspace's directory, for its quota.
-    own: PathBuf,
 }
 
 impl Datasources {
     /// The files of a datasource, by name; nothing of directories in it.
     ///
     /// # Errors
-    /// `datasource_not_found`; `wrong_state` if it has no directory of the workspace's own; `forbidden` for a key that is
-    /// limited to some Minds.
+    /// `datasource_not_found`; `wrong_state` if it has no directory of the workspace's own; `forbidden` for a key that
+    /// is limited to some Minds.
     pub async fn files(&self, caller: &Caller, name: &str) -> Result<Vec<StoredFile>> {
         caller.require(Role::Editor)?;
         let place = self.place(caller, name).await?;
@@ -202,7 +198,7 @@ impl Datasources {
             let own = uploads.root.join(&folder);
             // What is wrong with a path, the test of the connection says.
             if let Ok(steps) = steps(&own, &path)
-                && !uploads.grants(&path)
+                && !uploads.would_hide(&own, &steps)
                 && own.join(&path).symlink_metadata().is_err()
             {
                 drop(open(&own, &steps, true));
@@ -228,41 +224,7 @@ impl Datasources {
             })?;
         let own = self.uploads.root.join(&target.folder);
         let steps = steps(&own, &path)?;
-        Ok(Place { own, path, steps })
-    }
-}
-
-impl Place {
-    /// Opens the directory; none if it does not exist.
-    ///
-    /// # Errors
-    /// `wrong_state` if it is a link or a file, or the datasource reads one that an operator granted.
-    fn open(&self, uploads: &UploadSettings) -> Result<Option<Directory>> {
-        match open(&self.own, &self.steps, false) {
-            // The workspace's own is read first, so making it would hide the files of the granted one.
-            Err(Errno::NOENT) if uploads.grants(&self.path) => Err(elsewhere()),
-            Err(Errno::NOENT) => Ok(None),
-            opened => self.opened(opened).map(Some),
-        }
-    }
-
-    /// Makes the directory, and opens it.
-    fn make(&self) -> Result<Directory> {
-        self.opened(open(&self.own, &self.steps, true))
-    }
-
-    fn opened(&self, opened: std::result::Result<File, Errno>) -> Result<Directory> {
-        match opened {
-            Ok(dir) => Ok(Directory {
-                dir,
-                own: self.own.clone(),
-            }),
-            Err(Errno::LOOP | Errno::NOTDIR) => Err(Error::new(
-                Code::WrongState,
-                "the directory of the datasource is a link or a file; only a plain directory takes uploads",
-            )),
-            Err(errno) => Err(failed(errno)),
-        }
+        Ok(Place { own, steps })
     }
 }
 
@@ -356,52 +318,6 @@ fn directory_of(manifest: &Manifest, clear: &super::ClearData) -> Option<String>
         .get(&rule.path)?
         .as_str()
         .map(|path| path.trim().to_owned())
-}
-
-fn elsewhere() -> Error {
-    Error::new(
-        Code::WrongState,
-        "the directory of the datasource is not one of the workspace's own; only those in \
-         `files/<workspace>/` take uploads",
-    )
-}
-
-/// The names of directories from the workspace's own on.
-fn steps(own: &Path, path: &str) -> Result<Vec<String>> {
-    let path = Path::new(path);
-    let relative = match path.is_absolute() {
-        true => path.strip_prefix(own).map_err(|_| elsewhere())?,
-        false => path,
-    };
-    let mut steps = Vec::new();
-    for component in relative.components() {
-        match component {
-            Component::Normal(name) => steps.push(name.to_str().ok_or_else(elsewhere)?.to_owned()),
-            Component::CurDir => {}
-            _ => return Err(elsewhere()),
-        }
-    }
-    Ok(steps)
-}
-
-/// Opens a directory from the workspace's own on, perhaps making what is absent.
-fn open(own: &Path, steps: &[String], make: bool) -> std::result::Result<File, Errno> {
-    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
-    let mode = Mode::from_raw_mode(0o755);
-    if make && let Err(error) = std::fs::create_dir_all(own) {
-        return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO));
-    }
-    let mut dir = rustix::fs::open(own, flags, Mode::empty())?;
-    for step in steps {
-        if make {
-            match rustix::fs::mkdirat(&dir, step.as_str(), mode) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(errno) => return Err(errno),
-            }
-        }
-        dir = rustix::fs::openat(&dir, step.as_str(), flags | OFlags::NOFOLLOW, Mode::empty())?;
-    }
-    Ok(File::from(dir))
 }
 
 /// A name that is one file in one directory, on every system, and is shown as it is.

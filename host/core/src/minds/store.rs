@@ -144,13 +144,29 @@ pub(super) async fn update(store: &Store, old: &Mind, change: &Change) -> Result
     Ok(tx.commit().await?)
 }
 
+/// False if there is no such Mind.
 pub(super) async fn set_policies(store: &Store, id: &str, policies: &[MindPolicy]) -> Result<bool> {
-    let sql = "UPDATE minds SET policies = $1, updated_at = $2 WHERE id = $3";
-    let update = sqlx::query(sql)
+    let mut tx = store.begin().await?;
+    let update = sqlx::query("UPDATE minds SET policies = $1, updated_at = $2 WHERE id = $3")
         .bind(to_json(&policies)?)
         .bind(now())
         .bind(id);
-    Ok(store.change(update).await?.rows_affected() == 1)
+    if update.execute(&mut *tx).await?.rows_affected() == 0 {
+        return Ok(false);
+    }
+    // The Mind's row is locked now, so what is not gone yet stays until the end of the transaction.
+    let has = "SELECT datasource_id FROM mind_datasources WHERE mind_id = $1";
+    let has: Vec<String> = sqlx::query_scalar(has).bind(id).fetch_all(&mut *tx).await?;
+    if policies
+        .iter()
+        .any(|policy| !has.contains(&policy.datasource_id))
+    {
+        let message =
+            "another request took a datasource from the Mind; read its policies and try again";
+        return Err(Error::new(Code::WrongState, message));
+    }
+    tx.commit().await?;
+    Ok(true)
 }
 
 pub(super) async fn delete(store: &Store, id: &str) -> Result<bool> {

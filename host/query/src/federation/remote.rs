@@ -1,6 +1,7 @@
 //! The operator that reads the rows of one statement from its datasource.
 
 use std::{
+    convert::Infallible,
     fmt,
     sync::{
         Arc,
@@ -26,7 +27,7 @@ use datafusion::{
     },
 };
 use futures_util::stream;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::{
     SqlSource,
@@ -207,13 +208,10 @@ impl ExecutionPlan for RemoteExec {
 
     /// Sends the statement at once, unless a join will know more when it reads the first row.
     fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let job = self.job()?;
+        let (job, turn) = (self.job()?, self.sources.turn());
         let reading = match self.filters.is_empty() {
-            true => {
-                let turn = self.sources.turn();
-                ReadStage::Open(job.start(Some(turn)))
-            }
-            false => ReadStage::Later(Box::new(job)),
+            true => ReadStage::Open(job.start(turn)),
+            false => ReadStage::Later(Box::new(job), turn),
         };
         let batches = stream::unfold(reading, next);
         Ok(Box::pin(RecordBatchStreamAdapter::new(
@@ -240,6 +238,8 @@ struct StatementRows {
     batches: mpsc::Receiver<BatchResult>,
     /// Whether all rows were sent.
     is_whole: Arc<AtomicBool>,
+    /// Dropped when the first of them is waited for.
+    unread: Option<oneshot::Sender<Infallible>>,
     sources: Arc<Sources>,
     name: String,
     id: String,
@@ -247,7 +247,7 @@ struct StatementRows {
 }
 
 enum ReadStage {
-    Later(Box<Job>),
+    Later(Box<Job>, Turn),
     Open(StatementRows),
     End,
 }
@@ -256,9 +256,9 @@ async fn next(reading: ReadStage) -> Option<(Result<RecordBatch>, ReadStage)> {
     let mut open = match reading {
         ReadStage::End => return None,
         ReadStage::Open(open) => open,
-        // What is read before it has been read.
-        ReadStage::Later(job) => job.start(None),
+        ReadStage::Later(job, turn) => job.start(turn),
     };
+    open.unread = None;
     let received = match open.batches.recv().await {
         Some(received) => received,
         None if open.is_whole.load(Ordering::Acquire) => return None,
@@ -278,12 +278,14 @@ async fn next(reading: ReadStage) -> Option<(Result<RecordBatch>, ReadStage)> {
 }
 
 impl Job {
-    fn start(self, turn: Option<Turn>) -> StatementRows {
+    fn start(self, turn: Turn) -> StatementRows {
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
+        let (unread, read) = oneshot::channel();
         let is_whole = Arc::new(AtomicBool::new(false));
         let open = StatementRows {
             batches,
             is_whole: Arc::clone(&is_whole),
+            unread: Some(unread),
             sources: Arc::clone(&self.sources),
             name: self.source.name().to_owned(),
             id: self.source.id().to_owned(),
@@ -313,7 +315,7 @@ impl Job {
         let (tasks, main) = (self.sources.tasks.clone(), self.sources.main.clone());
         let texts = StatementTexts::new(select.text(), self.select.text());
         let run = async move {
-            if self.run(texts, sender.clone(), turn).await {
+            if self.run(texts, sender.clone(), (turn, read)).await {
                 is_whole.store(true, Ordering::Release);
             }
             drop(sender);
@@ -327,7 +329,7 @@ impl Job {
         self,
         texts: StatementTexts,
         sender: mpsc::Sender<BatchResult>,
-        turn: Option<Turn>,
+        turn: (Turn, oneshot::Receiver<Infallible>),
     ) -> bool {
         let call = Call {
             cancel: self.sources.call.cancel.child_token(),
@@ -352,12 +354,14 @@ impl Job {
         texts: &StatementTexts,
         sender: &mpsc::Sender<BatchResult>,
         call: &Call,
-        turn: Option<Turn>,
+        (turn, read): (Turn, oneshot::Receiver<Infallible>),
     ) -> HostResult<()> {
-        let sent = self.send(&texts.keyed, call, turn).await;
+        let first = turn.take(read, self.source.open(call)).await?;
+        let sent = self.send(&texts.keyed, first, call).await;
         let sent = match (sent, &texts.plain) {
             (Err(error), Some(plain)) if lacks_character(&error) => {
-                self.send(plain, call, None).await
+                let again = self.source.open(call).await?;
+                self.send(plain, again, call).await
             }
             (sent, _) => sent,
         };
@@ -380,7 +384,12 @@ impl Job {
     }
 
     /// Sends a statement. Returns its connection and the columns of its rows.
-    async fn send(&self, sql: &str, call: &Call, turn: Option<Turn>) -> HostResult<OpenStatement> {
+    async fn send(
+        &self,
+        sql: &str,
+        mut connection: Box<dyn Connection>,
+        call: &Call,
+    ) -> HostResult<OpenStatement> {
         let text = self.source.guard(sql).map_err(|error| {
             tracing::error!(%error, sql, "the guard refuses a statement that the host made");
             error
@@ -390,11 +399,6 @@ impl Job {
             false => &text,
         };
         self.sources.recorder.sent(self.index, visible_sql);
-        let open = self.source.open(call);
-        let mut connection = match turn {
-            Some(turn) => turn.take(open).await?,
-            None => open.await?,
-        };
         let statement = Statement {
             text,
             id: statement_id(),

@@ -102,10 +102,19 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// What `open` gives, after the part before has its connection, or failed.
-    pub async fn take<T>(self, open: impl Future<Output = T>) -> T {
+    /// What `open` gives, after the part before has its connection, or failed, or needs none. A part that is `read`
+    /// already waits no longer: the one before it may never be.
+    pub async fn take<T>(
+        self,
+        read: oneshot::Receiver<Infallible>,
+        open: impl Future<Output = T>,
+    ) -> T {
         if let Some(before) = self.before {
-            let _ = before.await;
+            // Both end without a message.
+            tokio::select! {
+                _ = before => {}
+                _ = read => {}
+            }
         }
         let opened = open.await;
         drop(self.opened);
@@ -129,8 +138,8 @@ impl fmt::Debug for Sources {
 }
 
 impl Sources {
-    /// The next place in the order of connections. A part that is read first begins first. If one that is read after it
-    /// could take the last connection of their datasource, it would keep that until it is read, which would be never.
+    /// The next place in the order of connections, which is the order of reading. A part could otherwise take the last
+    /// connection of a datasource, and keep it while one that is read before it waits for it.
     pub(super) fn turn(&self) -> Turn {
         let (opened, next) = oneshot::channel();
         let before = lock(&self.opened).replace(next);

@@ -232,8 +232,8 @@ fn fields(metadata: &ParquetMetaData) -> Read<Fields> {
     Ok(schema.fields().iter().zip(parquet).map(field).collect())
 }
 
-/// Asks for microseconds where a field, or one in it, is the old timestamp of twelve bytes: in 64 bits nanoseconds reach
-/// from 1677 to 2262 only. Takes the leaves of the field, which the file has in the same order.
+/// Asks for microseconds where a field, or one in it, is the old timestamp of twelve bytes: in 64 bits nanoseconds
+/// reach from 1677 to 2262 only. Takes the leaves of the field, which the file has in the same order.
 fn old_timestamps_in_micros<'a>(
     field: &Arc<Field>,
     leaves: &mut impl Iterator<Item = &'a ColumnDescPtr>,

@@ -141,8 +141,8 @@ async fn a_form_brings_little_beside_its_file() {
     assert_eq!(host.get("/datasources/sales/files").await.json(), json!([]));
 }
 
-/// The workspace's own directories are read before those that an operator granted, so a directory of the same name would
-/// hide the files that others put there.
+/// The workspace's own directories are read before those that an operator granted, so a directory of the same name
+/// would hide the files that others put there.
 #[tokio::test]
 async fn an_upload_hides_no_granted_directory() {
     let granted = tempfile::tempdir().unwrap();
@@ -164,6 +164,16 @@ async fn an_upload_hides_no_granted_directory() {
         };
         reply.expect_error(409, "wrong_state");
     }
+    // One within it would hide it too.
+    let inner =
+        json!({"name": "inner", "engine": "files", "connection_data": {"path": "sales/mine"}});
+    let made = host
+        .post("/datasources?check_connection=false", inner)
+        .await;
+    made.expect_status(201);
+    host.get("/datasources/inner/files")
+        .await
+        .expect_error(409, "wrong_state");
     assert!(!host.files_dir().join("sales").exists());
     let tables = host
         .post("/datasources/sales/catalog/refresh", json!({}))

@@ -95,6 +95,21 @@ async fn ranks_calculate_as_other_integers() {
     assert_eq!(names["column_names"], json!(["rank() OVER (ORDER BY id)"]));
 }
 
+/// A power of ten that a float has no place for is no reason to give no number.
+#[tokio::test]
+async fn floats_are_rounded_to_any_number_of_places() {
+    let (_host, mind) = all().await;
+    let sql = "SELECT id, round(f * 1.5, 400), trunc(f * 1.5, 400), round(f * 1.5, -400), round(f * 1e300, 10), \
+               round(f * 1.26, 1) FROM (SELECT id, CAST(x AS double precision) AS f FROM files.t) t WHERE id = 1";
+    check(&mind, sql, json!([[1, 1.5, 1.5, 0.0, 1e300, 1.3]])).await;
+    let constants = "SELECT round(CAST(1e300 AS double precision), 10), round(CAST(1.5 AS double precision), 400) \
+                     FROM files.t WHERE id = 1";
+    check(&mind, constants, json!([[1e300, 1.5]])).await;
+    let beyond =
+        "SELECT date_trunc('year', to_timestamp_micros(-9223372036854775808)) FROM files.t";
+    mind.sql(beyond).await.expect_error(400, "sql_invalid");
+}
+
 /// The key of a join is computed beside the value that it is computed from.
 #[tokio::test]
 async fn values_cast_to_texts_are_keys_of_joins() {
@@ -123,8 +138,6 @@ async fn one_connection_is_enough_for_several_parts() {
                 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) \
                 INSERT INTO big SELECT i, 'text ' || i FROM n; CREATE TABLE big2 AS SELECT * FROM big;";
     host.sqlite("own", rows).await.load().await;
-    let few = json!({"max_connections": 1});
-    host.patch("/datasources/own", few).await.expect_status(200);
     host.sqlite(
         "other",
         "CREATE TABLE z (id INTEGER); INSERT INTO z VALUES (1), (50000);",
@@ -134,11 +147,25 @@ async fn one_connection_is_enough_for_several_parts() {
     .await;
     let mind = host.mind("two").datasource("own").datasource("other");
     let mind = mind.direct_queries().create().await;
-    let sql = "SELECT count(*) FROM own.big x FULL JOIN own.big2 y ON upper(x.t) = upper(y.t) \
-               FULL JOIN other.z ON z.id = x.id";
-    let several = futures_util::future::join_all((0..6).map(|_| mind.rows(sql)));
-    for rows in several.await {
-        assert_eq!(rows, [[json!(40_001)]]);
+    let whole = "SELECT count(*) FROM own.big x FULL JOIN own.big2 y ON upper(x.t) = upper(y.t) \
+                 FULL JOIN other.z ON z.id = x.id";
+    // The first part waits for the keys of the other datasource.
+    let keyed = "SELECT count(*) FROM (SELECT x.id, x.t FROM own.big x JOIN other.z ON z.id = x.id) s \
+                 FULL JOIN own.big2 y ON upper(s.t) = upper(y.t)";
+    let below = "SELECT count(*) FROM (SELECT x.id FROM own.big x JOIN other.z ON z.id = x.id) s \
+                 LEFT JOIN own.big2 y ON y.id < s.id";
+    for connections in [1, 2] {
+        let few = json!({"max_connections": connections});
+        host.patch("/datasources/own", few).await.expect_status(200);
+        let several = (0..8).map(|number| match number % 4 {
+            0 | 1 => (whole, 40_001),
+            2 => (keyed, 40_000),
+            _ => (below, 1),
+        });
+        let several = several.map(async |(sql, count)| (mind.rows(sql).await, count));
+        for (rows, count) in futures_util::future::join_all(several).await {
+            assert_eq!(rows, [[json!(count)]]);
+        }
     }
 }
 

@@ -170,7 +170,8 @@ async fn client_that_leaves_is_not_waited_for() {
     let made = host.post("/datasources?check_connection=false", new).await;
     made.expect_status(201);
     let path = "/datasources/silent/catalog/refresh?wait=600";
-    let waiting = Slow::begin(&host, path, host.key(), &json!({})).await;
+    let mut waiting = Slow::begin(&host, path, host.key(), &json!({"mode": "all"})).await;
+    waiting.go_on(waiting.rest.len()).await;
     let (_connection, _) = silent.accept().await.unwrap();
     assert_eq!(metrics::under_way(&host).await, 2);
     drop(waiting);
