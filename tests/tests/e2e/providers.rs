@@ -61,7 +61,7 @@ async fn a_provider_is_made_changed_and_deleted() {
         );
         let offline = host.get("/providers/offline").await.json();
         assert_eq!(offline["default"], false, "there is one default");
-        // Whoever read it before and writes it back is told of the change.
+        // A request that read it before and writes it again is refused: it was changed.
         assert_ne!(offline["modified_at"], offline["created_at"]);
         host.delete("/providers/vendor")
             .await
