@@ -108,6 +108,7 @@ export const BEYOND_MINDS: ReadonlySet<string> = new Set([
   "update_datasource",
   "patch_datasource",
   "delete_datasource",
+  "list_files",
   "upload_file",
   "delete_file",
   "create_provider",
