@@ -4,17 +4,22 @@
 //! it busy for hours. Each attempt begins at a prefix, where the parser calls its dialect. After too many calls the
 //! dialect fails.
 
-use std::{any::TypeId, cell::Cell, iter::Peekable, str::Chars};
+use std::{
+    any::{Any, TypeId},
+    cell::Cell,
+    iter::Peekable,
+    str::Chars,
+};
 
 use sqlparser::{
     ast::{BinaryOperator, Expr, Ident, ObjectNamePart},
     dialect::{ClickHouseDialect, Dialect, MySqlDialect, PostgreSqlDialect, Precedence},
     keywords::Keyword,
     parser::{Parser, ParserError},
-    tokenizer::Token,
+    tokenizer::{Location, Token},
 };
 
-use super::{clickhouse, mysql, postgres};
+use super::{clickhouse, datafusion::Datafusion, mysql, postgres, sqlite};
 
 /// Prefixes that every statement may use.
 const PREFIXES: usize = 10_000;
@@ -22,23 +27,83 @@ const PREFIXES: usize = 10_000;
 /// Additional prefixes per token.
 const PREFIXES_A_TOKEN: usize = 10;
 
+/// Operators of a dialect behind more than a name or a literal. A dialect gets what stands before its operator by
+/// reference and has to copy it, so that a chain of them takes quadratic time.
+const COPIES: usize = 100;
+
+/// Bytes of what may stand before a list that is written in another way: its text is repeated for each subquery.
+const REPEATED_BYTES: usize = 256;
+
 /// Wraps a dialect for one parse.
 #[derive(Debug)]
 pub(super) struct PrefixLimited {
     inner: &'static dyn Dialect,
     left: Cell<usize>,
+    /// `None` behind the last copy.
+    copies: Cell<Option<usize>>,
+    /// Whether DataFusion reads the printed text.
+    for_host: bool,
 }
 
 impl PrefixLimited {
     /// Wraps a dialect for a statement of so many tokens.
     pub fn new(inner: &'static dyn Dialect, tokens: usize) -> Self {
         let left = Cell::new(PREFIXES + PREFIXES_A_TOKEN * tokens);
-        Self { inner, left }
+        let any: &dyn Any = inner;
+        Self {
+            inner,
+            left,
+            copies: Cell::new(Some(COPIES)),
+            for_host: any.is::<Datafusion>(),
+        }
+    }
+
+    /// Whether a value may be followed by `ISNULL` and `NOTNULL`. SQLite's dialect reads them itself.
+    fn has_null_tests(&self) -> bool {
+        self.for_host || self.inner.is::<PostgreSqlDialect>()
+    }
+
+    /// What a dialect makes of an operator and the value before it.
+    fn infix(
+        &self,
+        parser: &mut Parser,
+        expr: &Expr,
+        precedence: u8,
+    ) -> Option<Result<Expr, ParserError>> {
+        if self.inner.is::<ClickHouseDialect>()
+            && let Some(function) = clickhouse::infix(parser, expr)
+        {
+            return Some(function);
+        }
+        if self.has_null_tests()
+            && let Some(form) = sqlite::null_test(parser)
+        {
+            parser.advance_token();
+            return Some(Ok(form(Box::new(expr.clone()))));
+        }
+        let own = self.inner.parse_infix(parser, expr, precedence);
+        own.or_else(|| distinct_from(parser, expr, precedence))
+            .or_else(|| in_list(parser, expr, self.for_host).transpose())
     }
 }
 
-/// `IS [NOT] DISTINCT FROM` with its right side, in brackets where more follows. The parser takes `a IS DISTINCT FROM b AND c` for
-/// `a IS DISTINCT FROM (b AND c)`; so does DataFusion, which reads the text once more.
+fn too_many_copies(at: Location) -> ParserError {
+    ParserError::ParserError(format!(
+        "more than {COPIES} operators such as IS, ISNULL, GLOB, DIV and IN ((SELECT 1), 2) stand behind more than a \
+         name or a literal; write fewer of them{at}"
+    ))
+}
+
+/// Whether it is a name or a literal.
+fn is_plain(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_)
+    )
+}
+
+/// `IS [NOT] DISTINCT FROM` with its right side, in brackets where more follows. The parser takes
+/// `a IS DISTINCT FROM b AND c` for `a IS DISTINCT FROM (b AND c)`; so does DataFusion, which reads the text once more.
 fn distinct_from(
     parser: &mut Parser,
     left: &Expr,
@@ -63,13 +128,14 @@ fn distinct_from(
     })
 }
 
-/// `[NOT] IN (…)` of a list that begins with a subquery: `a IN ((SELECT 1), 2)` as `(a = (SELECT 1) OR a IN (2))`. The
-/// parser takes the brackets of the list for those of one subquery, and does not find their end; so does DataFusion, which
-/// reads the text once more.
-fn in_list(parser: &mut Parser, left: &Expr) -> Result<Option<Expr>, ParserError> {
+/// `[NOT] IN (…)` of a list that begins with a subquery: `a IN ((SELECT 1), 2)`. The parser takes the brackets of the
+/// list for those of one subquery, and does not find their end. So does DataFusion, which reads the text once more: for
+/// it the list is `(a = (SELECT 1) OR a IN (2))`.
+fn in_list(parser: &mut Parser, left: &Expr, for_host: bool) -> Result<Option<Expr>, ParserError> {
     if !begins_with_subquery(parser) {
         return Ok(None);
     }
+    let at = parser.peek_token_ref().span.start;
     let list = parser.maybe_parse(|parser| {
         let is_negated = parser.parse_keyword(Keyword::NOT);
         parser.expect_keyword_is(Keyword::IN)?;
@@ -77,12 +143,40 @@ fn in_list(parser: &mut Parser, left: &Expr) -> Result<Option<Expr>, ParserError
         let list = parser.parse_comma_separated(Parser::parse_expr)?;
         parser.expect_token(&Token::RParen)?;
         // One subquery alone is that subquery in brackets, which the parser reads itself, from the start.
-        match list.as_slice() {
-            [Expr::Subquery(_)] => parser.expected_ref("a list", parser.peek_token_ref()),
-            _ => Ok((is_negated, list)),
+        if let [only] = list.as_slice()
+            && is_subquery(only)
+        {
+            return parser.expected_ref("a list", parser.peek_token_ref());
         }
+        Ok((is_negated, list))
     })?;
-    Ok(list.and_then(|(is_negated, list)| compared(left, is_negated, list)))
+    let Some((negated, list)) = list else {
+        return Ok(None);
+    };
+    if !for_host {
+        return Ok(Some(Expr::InList {
+            expr: Box::new(left.clone()),
+            list,
+            negated,
+        }));
+    }
+    // Each repetition would be computed anew, and would take memory.
+    if !is_plain(left) || left.to_string().len() > REPEATED_BYTES {
+        return Err(ParserError::ParserError(format!(
+            "a list that begins with a subquery, IN ((SELECT 1), 2), can only stand behind a name or a short literal; \
+             begin it with a value, IN (2, (SELECT 1)), or give what stands before IN a name in a subquery{at}"
+        )));
+    }
+    Ok(compared(left, negated, list))
+}
+
+/// Whether it is a subquery in any number of brackets.
+fn is_subquery(expr: &Expr) -> bool {
+    match expr {
+        Expr::Subquery(_) => true,
+        Expr::Nested(inner) => is_subquery(inner),
+        _ => false,
+    }
 }
 
 /// Whether `[NOT] IN` follows, with a bracket that begins with a subquery in brackets.
@@ -103,7 +197,7 @@ fn begins_with_subquery(parser: &Parser) -> bool {
     brackets >= 2 && (is_word(first, Keyword::SELECT) || is_word(first, Keyword::WITH))
 }
 
-/// `None` for an empty list.
+/// A list behind a plain value as comparisons; `None` for an empty list.
 fn compared(left: &Expr, is_negated: bool, mut list: Vec<Expr>) -> Option<Expr> {
     let both = |left: Expr, op: BinaryOperator, right: Expr| Expr::BinaryOp {
         left: Box::new(left),
@@ -119,9 +213,9 @@ fn compared(left: &Expr, is_negated: bool, mut list: Vec<Expr>) -> Option<Expr> 
     let others = list.split_off(first_other);
     let each = list
         .into_iter()
-        .map(|one| both(whole(left.clone()), compare.clone(), whole(one)));
+        .map(|one| both(left.clone(), compare.clone(), whole(one)));
     let others = (!others.is_empty()).then(|| Expr::InList {
-        expr: Box::new(whole(left.clone())),
+        expr: Box::new(left.clone()),
         list: others,
         negated: is_negated,
     });
@@ -159,6 +253,10 @@ impl Dialect for PrefixLimited {
             Some(left) => self.left.set(left),
             None => return Some(Err(ParserError::RecursionLimitExceeded)),
         }
+        // The parser tries something else after a failure, and would tell the failure of that.
+        if self.copies.get().is_none() {
+            return Some(Err(too_many_copies(parser.peek_token_ref().span.start)));
+        }
         if self.inner.is::<MySqlDialect>()
             && let Some(operation) = mysql::prefix(parser)
         {
@@ -178,14 +276,16 @@ impl Dialect for PrefixLimited {
         expr: &Expr,
         precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
-        if self.inner.is::<ClickHouseDialect>()
-            && let Some(function) = clickhouse::infix(parser, expr)
-        {
-            return Some(function);
+        let at = parser.peek_token_ref().span.start;
+        let parsed = self.infix(parser, expr, precedence)?;
+        if !is_plain(expr) {
+            let rest = self.copies.get().and_then(|rest| rest.checked_sub(1));
+            self.copies.set(rest);
+            if rest.is_none() {
+                return Some(Err(too_many_copies(at)));
+            }
         }
-        let own = self.inner.parse_infix(parser, expr, precedence);
-        own.or_else(|| distinct_from(parser, expr, precedence))
-            .or_else(|| in_list(parser, expr).transpose())
+        Some(parsed)
     }
 
     fn dialect(&self) -> TypeId {
@@ -243,6 +343,9 @@ impl Dialect for PrefixLimited {
             && let Some(precedence) = clickhouse::precedence(parser)
         {
             return Ok(precedence);
+        }
+        if self.has_null_tests() && sqlite::null_test(parser).is_some() {
+            return Ok(self.prec_value(Precedence::Is));
         }
         self.inner.get_next_precedence_default(parser)
     }

@@ -122,6 +122,11 @@ fn functions_and_literals_get_their_plain_form() {
         r#"SELECT pg_catalog."substr"('abc', 2)"#,
     );
     check("SELECT coalesce(1, 2)", "SELECT coalesce(1, 2)");
+    // Beside a `regtype` a text is the name of a type, and an error tells whether it exists.
+    check(
+        "SELECT CASE WHEN false THEN pg_typeof(1) ELSE 'private.t' END",
+        "SELECT CASE WHEN false THEN CAST(pg_catalog.pg_typeof(1) AS TEXT) ELSE 'private.t' END",
+    );
     check(
         r"SELECT 'a\b', $$x'y$$, N'n', U&'\0061'",
         r"SELECT E'a\\b', 'x''y', 'n', 'a'",
@@ -179,6 +184,8 @@ fn statement_with_its_own_limit_is_paged_by_the_host() {
     check(sqlite(
         "SELECT id FROM orders UNION SELECT id FROM customers LIMIT 1",
     ));
+    check(postgres("(SELECT id FROM orders ORDER BY id LIMIT 3)"));
+    check(postgres("((SELECT id FROM orders OFFSET 3))"));
 }
 
 #[test]

@@ -25,9 +25,16 @@ const MAX_NESTING: usize = 48;
 /// exponential time. ([`super::dialect`] limits its other attempts.)
 const MAX_TABLE_NESTING: usize = 12;
 
-/// The caller's text, for positions.
+/// Characters between two marks of a [`Source`].
+const BETWEEN_MARKS: usize = 64;
+
+/// The caller's text, for positions. It is read once, so that many positions take no longer than the text is long.
 pub(super) struct Source<'a> {
     text: &'a str,
+    /// How many characters stand before each line.
+    lines: Vec<usize>,
+    /// The byte at which every 64th character begins.
+    marks: Vec<usize>,
 }
 
 impl<'a> Source<'a> {
@@ -42,14 +49,24 @@ impl<'a> Source<'a> {
                 ),
             ));
         }
-        if let Some(at) = text.chars().position(|c| c == '\0') {
-            return Err(Error::new(
-                Code::SqlSyntax,
-                "the statement contains a NUL character; remove it",
-            )
-            .with_position(position(at)));
+        let (mut lines, mut marks) = (vec![0], Vec::new());
+        for (at, (byte, letter)) in text.char_indices().enumerate() {
+            if at.is_multiple_of(BETWEEN_MARKS) {
+                marks.push(byte);
+            }
+            match letter {
+                '\n' => lines.push(at + 1),
+                '\0' => {
+                    return Err(Error::new(
+                        Code::SqlSyntax,
+                        "the statement contains a NUL character; remove it",
+                    )
+                    .with_position(position(at)));
+                }
+                _ => {}
+            }
         }
-        Ok(Self { text })
+        Ok(Self { text, lines, marks })
     }
 
     /// Position in characters from 1; `None` if the parser does not know it.
@@ -57,13 +74,9 @@ impl<'a> Source<'a> {
         if location.line == 0 || location.column == 0 {
             return None;
         }
-        let before: usize = self
-            .text
-            .split_inclusive('\n')
-            .take(usize::try_from(location.line - 1).ok()?)
-            .map(|line| line.chars().count())
-            .sum();
-        u32::try_from(before as u64 + location.column).ok()
+        let line = usize::try_from(location.line - 1).ok()?;
+        let before = *self.lines.get(line)? as u64;
+        u32::try_from(before + location.column).ok()
     }
 
     /// The bytes of these spans, which are in their order; none if the parser does not know one of them.
@@ -98,13 +111,15 @@ impl<'a> Source<'a> {
 
     /// The text from a location on.
     pub fn at(&self, location: Location) -> &'a str {
-        let Some(position) = self.position(location) else {
-            return "";
-        };
-        self.text
-            .char_indices()
-            .nth(position as usize - 1)
-            .map_or("", |(at, _)| &self.text[at..])
+        self.rest(location).unwrap_or_default()
+    }
+
+    fn rest(&self, location: Location) -> Option<&'a str> {
+        let at = self.position(location)? as usize - 1;
+        let mark = *self.marks.get(at / BETWEEN_MARKS)?;
+        let rest = self.text.get(mark..)?;
+        let (byte, _) = rest.char_indices().nth(at % BETWEEN_MARKS)?;
+        rest.get(byte..)
     }
 }
 

@@ -7,6 +7,7 @@ mod cells;
 mod clickhouse;
 mod column_names;
 pub mod csv;
+mod datafusion;
 mod datasource_references;
 pub mod deterministic;
 mod dialect;
@@ -30,6 +31,8 @@ pub mod text;
 mod trino;
 mod walk;
 
+#[cfg(test)]
+mod dialect_tests;
 #[cfg(test)]
 mod encoder_tests;
 #[cfg(test)]

@@ -123,7 +123,7 @@ pub enum Operand {
     Other,
 }
 
-/// A `/` between two operands.
+/// A `/` between two operands, neither of them [`Operand::Other`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Division {
     /// What is divided.
@@ -145,9 +145,9 @@ pub struct Outline {
     pub defined: HashSet<String>,
     /// Each call of a function, aggregates and nested ones included.
     pub calls: Vec<FunctionCall>,
-    /// Each comparison of a column with a constant.
+    /// Each comparison of a column with a constant; of an IN, those with the first sixteen.
     pub comparisons: Vec<Comparison>,
-    /// Each `/`, so that a division of whole numbers can be found.
+    /// Each `/` between two columns or whole numbers, so that a division of whole numbers can be found.
     pub divisions: Vec<Division>,
 }
 
@@ -241,6 +241,20 @@ mod tests {
             })
             .collect();
         assert_eq!(compared, ["a > 5", "b >= 1", "b <= 2", "d > 2024-05-01"]);
+    }
+
+    #[test]
+    fn constants_of_a_long_list_do_not_all_have_its_text() {
+        let list = "1, ".repeat(80_000);
+        let sql = format!("SELECT x / y, x / y / z FROM t WHERE a IN ({list}1) AND b = 2");
+        let outline = outline(&sql, Dialect::Postgresql).unwrap();
+        let of = |name: &str| {
+            let is_of = |one: &&Comparison| one.column.name.text == name;
+            outline.comparisons.iter().filter(is_of).count()
+        };
+        assert_eq!((of("a"), of("b")), (16, 1));
+        let texts: Vec<_> = outline.divisions.iter().map(|one| &one.text).collect();
+        assert_eq!(texts, ["x / y", "x / y"]);
     }
 
     #[test]

@@ -21,7 +21,11 @@ pub(super) struct Plan {
 impl Plan {
     /// `text` is the printed `query`.
     pub fn of(mut query: Query, text: &str, rules: &Rules, paging: Paging, volatile: bool) -> Self {
-        let ordered = is_ordered(&query);
+        // In ClickHouse ORDER BY, LIMIT and OFFSET behind a set operation are those of its last SELECT, and none may stand
+        // behind a bracket.
+        let is_whole = rules.dialect != Dialect::Clickhouse
+            || matches!(query.body.as_ref(), SetExpr::Select(_));
+        let ordered = is_whole && is_ordered(&query);
         // SQL Server needs an ORDER BY before OFFSET, so the host always cuts its pages.
         if paging == Paging::InMemory || rules.dialect == Dialect::Mssql {
             return Self {
@@ -31,11 +35,12 @@ impl Plan {
                 count: None,
             };
         }
-        let limited = query.limit_clause.is_some() || query.fetch.is_some() || has_top(&query.body);
+        let limited = is_limited(&query);
         // LIMIT is the last clause, so appending one is the same as adding it to the tree. SQLite has no LIMIT behind
         // VALUES, which have no order that a derived table could lose.
         let unlimited = match (limited, rules.dialect) {
             (true, _) => None,
+            _ if !is_whole => None,
             (false, Dialect::Sqlite) if ends_in_values(&query.body) => {
                 Some(format!("SELECT * FROM ({text})"))
             }
@@ -73,6 +78,16 @@ fn is_ordered(query: &Query) -> bool {
     }
 }
 
+/// Whether the statement has a LIMIT or the like at the top, or within brackets around it all.
+fn is_limited(query: &Query) -> bool {
+    let own = query.limit_clause.is_some() || query.fetch.is_some();
+    own || match query.body.as_ref() {
+        SetExpr::Select(select) => select.top.is_some(),
+        SetExpr::Query(inner) => is_limited(inner),
+        _ => false,
+    }
+}
+
 /// Whether the ORDER BY makes rows: ClickHouse's WITH FILL.
 fn fills(query: &Query) -> bool {
     matches!(
@@ -80,10 +95,6 @@ fn fills(query: &Query) -> bool {
         Some(OrderBy { kind: OrderByKind::Expressions(exprs), .. })
             if exprs.iter().any(|expr| expr.with_fill.is_some())
     )
-}
-
-fn has_top(body: &SetExpr) -> bool {
-    matches!(body, SetExpr::Select(select) if select.top.is_some())
 }
 
 fn ends_in_values(body: &SetExpr) -> bool {

@@ -9,7 +9,7 @@ use std::{
 
 use sqlparser::dialect as parsers;
 
-use super::{sqlite::Sqlite, trino::Trino};
+use super::{datafusion::Datafusion, sqlite::Sqlite, trino::Trino};
 use mindhost_plugin_api::Dialect;
 
 /// What a statement may use in one dialect. Everything else is refused.
@@ -81,7 +81,8 @@ impl Rules {
             Dialect::Mssql => &parsers::MsSqlDialect {},
             Dialect::Clickhouse => &parsers::ClickHouseDialect {},
             Dialect::Trino => &Trino,
-            Dialect::Generic | Dialect::Datafusion => &parsers::GenericDialect {},
+            Dialect::Generic => &parsers::GenericDialect {},
+            Dialect::Datafusion => &Datafusion,
         }
     }
 

@@ -108,8 +108,8 @@ fn list_that_begins_with_a_subquery_is_read() {
             "(s.id <> (SELECT max(id) FROM east.customers) AND s.id <> ((SELECT 4)) AND s.id NOT IN (2, (SELECT 3)))",
         ),
         (
-            "s.id + 1 IN ((SELECT max(id) FROM east.customers) + 1) AND s.id > 0",
-            "((s.id + 1) = ((SELECT max(id) FROM east.customers) + 1)) AND s.id > 0",
+            "s.id IN ((SELECT max(id) FROM east.customers) + 1) AND s.id > 0",
+            "(s.id = ((SELECT max(id) FROM east.customers) + 1)) AND s.id > 0",
         ),
         (
             "s.id IN ((WITH x AS (SELECT 1 AS n) SELECT n FROM x), (SELECT max(id) FROM east.customers))",

@@ -105,7 +105,7 @@ impl Dialect for Sqlite {
 }
 
 /// What the word at this position makes of the value before it: `x ISNULL`, `x NOTNULL`.
-fn null_test(parser: &Parser) -> Option<fn(Box<Expr>) -> Expr> {
+pub(super) fn null_test(parser: &Parser) -> Option<fn(Box<Expr>) -> Expr> {
     match word(parser, 0)? {
         word if word.eq_ignore_ascii_case("ISNULL") => Some(Expr::IsNull),
         word if word.eq_ignore_ascii_case("NOTNULL") => Some(Expr::IsNotNull),

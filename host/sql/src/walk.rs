@@ -264,7 +264,8 @@ impl<'a> Walk<'a> {
 
     /// In PostgreSQL `alias.name` calls the function `name` when `alias` is a function in FROM that has no such
     /// column: `SELECT p.pg_read_file FROM unnest(ARRAY['/etc/passwd']) AS p`. So a name behind such an alias must
-    /// be a column of every function of that alias, or a function that may be called anyway.
+    /// be a column of every function of that alias, or a function that may be called anyway. A database in a single-byte
+    /// encoding folds letters beyond ASCII too, by its locale, so other names of such letters may be that alias.
     fn attributes_are_columns(&self) -> Result<()> {
         if !self.is(Dialect::Postgresql) {
             return Ok(());
@@ -274,7 +275,7 @@ impl<'a> Walk<'a> {
             let unsure = self
                 .row_sources
                 .iter()
-                .any(|(source, columns)| *source == alias && !columns.contains(&column));
+                .any(|(source, columns)| may_be_one(source, &alias) && !columns.contains(&column));
             if unsure && !self.rules.functions.contains(column.as_str()) {
                 return Err(self.error(
                     Code::SqlFunctionNotAllowed,
@@ -288,6 +289,14 @@ impl<'a> Walk<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether some encoding and locale of PostgreSQL may fold two folded names to one.
+fn may_be_one(a: &str, b: &str) -> bool {
+    // Only such a letter takes another number of bytes in the other case that is one byte in the database.
+    let small = |name: &str| name.to_lowercase().replace('\u{307}', "");
+    let are_beyond_ascii = !a.is_ascii() && !b.is_ascii();
+    a == b || (are_beyond_ascii && a.len() == b.len()) || small(a) == small(b)
 }
 
 /// Whether a name never needs quotes. A keyword counts: then the statement does not mean a name.

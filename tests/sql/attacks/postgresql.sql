@@ -483,6 +483,12 @@ SELECT (name).pg_ls_dir FROM customers
 ;;
 SELECT p.pg_read_file FROM unnest(ARRAY['/etc/passwd']) AS p
 ;;
+SELECT é.pg_read_file FROM unnest(ARRAY['/etc/passwd']) AS É
+;;
+SELECT i.pg_sleep FROM generate_series(4, 4) AS İ
+;;
+SELECT é.pg_sleep FROM generate_series(4, 4) AS É, (SELECT 1 AS id) AS é
+;;
 SELECT p."pg_read_file" FROM unnest(ARRAY['/etc/passwd']) AS p
 ;;
 SELECT unnest.pg_read_file FROM unnest(ARRAY['/etc/passwd'])

@@ -24,6 +24,8 @@ use crate::{
 };
 use mindhost_plugin_api::Dialect;
 
+/// Constants of one IN that are looked at. Each has the text of the whole IN, so more of them would take much memory.
+const MAX_LISTED: usize = 16;
 /// Recursion limit of the parser.
 const RECURSION: usize = 100;
 /// Aggregates of all dialects that a fan-out of a join changes.
@@ -107,7 +109,7 @@ impl Visitor for Reader<'_> {
                 self.compare(expr, of, "<=", high);
             }
             Expr::InList { expr: of, list, .. } => {
-                for item in list {
+                for item in list.iter().take(MAX_LISTED) {
                     self.compare(expr, of, "IN", item);
                 }
             }
@@ -175,12 +177,12 @@ impl Reader<'_> {
     fn operation(&mut self, whole: &Expr, left: &Expr, op: &BinaryOperator, right: &Expr) {
         match op {
             BinaryOperator::Divide => {
-                let division = Division {
-                    left: self.operand(left),
-                    right: self.operand(right),
-                    text: whole.to_string(),
-                };
-                self.outline.divisions.push(division);
+                let (left, right) = (self.operand(left), self.operand(right));
+                // Such a division says nothing, and the text of each in a chain has those before it.
+                if left != Operand::Other && right != Operand::Other {
+                    let text = whole.to_string();
+                    self.outline.divisions.push(Division { left, right, text });
+                }
             }
             BinaryOperator::Eq
             | BinaryOperator::NotEq

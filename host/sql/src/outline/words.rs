@@ -38,3 +38,37 @@ pub fn words(sql: &str, dialect: Dialect) -> Vec<Word> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sqlparser::tokenizer::Location;
+
+    #[test]
+    fn positions_of_many_lines_are_counted_once() {
+        let words = words(&"ä\nb ".repeat(50_000), Dialect::Sqlite);
+        assert_eq!(words.len(), 100_000);
+        let positions: Vec<u32> = words.iter().map(|word| word.position).collect();
+        assert_eq!(positions[..4], [1, 3, 5, 7]);
+        assert_eq!(positions.last(), Some(&199_999));
+    }
+
+    #[test]
+    fn text_from_any_place_of_a_long_line_is_found() {
+        let text = format!("\n{}z", "äb".repeat(80_000));
+        let source = Source::new(&text).unwrap();
+        for column in 1..=160_001 {
+            let rest = source.at(Location::new(2, column));
+            let letter = match column {
+                160_001 => 'z',
+                column if column % 2 == 1 => 'ä',
+                _ => 'b',
+            };
+            assert!(rest.starts_with(letter), "{column}");
+        }
+        assert_eq!(source.at(Location::new(1, 1)), text);
+        for (line, column) in [(2, 160_002), (3, 1), (0, 1), (1, 0)] {
+            assert_eq!(source.at(Location::new(line, column)), "");
+        }
+    }
+}

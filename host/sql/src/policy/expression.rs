@@ -332,6 +332,16 @@ impl RuleWalk<'_> {
 
     fn operation(&mut self, expr: &mut Expr) -> Result<(), RuleRefusal> {
         match expr {
+            // MySQL reads it as OR, and SQL Server before 2025 not at all.
+            Expr::BinaryOp {
+                op: BinaryOperator::StringConcat,
+                ..
+            } if matches!(self.placeholders.dialect, Dialect::Mysql | Dialect::Mssql) => {
+                Err(RuleRefusal::of(
+                    "",
+                    "`||` does not join texts in this engine; write concat(a, b)".to_owned(),
+                ))
+            }
             Expr::BinaryOp { left, op, right } if is_plain(op) => {
                 self.exprs([left.as_mut(), right.as_mut()])
             }

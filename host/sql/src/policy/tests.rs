@@ -454,6 +454,23 @@ fn placeholder_beside_another_needs_an_operator() {
 }
 
 #[test]
+fn texts_are_joined_by_what_the_engine_reads_so() {
+    let joined = |sql: &str| rule(Some(sql), &[], &[]);
+    let bars = joined("tenant = {{caller.tenant}} || {{caller.branch}}");
+    let function = joined("tenant = concat({{caller.tenant}}, {{caller.branch}})");
+    for dialect in SUPPORTED {
+        // MySQL would read `tenant = a OR b`.
+        let is_or = matches!(dialect, Dialect::Mysql | Dialect::Mssql);
+        let checked = check(dialect, &orders(dialect), &bars);
+        assert_eq!(checked.is_err(), is_or, "{dialect:?}");
+        if let Err(error) = checked {
+            assert!(error.message().contains("concat(a, b)"), "{error}");
+        }
+        check(dialect, &orders(dialect), &function).unwrap();
+    }
+}
+
+#[test]
 fn each_part_of_a_rule_that_is_sql_has_a_trial() {
     let masks = [
         ("card", Mask::Sql("upper(card)".to_owned())),

@@ -147,7 +147,7 @@ fn quoted() -> RuleRefusal {
 
 fn adjoining() -> RuleRefusal {
     let reason = "two placeholders, or a placeholder and a name, stand without an operator between them; write for \
-                  example tenant = {{caller.tenant}} || {{caller.branch}}";
+                  example tenant = concat({{caller.tenant}}, {{caller.branch}})";
     RuleRefusal::of("", reason)
 }
 

@@ -1,9 +1,10 @@
 //! Expressions.
 
 use sqlparser::ast::{
-    Array, CaseWhen, CeilFloorKind, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentList, FunctionArguments, Interval, LambdaFunction, LambdaFunctionParameter,
-    LambdaSyntax, ObjectName, Spanned, TypedString, WindowFrame, WindowFrameBound, WindowSpec,
+    Array, CaseWhen, CastKind, CeilFloorKind, DataType, DateTimeField, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArgumentList, FunctionArguments, Interval, LambdaFunction,
+    LambdaFunctionParameter, LambdaSyntax, ObjectName, ObjectNamePart, Spanned, TypedString,
+    WindowFrame, WindowFrameBound, WindowSpec,
 };
 
 use super::{Walk, operators::balance, take};
@@ -65,7 +66,11 @@ impl Walk<'_> {
             }
             Expr::Value(_) => self.literal(expr),
             Expr::Nested(inner) => self.expr(inner),
-            Expr::Function(function) => self.function(function),
+            Expr::Function(function) => {
+                self.function(function)?;
+                self.type_as_text(expr);
+                Ok(())
+            }
             Expr::Subquery(query) => self.query(query),
             Expr::Exists {
                 subquery,
@@ -277,7 +282,22 @@ impl Walk<'_> {
                 format: None,
             } => {
                 self.data_type(data_type)?;
-                self.expr(expr)
+                self.expr(expr)?;
+                // What is text already needs no second cast.
+                if let (
+                    DataType::Text,
+                    Expr::Cast {
+                        data_type,
+                        expr: inner,
+                        ..
+                    },
+                ) = (&*data_type, expr.as_mut())
+                    && *data_type == DataType::Text
+                    && is_type_of(inner)
+                {
+                    **expr = take(inner);
+                }
+                Ok(())
             }
             // `CONVERT(a USING utf8mb4)`, `CONVERT(a, CHAR)`
             Expr::Convert {
@@ -454,6 +474,28 @@ impl Walk<'_> {
         };
         *expr = Expr::Function(call(self.built_in(name), args));
     }
+
+    /// PostgreSQL's `pg_typeof` gives a `regtype`, and a text beside one is read as the name of a type: `CASE WHEN false
+    /// THEN pg_typeof(1) ELSE 'private.table' END` would tell whether that exists. So it goes out as text.
+    fn type_as_text(&self, expr: &mut Expr) {
+        if self.is(Dialect::Postgresql) && is_type_of(expr) {
+            *expr = Expr::Cast {
+                kind: CastKind::Cast,
+                expr: Box::new(std::mem::replace(expr, Expr::Tuple(Vec::new()))),
+                data_type: DataType::Text,
+                array: false,
+                format: None,
+            };
+        }
+    }
+}
+
+fn is_type_of(expr: &Expr) -> bool {
+    let Expr::Function(function) = expr else {
+        return false;
+    };
+    let last = function.name.0.last().and_then(ObjectNamePart::as_ident);
+    last.is_some_and(|last| last.value == "pg_typeof")
 }
 
 /// A plain call of a function.

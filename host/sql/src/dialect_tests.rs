@@ -1,0 +1,182 @@
+//! What one dialect means otherwise than others: operators that they read themselves, and where a limit may stand.
+
+use super::{GuardedStatement, PageStatement, guard, tests::shop};
+use mindhost_base::error::{Error, Result};
+use mindhost_plugin_api::Dialect;
+
+const ENGINES: [Dialect; 7] = [
+    Dialect::Sqlite,
+    Dialect::Postgresql,
+    Dialect::Mysql,
+    Dialect::Mssql,
+    Dialect::Clickhouse,
+    Dialect::Trino,
+    Dialect::Generic,
+];
+
+fn guarded(sql: &str, dialect: Dialect) -> Result<GuardedStatement> {
+    guard(sql, &shop(dialect))
+}
+
+/// The text for the engine, which must pass again as it is.
+fn text(sql: &str, dialect: Dialect) -> String {
+    let read = |sql: &str| {
+        let guarded = guarded(sql, dialect);
+        let guarded = guarded.unwrap_or_else(|error| panic!("{dialect:?}: {sql}: {error}"));
+        guarded.text().to_owned()
+    };
+    let text = read(sql);
+    assert_eq!(read(&text), text);
+    text
+}
+
+fn refused(sql: &str, dialect: Dialect) -> Error {
+    guarded(sql, dialect).unwrap_err()
+}
+
+/// The condition as the engine gets it.
+fn condition(condition: &str, dialect: Dialect) -> String {
+    let text = text(&format!("SELECT id FROM orders WHERE {condition}"), dialect);
+    text.split_once(" WHERE ").unwrap().1.to_owned()
+}
+
+#[test]
+fn list_that_begins_with_a_subquery_is_sent_as_it_is() {
+    for dialect in ENGINES {
+        for kept in [
+            "id IN ((SELECT 1), 2)",
+            "id NOT IN ((SELECT 1), ((SELECT 4)), 2, (SELECT 3))",
+            "id + 1 IN ((SELECT 1) + 1) AND id > 0",
+            "1 = 2 IN ((SELECT 1), 0)",
+            "NOT id IN ((SELECT 1), 2)",
+            "id IN ((SELECT 1))",
+            "id IN (((SELECT 1)))",
+        ] {
+            assert_eq!(condition(kept, dialect), kept, "{dialect:?}");
+        }
+    }
+    let random = "random() IN ((SELECT 1), 2)";
+    assert_eq!(condition(random, Dialect::Sqlite), random);
+}
+
+/// With a copy of what stands before it for each member, this would take all memory.
+#[test]
+fn chain_of_lists_that_begin_with_a_subquery_does_not_grow() {
+    for dialect in ENGINES {
+        let chain = format!("1{}", " IN ((SELECT 1), 2)".repeat(40));
+        assert_eq!(condition(&chain, dialect), chain, "{dialect:?}");
+    }
+    let sum = vec!["1"; 200].join(" + ");
+    let list = vec!["(SELECT 1)"; 400].join(", ");
+    let long = format!("{sum} IN ({list})");
+    assert_eq!(condition(&long, Dialect::Sqlite), long);
+}
+
+#[test]
+fn host_repeats_only_names_and_short_literals_before_a_list() {
+    let host = |sql: &str| condition(sql, Dialect::Datafusion);
+    assert_eq!(
+        host("id IN ((SELECT 1), 2)"),
+        "(id = (SELECT 1) OR id IN (2))"
+    );
+    assert_eq!(
+        host("id NOT IN ((SELECT 1), (SELECT 2))"),
+        "(id <> (SELECT 1) AND id <> (SELECT 2))"
+    );
+    assert_eq!(
+        host("id + 1 IN (2, (SELECT 1))"),
+        "id + 1 IN (2, (SELECT 1))"
+    );
+    let text = format!("'{}'", "x".repeat(300));
+    for before in [
+        "id + 1",
+        "random()",
+        "1 = 2",
+        "1 IN ((SELECT 1), 2)",
+        text.as_str(),
+    ] {
+        let sql = format!("SELECT id FROM orders WHERE {before} IN ((SELECT 1), 2)");
+        let error = refused(&sql, Dialect::Datafusion);
+        let says = "begin it with a value, IN (2, (SELECT 1))";
+        assert!(error.message().contains(says), "{before}: {error}");
+    }
+}
+
+#[test]
+fn isnull_and_notnull_are_operators_of_postgresql_and_of_the_host() {
+    for dialect in [Dialect::Postgresql, Dialect::Datafusion] {
+        for (written, meant) in [
+            ("id isnull", "id IS NULL"),
+            ("id NOTNULL", "id IS NOT NULL"),
+            ("id = 1 isnull", "id = 1 IS NULL"),
+            (
+                "id + 1 notnull and id ISNULL",
+                "id + 1 IS NOT NULL AND id IS NULL",
+            ),
+            ("not id isnull", "NOT id IS NULL"),
+        ] {
+            assert_eq!(condition(written, dialect), condition(meant, dialect));
+            let column = |written: &str| format!("SELECT {written} AS x FROM orders");
+            assert_eq!(
+                text(&column(written), dialect),
+                text(&column(meant), dialect)
+            );
+        }
+        let test = text("SELECT id ISNULL FROM orders", dialect);
+        assert!(test.starts_with("SELECT id IS NULL"), "{dialect:?}: {test}");
+        let alias = text(r#"SELECT id AS isnull, id "notnull" FROM orders"#, dialect);
+        let expected = r#"SELECT id AS isnull, id AS "notnull" FROM"#;
+        assert!(alias.starts_with(expected), "{dialect:?}: {alias}");
+    }
+}
+
+#[test]
+fn operators_that_copy_what_stands_before_them_are_limited() {
+    let list = vec!["1"; 20_000].join(", ");
+    let chain =
+        |start: &str, next: &str, times: usize| format!("SELECT {start}{}", next.repeat(times));
+    let start = format!("1 IN ({list})");
+    for (dialect, next) in [
+        (Dialect::Sqlite, " IS 1"),
+        (Dialect::Sqlite, " ISNULL"),
+        (Dialect::Postgresql, " NOTNULL"),
+        (Dialect::Mssql, " IN ((SELECT 1), 2)"),
+    ] {
+        let error = refused(&chain(&start, next, 1_000), dialect);
+        let says = "more than 100 operators such as IS";
+        assert!(error.message().contains(says), "{next}: {error}");
+        assert!(
+            guarded(&chain("lower('a')", next, 100), dialect).is_ok(),
+            "{next}"
+        );
+        let error = refused(&chain("lower('a')", next, 101), dialect);
+        assert!(error.message().contains(says), "{next}: {error}");
+    }
+    // A subquery is tried as another thing after the failure.
+    let inner = format!("SELECT 1 IN ({})", chain("1", " IS 1", 200));
+    let error = refused(&inner, Dialect::Sqlite);
+    assert!(
+        error.message().contains("more than 100 operators"),
+        "{error}"
+    );
+    // What is copied are names.
+    let many = vec!["id IS 1"; 500].join(" OR ");
+    let many = format!("SELECT id FROM orders WHERE {many}");
+    assert!(guarded(&many, Dialect::Sqlite).is_ok());
+}
+
+#[test]
+fn last_select_of_a_union_is_not_limited_in_clickhouse() {
+    for sql in [
+        "SELECT id FROM orders UNION ALL SELECT id FROM customers ORDER BY id",
+        "SELECT id FROM orders EXCEPT SELECT id FROM customers",
+        "(SELECT id FROM orders)",
+    ] {
+        let guarded = guarded(sql, Dialect::Clickhouse).unwrap();
+        assert!(
+            matches!(guarded.page(10, 0), PageStatement::Skip { .. }),
+            "{sql}"
+        );
+        assert!(!guarded.is_ordered(), "{sql}");
+    }
+}
