@@ -132,6 +132,16 @@ pub struct StoredSql {
     pub origin: SqlOrigin,
 }
 
+/// Where the text of an answer was read. A later question must not send it to another datasource.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReadFrom {
+    /// Ids of the datasources of its statement, or of the only one that the Mind had. Empty if it may be any.
+    pub datasources: Vec<String>,
+    /// Words and values of the text that the model read elsewhere than in the one datasource.
+    pub others: Vec<String>,
+}
+
 /// One message of a conversation, by a person or a Mind.
 #[derive(Clone, Debug)]
 pub struct Message {
@@ -145,6 +155,8 @@ pub struct Message {
     pub text: String,
     /// What the answer is based on; `None` for a question, and for an answer without data.
     pub sql: Option<StoredSql>,
+    /// Where an answer was read. `None` if that is not known: of messages that callers wrote, and of older versions.
+    pub read_from: Option<ReadFrom>,
     /// The response that it was made for, once it is stored.
     pub response_id: Option<Uuid>,
     /// When it was written.
@@ -160,6 +172,7 @@ impl Message {
             status: "completed".into(),
             text: text.into(),
             sql: None,
+            read_from: None,
             response_id: None,
             created_at: Timestamp::now(),
         }
@@ -168,7 +181,8 @@ impl Message {
     /// Its size, counted for the key of its conversation.
     pub fn bytes(&self) -> usize {
         let sql = self.sql.as_ref().map_or(0, |sql| sql.text.len());
-        ROW_BYTES + store::content(self).len() + sql
+        let read_from = store::read_from(self).map_or(0, |text| text.len());
+        ROW_BYTES + store::content(self).len() + sql + read_from
     }
 }
 

@@ -87,6 +87,12 @@ impl AcceptedStatement {
             .collect()
     }
 
+    /// Their ids, in the same order.
+    pub fn datasource_ids(&self) -> Vec<String> {
+        let sources = self.access.sources(&self.guarded);
+        sources.map(|source| source.target.id.clone()).collect()
+    }
+
     /// The statement for the engine.
     pub fn executed(&self) -> &str {
         self.guarded.text()

@@ -43,6 +43,7 @@ const ALL: &[Pair] = &[
     pair!(17, "0017_answer_steps"),
     pair!(18, "0018_request_ids"),
     pair!(19, "0019_key_policies"),
+    pair!(20, "0020_message_origins"),
 ];
 
 /// The version of a store that is up to date.

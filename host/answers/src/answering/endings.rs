@@ -6,14 +6,16 @@ use mindhost_base::config;
 /// Characters of a statement or a reason in such a text.
 const MAX_CHARACTERS: usize = 240;
 
-/// The text of an answer with this ending. `follow_ups` are questions that can be answered.
+/// The text of an answer with this ending. `allowed` are the tool calls that the model may make, `follow_ups` questions
+/// that can be answered.
 pub fn text(
     ending: EarlyEnd,
     bounds: &config::Answering,
+    allowed: u32,
     attempts: &[Attempt],
     follow_ups: &[String],
 ) -> String {
-    let mut text = first_sentence(ending, bounds);
+    let mut text = first_sentence(ending, bounds, allowed);
     if !attempts.is_empty() {
         text.push_str("\n\nWhat was tried last:\n");
         for attempt in attempts {
@@ -39,12 +41,12 @@ pub fn declined(reason: &str, is_empty: bool, follow_ups: &[String]) -> String {
         .to_owned()
 }
 
-fn first_sentence(ending: EarlyEnd, bounds: &config::Answering) -> String {
+fn first_sentence(ending: EarlyEnd, bounds: &config::Answering, allowed: u32) -> String {
     match ending {
         EarlyEnd::ToolLimit => format!(
-            "This answer was stopped: the model wanted more than {} tool calls. Ask for less at once, or more \
+            "This answer was stopped: the model wanted more than {allowed} tool call{}. Ask for less at once, or more \
              precisely.",
-            bounds.tool_calls
+            if allowed == 1 { "" } else { "s" }
         ),
         EarlyEnd::RepairLimit => format!(
             "This answer was stopped: more than {} tool calls of the model were refused or failed. Name the tables, \

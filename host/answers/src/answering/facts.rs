@@ -21,6 +21,8 @@ pub struct ExecutedStatement {
 pub struct ResultFacts {
     /// The tables that the statement read, as `datasource.schema.table`.
     pub tables: Vec<String>,
+    /// The ids of their datasources, which are not told.
+    pub datasources: Vec<String>,
     /// Rows of the whole result.
     pub row_count: u64,
     /// Whether the model got fewer rows than there are.

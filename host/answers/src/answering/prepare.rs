@@ -116,12 +116,11 @@ impl Inner {
         }
         let mut input = self.input(caller, &conversation, ask).await?;
         // The same question again, without an answer in between, is a retry: clients send it after a failure.
-        let is_again = ask.query.is_none() && ends_with(&history, &input);
-        if is_again {
+        if ask.query.is_none() && ends_with(&history, &input) {
             input.clear();
         }
         if ask.query.is_none() {
-            check_question(&mut history, &input, is_again || ask.input.is_empty())?;
+            check_question(&mut history, &input)?;
         }
         Ok(AnswerRequest {
             mind,
@@ -150,7 +149,10 @@ impl Inner {
                     let found = self.services.conversations.find_message(caller, *id).await;
                     let (at, message) = found.map_err(|error| error.param(param))?;
                     if at != conversation.id {
-                        messages.push(Message::new(message.author, message.text));
+                        messages.push(Message {
+                            read_from: message.read_from,
+                            ..Message::new(message.author, message.text)
+                        });
                     }
                 }
             }
@@ -263,12 +265,12 @@ fn conversation_gone(response: Uuid) -> Error {
     .param("previous_response_id")
 }
 
-/// Requires a question. Without input it is the last one of the history, and the answers to it are left out.
-fn check_question(history: &mut Vec<Message>, input: &[Message], again: bool) -> Result<()> {
+/// Requires a question. Without a new message it is the last one of the history, and the answers to it are left out.
+fn check_question(history: &mut Vec<Message>, input: &[Message]) -> Result<()> {
     let asks = |message: &Message| message.author == Author::User;
     let last = history.iter().rposition(asks);
     match last {
-        Some(index) if again => history.truncate(index + 1),
+        Some(index) if input.is_empty() => history.truncate(index + 1),
         None if !input.iter().any(asks) => {
             return Err(Error::invalid(
                 "input",

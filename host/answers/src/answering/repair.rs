@@ -28,6 +28,11 @@ pub use warnings::warnings;
 
 /// Advices of one kind in one result.
 const MAX_ADVICES: usize = 8;
+/// Unknown names of one kind in one statement that others are compared with.
+const MAX_UNKNOWN: usize = 16;
+/// Bytes of a statement that is looked at. The work is done between two waits, so that no other question is answered
+/// by its thread then, and a model may write what takes long on purpose.
+const MAX_BYTES: usize = 16 * 1024;
 /// A larger catalog is not read as a whole for the path between two tables.
 const MAX_TABLES_FOR_PATHS: usize = 300;
 
@@ -103,11 +108,11 @@ impl Subject<'_> {
         if datasources.len() < 2 {
             return first;
         }
+        let known = StatementScope::new(self.access, first);
         let names = |one: &&mindhost_sql::ScopeDatasource| {
             let Some(outline) = outline::outline(self.sql, one.dialect) else {
                 return false;
             };
-            let known = StatementScope::new(self.access, one.dialect);
             let mut tables = outline.tables().filter_map(|table| known.find(table));
             tables.any(|table| table.datasource == one.name)
         };
@@ -192,13 +197,13 @@ fn phase(error: &Error, is_accepted: bool) -> &'static str {
 }
 
 async fn advise(subject: &Subject<'_>, error: &Error) -> Advice {
-    let dialect = subject.dialect();
-    let known = StatementScope::new(subject.access, dialect);
     let mut advice = Advice::default();
-    if error.code() == Code::Timeout {
-        // Nothing is wrong with its names.
+    // Nothing is wrong with the names of a slow one.
+    if error.code() == Code::Timeout || subject.sql.len() > MAX_BYTES {
         return advice;
     }
+    let dialect = subject.dialect();
+    let known = StatementScope::new(subject.access, dialect);
     let words = outline::words(subject.sql, dialect);
     functions::advise(subject.sql, &words, dialect, &mut advice);
     match outline::outline(subject.sql, dialect) {

@@ -29,7 +29,7 @@ use super::{
     turns::{Answer, NumberCheck, Turns},
 };
 use crate::{
-    conversations::{Author, Message, SqlOrigin, StoredSql},
+    conversations::{Author, Message, ReadFrom, SqlOrigin, StoredSql},
     results::{
         AcceptedStatement, Access,
         chart::{self, Chart},
@@ -169,6 +169,7 @@ impl Task {
             id: log.message_id,
             status: status.into(),
             sql: answer.sql,
+            read_from: Some(answer.read_from),
             ..Message::new(Author::Assistant, answer.text)
         };
         log.push(Event::TextDone(message.text.as_str().into()));
@@ -206,6 +207,10 @@ impl Task {
             sql: Some(StoredSql {
                 text: query.sql.clone(),
                 origin: SqlOrigin::SqlQuery,
+            }),
+            read_from: Some(ReadFrom {
+                datasources: accepted.datasource_ids(),
+                others: Vec::new(),
             }),
             ..Message::new(
                 Author::Assistant,
@@ -296,6 +301,7 @@ impl Task {
             knowledge: services.knowledge.of_tables(mind, &access.scope).await?,
             max_rows: services.settings.rows_for_model,
             provenance: Mutex::new(Provenance::new(&words, today())),
+            has_others: earlier_answers::are_of_others(&self.prepared),
             max_plan_cost: bounds.max_plan_cost,
             // A quarter of the room, at about four bytes a token.
             max_result_bytes: bounds.context_tokens,
@@ -331,6 +337,7 @@ impl Task {
             tally: self.prepared.tally.as_deref(),
             spent: &self.spent,
             links: Links::new(words),
+            begins_paragraph: false,
             answer: Answer::default(),
             check: NumberCheck::default(),
         };
@@ -410,6 +417,7 @@ impl Task {
         (!text.is_empty()).then(|| Message {
             id: log.message_id,
             status: "incomplete".into(),
+            read_from: Some(earlier_answers::read_from(&self.prepared)),
             ..Message::new(Author::Assistant, text)
         })
     }

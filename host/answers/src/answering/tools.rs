@@ -5,6 +5,7 @@
 
 mod current_rights;
 mod find_values;
+mod origins;
 
 use std::{
     collections::HashSet,
@@ -52,6 +53,8 @@ pub struct Toolbox<'a> {
     pub max_rows: NonZeroU32,
     /// What the model has read of each datasource.
     pub provenance: Mutex<Provenance>,
+    /// Whether an earlier answer may be from a datasource that the Mind does not have.
+    pub has_others: bool,
     /// The highest cost of a plan; 0 means none.
     pub max_plan_cost: f64,
     /// Most bytes of the rows of one result.
@@ -322,11 +325,8 @@ impl Toolbox<'_> {
             .accept(&access, &arguments.sql, SqlOrigin::Model)
             .await?;
         if self.has_origins() {
-            // A constant may reach each of the datasources.
-            let literals = accepted.literals();
-            for datasource in accepted.datasources() {
-                lock(&self.provenance).check(datasource, &literals)?;
-            }
+            self.check_origins(&accepted, &access, &arguments.sql)
+                .await?;
         }
         let accepted = accepted.with_max_cost(self.max_plan_cost);
         // What comes out of several together belongs to none of them, so it may be sent to none.
@@ -344,6 +344,7 @@ impl Toolbox<'_> {
             .await;
         let facts = ResultFacts {
             tables: accepted.tables(),
+            datasources: accepted.datasource_ids(),
             row_count: page.total,
             truncated: page.rows() < page.total || content["truncated"] == true,
             assumptions: facts::assumptions(arguments.assumptions),
@@ -357,11 +358,6 @@ impl Toolbox<'_> {
 }
 
 impl Toolbox<'_> {
-    /// Whether the model may have read of several datasources, also if the Mind has only one of them by now.
-    fn has_origins(&self) -> bool {
-        self.rights.begun.datasources.len() > 1
-    }
-
     /// Records that the model reads this content of a datasource.
     pub(super) fn note(&self, datasource: &str, content: &Value) {
         if self.has_origins() {

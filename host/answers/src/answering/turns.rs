@@ -20,7 +20,7 @@ use super::{
     tools::{self, Toolbox},
     turn::Turn,
 };
-use crate::conversations::StoredSql;
+use crate::conversations::{ReadFrom, StoredSql};
 use mindhost_base::{
     config,
     error::{Blame, Code, Error, Kind, Result},
@@ -41,6 +41,8 @@ pub struct Answer {
     pub text: String,
     /// The SQL of the last result that the model saw.
     pub sql: Option<StoredSql>,
+    /// Where the text was read.
+    pub read_from: ReadFrom,
     /// What it is based on, what can be asked next, and how it ended.
     pub facts: AnswerFacts,
 }
@@ -73,6 +75,8 @@ pub struct Turns<'a> {
     pub spent: &'a AnswerCosts,
     /// Filters the links in the text of the model.
     pub links: Links,
+    /// Whether the next text of the model begins a paragraph of the answer.
+    pub begins_paragraph: bool,
     /// The answer so far.
     pub answer: Answer,
     /// Compares the numbers of the answer with what the model has read.
@@ -153,8 +157,7 @@ impl Turns<'_> {
         counts: &mut Counts,
         call: &Call,
     ) -> Result<End> {
-        let allowed = self.settings.max_tool_calls.unwrap_or(u32::MAX);
-        let allowed = allowed.min(self.bounds.tool_calls);
+        let allowed = self.allowed_calls();
         loop {
             if !dialogue.fit() {
                 return Ok(End::At(EarlyEnd::TokenBudget));
@@ -200,6 +203,12 @@ impl Turns<'_> {
         }
     }
 
+    /// Tool calls that the model may make: by the server, and by the caller.
+    fn allowed_calls(&self) -> u32 {
+        let of_caller = self.settings.max_tool_calls.unwrap_or(u32::MAX);
+        of_caller.min(self.bounds.tool_calls)
+    }
+
     /// Runs a tool. Returns the message with its result, and whether the model has to repair it.
     async fn call_tool(
         &mut self,
@@ -229,7 +238,7 @@ impl Turns<'_> {
         if let Some(ExecutedStatement { sql, mut facts }) = outcome.ran {
             // They are texts of the model too, and a client may show them as Markdown.
             for text in &mut facts.assumptions {
-                *text = self.links.next(text) + &self.links.end();
+                *text = self.links.alone(text);
             }
             self.answer.sql = Some(sql);
             self.answer.facts.result = Some(facts);
@@ -281,11 +290,16 @@ impl Turns<'_> {
         };
         let mut turn = Turn::default();
         let before = self.said_so_far().len();
+        // Text of an earlier turn ("let me look …") stays in the answer as its own paragraph.
+        self.begins_paragraph = before > 0;
+        if self.begins_paragraph {
+            self.links.begin_paragraph();
+        }
         while !turn.is_too_large {
             match completion.next(call).await {
                 Ok(Some(events)) => {
                     for event in events {
-                        self.take(event, &mut turn, before);
+                        self.take(event, &mut turn);
                         token_count.update(turn.usage, self.said_so_far().len() - before);
                     }
                 }
@@ -295,7 +309,7 @@ impl Turns<'_> {
             }
         }
         let rest = self.links.end();
-        self.say(rest, &mut turn, before);
+        self.say(rest, &mut turn);
         let text = &self.said_so_far()[before..];
         turn.text = text.trim_start_matches("\n\n").to_owned();
         // Of a turn that was cut, the vendor has not counted the output. It is estimated when the count is dropped.
@@ -305,12 +319,12 @@ impl Turns<'_> {
         Ok(turn)
     }
 
-    fn take(&mut self, event: ModelEvent, turn: &mut Turn, before: usize) {
+    fn take(&mut self, event: ModelEvent, turn: &mut Turn) {
         match event {
             ModelEvent::Text(piece) => {
                 // No request may have U+0000, so a client could not send the answer back.
                 let piece = self.links.next(&piece.replace('\0', "\u{fffd}"));
-                self.say(piece, turn, before);
+                self.say(piece, turn);
             }
             ModelEvent::ToolCall(tool_call) => turn.add_call(tool_call),
             ModelEvent::Opaque { kind, data } => turn.add_opaque(kind, data),
@@ -320,16 +334,15 @@ impl Turns<'_> {
     }
 
     /// Adds text of the model to what it said before in this turn, which is then too large if the text does not fit.
-    fn say(&mut self, mut piece: String, turn: &mut Turn, before: usize) {
+    fn say(&mut self, mut piece: String, turn: &mut Turn) {
         if piece.is_empty() || turn.is_too_large {
             return;
         }
-        let said = self.said_so_far().len();
-        // Text of an earlier turn ("let me look …") stays in the answer as its own paragraph.
-        if before > 0 && said == before {
+        if std::mem::take(&mut self.begins_paragraph) {
             piece.insert_str(0, "\n\n");
         }
-        let room = self.bounds.answer_bytes.saturating_sub(said);
+        let room = self.bounds.answer_bytes;
+        let room = room.saturating_sub(self.said_so_far().len());
         turn.is_too_large = piece.len() > room;
         piece.truncate(piece.floor_char_boundary(room));
         match &mut self.check.held {
@@ -355,10 +368,11 @@ impl Turns<'_> {
     /// # Errors
     /// `answer_failed` when the vendor refused to answer at all.
     async fn end(mut self, end: End) -> Result<Answer> {
-        self.check.held = None;
-        // Of a turn that was not read to its end.
+        // Of a turn that was not read to its end. A correction is shown as a whole or not at all.
         let rest = self.links.end();
-        self.say(rest, &mut Turn::default(), 0);
+        if self.check.held.take().is_none() {
+            self.say(rest, &mut Turn::default());
+        }
         let is_empty = self.answer.text.trim().is_empty();
         if let End::Answered(_) = end {
             self.answer.facts.unverified_numbers = self.doubts();
@@ -382,7 +396,7 @@ impl Turns<'_> {
         let mut follow_ups = follow_ups::questions(&self.toolbox, ran, self.question).await;
         // They have names of the catalog, and a client may show them as Markdown.
         for question in &mut follow_ups {
-            *question = self.links.next(question) + &self.links.end();
+            *question = self.links.alone(question);
         }
         let said = match (ending, reason) {
             (_, Some(reason)) => {
@@ -397,16 +411,20 @@ impl Turns<'_> {
                 String::new()
             }
             (Some(ending), None) => {
-                endings::text(ending, self.bounds, &self.spent.attempts(), &follow_ups)
+                let (allowed, attempts) = (self.allowed_calls(), self.spent.attempts());
+                endings::text(ending, self.bounds, allowed, &attempts, &follow_ups)
             }
         };
         // What the model wrote into a statement or a reason may be a link, too.
-        let mut said = self.links.next(&said) + &self.links.end();
+        let mut said = self.links.alone(&said);
         if !said.is_empty() && !self.answer.text.is_empty() {
             said.insert_str(0, "\n\n");
         }
         // The text of the host is short, and there however long that of the model is.
         self.add(&said);
+        let result = self.answer.facts.result.as_ref();
+        let statement = result.map_or(&[][..], |result| &result.datasources[..]);
+        self.answer.read_from = self.toolbox.read_from(&self.answer.text, statement);
         self.answer.facts.follow_up_questions = follow_ups;
         self.answer.facts.ending = ending;
         Ok(self.answer)

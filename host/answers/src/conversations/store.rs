@@ -19,7 +19,8 @@ use mindhost_store::{Store, Tx, groups, rows_of_placeholders};
 
 const COLUMNS: &str = "id, workspace_id, key_id, mind_id, mind_name, metadata, created_at";
 
-const MESSAGE_COLUMNS: &str = "id, role, status, content, sql, sql_origin, response_id, created_at";
+const MESSAGE_COLUMNS: &str = "id, role, status, content, sql, sql_origin, read_from, response_id, \
+     created_at";
 
 /// Adds new conversations; their ids must not exist.
 pub async fn insert(tx: &mut Tx, conversations: &[&Conversation]) -> Result<()> {
@@ -62,8 +63,8 @@ pub async fn insert_messages(tx: &mut Tx, said: &[NewMessage<'_>]) -> Result<()>
     for group in groups(said) {
         let sql = format!(
             "INSERT INTO messages (id, workspace_id, conversation_id, response_id, kind, role, status, content, sql, \
-             sql_origin, created_at, position) VALUES {}",
-            rows_of_placeholders(group.len(), 12)
+             sql_origin, read_from, created_at, position) VALUES {}",
+            rows_of_placeholders(group.len(), 13)
         );
         let mut query = sqlx::query(AssertSqlSafe(sql));
         for one in group {
@@ -91,12 +92,19 @@ fn bind<'q>(
         .bind(content(message))
         .bind(message.sql.as_ref().map(|sql| sql.text.as_str()))
         .bind(message.sql.as_ref().map(|sql| sql.origin.as_str()))
+        .bind(read_from(message))
         .bind(message.created_at.as_microsecond())
 }
 
 /// The stored form of the text of a message.
 pub(super) fn content(message: &Message) -> String {
     json!([{"type": "text", "text": message.text}]).to_string()
+}
+
+/// The stored form of where a message was read.
+pub(super) fn read_from(message: &Message) -> Option<String> {
+    let read_from = message.read_from.as_ref()?;
+    Some(json!(read_from).to_string())
 }
 
 /// Locks a conversation until the end of the transaction, and binds it to this Mind if it has none.
@@ -292,8 +300,8 @@ pub async fn set_metadata(
 }
 
 /// The size of a message in SQL, as in [`Message::bytes`].
-const MESSAGE_BYTES: &str =
-    "CAST(octet_length(content) + COALESCE(octet_length(sql), 0) + 256 AS BIGINT)";
+const MESSAGE_BYTES: &str = "CAST(octet_length(content) + COALESCE(octet_length(sql), 0) \
+     + COALESCE(octet_length(read_from), 0) + 256 AS BIGINT)";
 
 /// Removes a message. False when the conversation has none of that id.
 pub async fn remove(store: &Store, conversation: &Conversation, id: Uuid) -> Result<bool> {
@@ -487,6 +495,7 @@ fn message_of(row: &AnyRow) -> Result<Message> {
     let content: Vec<TextPart> = store::json(row.try_get("content")?)?;
     let sql: Option<String> = row.try_get("sql")?;
     let origin: Option<String> = row.try_get("sql_origin")?;
+    let read_from: Option<String> = row.try_get("read_from")?;
     Ok(Message {
         id: uuid_of(row, "id")?,
         author: Author::parse(row.try_get("role")?),
@@ -496,6 +505,7 @@ fn message_of(row: &AnyRow) -> Result<Message> {
             text,
             origin: SqlOrigin::parse(origin.as_deref()),
         }),
+        read_from: read_from.map(|text| store::json(&text)).transpose()?,
         response_id: row
             .try_get::<Option<String>, _>("response_id")?
             .map(|id| id.parse().map_err(Error::internal))

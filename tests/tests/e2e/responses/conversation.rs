@@ -170,6 +170,17 @@ async fn without_input_the_last_question_is_answered_again() {
         .map(|item| item["content"][0]["text"].as_str().unwrap())
         .collect();
     assert_eq!(texts, ["How many?", "Three.", "3."]);
+    // A message that the conversation has already is no new one.
+    model.play([Turn::text("Three again.")]);
+    let reference = json!({"type": "item_reference", "id": id(&first["output"][0])});
+    let body =
+        json!({"model": "told", "input": [reference], "conversation": first["conversation"]});
+    host.post("/responses", body).await.expect_status(200);
+    let asked = model.asked()[2].clone();
+    assert_eq!(
+        (asked.text_of("user"), asked.text_of("assistant")),
+        ("How many?".to_owned(), String::new())
+    );
     let empty = host.post("/conversations", json!({})).await.json();
     let body = json!({"model": "told", "conversation": empty["id"]});
     let error = host.post("/responses", body).await;

@@ -73,6 +73,8 @@ async fn answer_stands_if_the_model_has_nothing_to_add_or_fails() {
         vec![Turn::text("OK.")],
         vec![Turn::empty()],
         vec![Turn::error(400, "no")],
+        // What may be a link is held back until its end is known.
+        vec![Turn::text("see https:").and_text("//exam").and_cut()],
         // More than it may repair, and more than it may call.
         vec![repair(), repair(), repair()],
         vec![run("SELECT 1"); 10],

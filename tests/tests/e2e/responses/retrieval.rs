@@ -273,6 +273,29 @@ async fn value_is_found_where_it_stands_and_as_it_is_written() {
 }
 
 #[tokio::test]
+async fn value_is_found_whatever_the_case_of_its_letters() {
+    let sql = "CREATE TABLE land (id INTEGER PRIMARY KEY, label TEXT);
+               WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+               INSERT INTO land SELECT i, CASE i WHEN 377 THEN 'ÖSTERREICH' WHEN 378 THEN 'Großbritannien'
+               ELSE 'Земля ' || i END FROM n;";
+    let find = |value: &str| Turn::call("find_values", json!({"value": value}));
+    let done = || Turn::text("Done.");
+    let asked = ["österreich", "großbritannien", "ЗЕМЛЯ 399"];
+    let turns = asked.into_iter().flat_map(|value| [find(value), done()]);
+    let model = ScriptedModel::start(turns).await;
+    let (_host, mind) = mind(&model, sql).await;
+    for expected in [
+        json!(["ÖSTERREICH"]),
+        json!(["Großbritannien"]),
+        json!(["Земля 399"]),
+    ] {
+        mind.answer("Where is it?").await;
+        let told = told(&model);
+        assert_eq!(told["found"][0]["values"], expected, "{told}");
+    }
+}
+
+#[tokio::test]
 async fn table_whose_rows_are_not_counted_is_read_in_part_and_the_model_is_told() {
     let sql = "CREATE TABLE city (id INTEGER PRIMARY KEY, label TEXT);
                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)

@@ -144,7 +144,7 @@ async fn beyond_max_tool_calls_the_model_answers_without() {
     let (host, model, mind) = mind(turns).await;
     let body = body(&mind, &[("max_tool_calls", json!(1))]);
     let made = host
-        .post("/responses", body)
+        .post("/responses", body.clone())
         .await
         .expect_status(200)
         .json();
@@ -155,6 +155,13 @@ async fn beyond_max_tool_calls_the_model_answers_without() {
         .map(|asked| asked.body["tool_choice"].clone())
         .collect();
     assert_eq!(choices, ["auto", "none"]);
+    // One that calls nevertheless is told to have had one call, not those that the server allows.
+    model.play([search(), search()]);
+    let ended = host.post("/responses", body).await;
+    let ended = ended.expect_status(200).json();
+    assert_eq!(ended["ending"], "tool_limit", "{ended}");
+    let text = ended["output"][0]["content"][0]["text"].to_string();
+    assert!(text.contains("more than 1 tool call."), "{text}");
 }
 
 /// What the specification of this service does not allow is a clear refusal.

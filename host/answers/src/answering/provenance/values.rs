@@ -1,7 +1,7 @@
 //! Dates and decimals in texts. Their digits are too short to identify an origin, but as a whole they do: the date of a
 //! birth, a price.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, fmt};
 
 use jiff::civil::{Date, DateTime, Time};
 
@@ -93,6 +93,29 @@ impl ExactValue {
 
     fn of_any_year(date: Date) -> Self {
         Self::Day(date.month(), date.day())
+    }
+}
+
+/// As [`take`] reads it again.
+impl fmt::Display for ExactValue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Date(date) => write!(formatter, "{date}"),
+            Self::Moment(moment) => write!(formatter, "{moment}"),
+            Self::Day(month, day) => {
+                let month = usize::try_from(*month)
+                    .ok()
+                    .and_then(|one| one.checked_sub(1));
+                let name = month.and_then(|at| MONTHS.get(at)).unwrap_or(&"");
+                write!(formatter, "{day} {name}")
+            }
+            Self::ShortDecimal(number) => formatter.write_str(number),
+            // Two digits behind the point tell it from a short one.
+            Self::Decimal(number) => match number.split_once('.') {
+                Some((_, fraction)) if fraction.len() == 1 => write!(formatter, "{number}0"),
+                _ => formatter.write_str(number),
+            },
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Aggregates that a join makes too large, because it repeats the rows that they are over.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::warnings::Warning;
 use mindhost_catalog::TableDetail;
@@ -16,7 +16,7 @@ pub struct Joined<'a, F> {
     pub tables: Vec<usize>,
     /// Those of which the statement compares a column with a constant by `=`: the filter may select one of their rows
     /// for each row that they are joined to.
-    pub narrowed: Vec<usize>,
+    pub narrowed: &'a HashSet<usize>,
     /// Finds the table of a column.
     pub owner: F,
 }
@@ -34,10 +34,18 @@ impl<F: Fn(&Column) -> Option<usize>> Joined<'_, F> {
     pub fn warnings(&self) -> Vec<Warning> {
         let edges = self.edges();
         let mut found: Vec<Warning> = Vec::new();
+        // Many aggregates may ask the same.
+        let (mut multipliers, mut combined) = (HashMap::new(), None);
         for aggregate in &self.block.aggregates {
             let text = match summed(aggregate) {
-                Some(column) => self.repeated(aggregate, column, &edges),
-                None if counts_rows(aggregate) => self.combined(&edges),
+                Some(column) => self.repeated(aggregate, column, |of| {
+                    let known = multipliers.entry(of);
+                    *known.or_insert_with(|| self.multiplier(of, &edges))
+                }),
+                None if counts_rows(aggregate) => {
+                    let combined = combined.get_or_insert_with(|| self.combined(&edges));
+                    combined.clone()
+                }
                 None => None,
             };
             let warning = text.map(Warning::plain);
@@ -46,6 +54,7 @@ impl<F: Fn(&Column) -> Option<usize>> Joined<'_, F> {
         found
     }
 
+    /// The joins, those of one table beside one another.
     fn edges(&self) -> Vec<Edge<'_>> {
         let mut edges = Vec::new();
         for (left, right) in &self.block.equal {
@@ -57,6 +66,7 @@ impl<F: Fn(&Column) -> Option<usize>> Joined<'_, F> {
                 edges.push(edge(b, a, left.name.text.as_str()));
             }
         }
+        edges.sort_by_key(|edge| edge.from);
         edges
     }
 
@@ -71,10 +81,10 @@ impl<F: Fn(&Column) -> Option<usize>> Joined<'_, F> {
         &self,
         aggregate: &Aggregate,
         column: &Column,
-        edges: &[Edge<'_>],
+        multiplier: impl FnOnce(usize) -> Option<usize>,
     ) -> Option<String> {
         let of = (self.owner)(column)?;
-        let by = self.multiplier(of, edges)?;
+        let by = multiplier(of)?;
         Some(format!(
             "{} over {} counts its rows once for each row of {}, which the join repeats; aggregate in a subquery \
              before the join, or count DISTINCT keys",
@@ -89,7 +99,7 @@ impl<F: Fn(&Column) -> Option<usize>> Joined<'_, F> {
         let mut seen = HashSet::from([of]);
         let mut queue = VecDeque::from([of]);
         while let Some(table) = queue.pop_front() {
-            for edge in edges.iter().filter(|edge| edge.from == table) {
+            for edge in edges_of(table, edges) {
                 if seen.contains(&edge.to) {
                     continue;
                 }
@@ -107,7 +117,7 @@ impl<F: Fn(&Column) -> Option<usize>> Joined<'_, F> {
     /// A count of rows where two tables have several rows for one row of a third, so that each of the one comes with
     /// each of the other. Counting the rows of one of them is right and common.
     fn combined(&self, edges: &[Edge<'_>]) -> Option<String> {
-        let shown: Vec<usize> = self.block.shown.iter().filter_map(&self.owner).collect();
+        let shown: HashSet<usize> = self.block.shown.iter().filter_map(&self.owner).collect();
         let tables = self.single_tables();
         for third in tables.iter().copied() {
             let sides = tables.iter().copied();
@@ -116,6 +126,9 @@ impl<F: Fn(&Column) -> Option<usize>> Joined<'_, F> {
                 .collect();
             for (index, one) in sides.iter().enumerate() {
                 for other in sides.iter().skip(index + 1) {
+                    if shown.contains(one) || shown.contains(other) {
+                        continue;
+                    }
                     let are_joined = reached(*one, &[third], edges).contains(other);
                     // A statement that shows columns of these tables may want their combinations.
                     let beside = reached(third, &[*one, *other], edges);
@@ -137,9 +150,14 @@ impl<F: Fn(&Column) -> Option<usize>> Joined<'_, F> {
 
     /// The tables that are there once. Of the others it is not known which row a column is of.
     fn single_tables(&self) -> Vec<usize> {
-        let times = |table: &usize| self.tables.iter().filter(|one| *one == table).count();
+        let mut times: HashMap<usize, usize> = HashMap::new();
+        for table in &self.tables {
+            *times.entry(*table).or_default() += 1;
+        }
         let tables = self.tables.iter().copied();
-        tables.filter(|table| times(table) == 1).collect()
+        tables
+            .filter(|table| times.get(table) == Some(&1))
+            .collect()
     }
 
     /// Whether the join finds several rows of a table for one row of another, as far as the catalog knows.
@@ -181,9 +199,16 @@ fn edges_between<'a>(
     to: usize,
     edges: &'a [Edge<'a>],
 ) -> impl Iterator<Item = &'a Edge<'a>> {
-    edges
+    edges_of(from, edges)
         .iter()
-        .filter(move |edge| edge.from == from && edge.to == to)
+        .filter(move |edge| edge.to == to)
+}
+
+/// The joins as one table sees them.
+fn edges_of<'a>(from: usize, edges: &'a [Edge<'a>]) -> &'a [Edge<'a>] {
+    let start = edges.partition_point(|edge| edge.from < from);
+    let end = edges.partition_point(|edge| edge.from <= from);
+    edges.get(start..end).unwrap_or_default()
 }
 
 /// The tables that joins lead to from one table, itself included, without a way through these.
@@ -191,7 +216,7 @@ fn reached(from: usize, without: &[usize], edges: &[Edge<'_>]) -> HashSet<usize>
     let mut seen = HashSet::from([from]);
     let mut queue = VecDeque::from([from]);
     while let Some(table) = queue.pop_front() {
-        for edge in edges.iter().filter(|edge| edge.from == table) {
+        for edge in edges_of(table, edges) {
             if !without.contains(&edge.to) && seen.insert(edge.to) {
                 queue.push_back(edge.to);
             }
@@ -274,6 +299,7 @@ mod tests {
             place(&table.name.text)
         };
         let narrowed = outline.comparisons.iter().filter(|one| one.operator == "=");
+        let narrowed: HashSet<usize> = narrowed.filter_map(|one| owner(&one.column)).collect();
         let joined = Joined {
             block,
             described: &described,
@@ -282,7 +308,7 @@ mod tests {
                 .iter()
                 .filter_map(|table| place(&table.name.text))
                 .collect(),
-            narrowed: narrowed.filter_map(|one| owner(&one.column)).collect(),
+            narrowed: &narrowed,
             owner,
         };
         let warnings = joined.warnings().into_iter();

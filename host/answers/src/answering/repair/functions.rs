@@ -1,6 +1,8 @@
 //! Functions and operators of other dialects, and how this dialect writes them.
 
-use super::{Advice, Replace, nearest::nearest};
+use std::collections::HashSet;
+
+use super::{Advice, MAX_ADVICES, MAX_UNKNOWN, Replace, nearest::nearest};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{self, Word};
 
@@ -113,23 +115,44 @@ const CONCEPTS: &[Concept] = concepts![
 /// Adds how this dialect writes the calls that it does not know. Works on text that may be no statement.
 pub fn advise(sql: &str, words: &[Word], dialect: Dialect, advice: &mut Advice) {
     let letters: Vec<char> = sql.chars().collect();
-    for (index, word) in words.iter().enumerate() {
-        if !word.is_name || words.get(index + 1).is_none_or(|next| next.text != "(") {
-            continue;
-        }
-        let Some((arguments, end)) = arguments(&letters, words, index + 1) else {
+    let text = |from: usize, until: usize| -> String {
+        let letters = letters.get(from..until).unwrap_or_default();
+        letters.iter().collect()
+    };
+    let functions: HashSet<String> = outline::functions(dialect)
+        .map(str::to_ascii_lowercase)
+        .collect();
+    let mut looked_up = 0;
+    for Call { at, commas, close } in calls(words) {
+        let Some((word, end)) = words.get(at).zip(words.get(close)) else {
             continue;
         };
         let name = word.text.to_lowercase();
-        let is_known = outline::functions(dialect).any(|known| known.eq_ignore_ascii_case(&name));
-        if (is_known && name != "extract") || is_cte(words, end) {
+        let is_known = functions.contains(&name);
+        let is_meant = is_known || stands_before_brackets(&name);
+        if (is_meant && name != "extract") || is_cte(words, close) {
             continue;
         }
-        let written: String = letters
-            .iter()
-            .take(end)
-            .skip(word.position as usize - 1)
-            .collect();
+        if advice.replace.len() >= MAX_ADVICES || looked_up >= MAX_UNKNOWN {
+            break;
+        }
+        looked_up += 1;
+        // A position counts from 1, so it is the index of the letter behind a bracket or a comma.
+        let place = |index: usize| words.get(index).map_or(0, |word| word.position as usize);
+        let mut arguments = Vec::new();
+        let mut from = place(at + 1);
+        for comma in commas.into_iter().chain([close]) {
+            let argument = text(from, place(comma).saturating_sub(1));
+            arguments.push(argument.trim().to_owned());
+            from = place(comma);
+        }
+        if arguments.len() == 1 {
+            arguments.retain(|only| !only.is_empty());
+        }
+        let written = text(
+            (word.position as usize).saturating_sub(1),
+            end.position as usize,
+        );
         match translation(&name, &arguments, dialect) {
             Some(instead) if same(&instead, &written) => {}
             Some(instead) => {
@@ -137,20 +160,63 @@ pub fn advise(sql: &str, words: &[Word], dialect: Dialect, advice: &mut Advice) 
                     .replace
                     .push(Replace::new(written, word.position, vec![instead]))
             }
+            None if is_meant => {}
             None => advise_name(word, dialect, advice),
         }
     }
 }
 
-/// Whether `AS (` follows what ends here: then it is a CTE with the names of its columns.
-fn is_cte(words: &[Word], end: usize) -> bool {
-    let mut behind = words.iter().filter(|word| word.position as usize > end);
-    let is_as = |word: &Word| word.text.eq_ignore_ascii_case("as");
-    behind.next().is_some_and(is_as) && behind.next().is_some_and(|word| word.text == "(")
+/// A name with brackets behind it. The numbers are indices of words.
+struct Call {
+    at: usize,
+    /// Those between its arguments.
+    commas: Vec<usize>,
+    close: usize,
 }
 
-/// Adds the nearest function, unless the word is a keyword in front of brackets.
-fn advise_name(word: &Word, dialect: Dialect, advice: &mut Advice) {
+/// The calls whose brackets are closed, in their order. One pass finds them all, however deep they are nested.
+fn calls(words: &[Word]) -> Vec<Call> {
+    let mut found: Vec<Call> = Vec::new();
+    let mut open: Vec<(usize, Vec<usize>)> = Vec::new();
+    for (index, word) in words.iter().enumerate() {
+        match word.text.as_str() {
+            "(" => open.push((index, Vec::new())),
+            "," => {
+                if let Some((_, commas)) = open.last_mut() {
+                    commas.push(index);
+                }
+            }
+            ")" => {
+                let Some((bracket, commas)) = open.pop() else {
+                    continue;
+                };
+                let name = bracket.checked_sub(1).and_then(|at| words.get(at));
+                if name.is_some_and(|name| name.is_name) {
+                    found.push(Call {
+                        at: bracket - 1,
+                        commas,
+                        close: index,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    found.sort_by_key(|call| call.at);
+    found
+}
+
+/// Whether `AS (` follows the bracket: then it is a CTE with the names of its columns.
+fn is_cte(words: &[Word], close: usize) -> bool {
+    let is = |index: usize, text: &str| {
+        let word = words.get(index);
+        word.is_some_and(|word| word.text.eq_ignore_ascii_case(text))
+    };
+    is(close + 1, "as") && is(close + 2, "(")
+}
+
+/// Whether a word in lower case is a keyword or a type that brackets may follow.
+fn stands_before_brackets(name: &str) -> bool {
     const IN_FRONT: [&str; 34] = [
         "in", "as", "over", "and", "or", "not", "on", "where", "from", "join", "select", "values",
         "using", "by", "exists", "any", "all", "some", "filter", "group", "case", "when", "then",
@@ -165,12 +231,13 @@ fn advise_name(word: &Word, dialect: Dialect, advice: &mut Advice) {
         "float",
         "timestamp",
     ];
-    let name = word.text.to_lowercase();
-    if IN_FRONT.contains(&name.as_str()) || TYPES.contains(&name.as_str()) {
-        return;
-    }
+    IN_FRONT.contains(&name) || TYPES.contains(&name)
+}
+
+/// Adds the nearest function.
+fn advise_name(word: &Word, dialect: Dialect, advice: &mut Advice) {
     let instead = nearest(
-        &name,
+        &word.text.to_lowercase(),
         outline::functions(dialect).map(|one| (one.to_owned(), one.to_owned())),
     );
     // A table function looks like a call.
@@ -207,21 +274,36 @@ fn translation(name: &str, arguments: &[String], dialect: Dialect) -> Option<Str
         let Some((.., wanted)) = concept.forms.iter().find(fits) else {
             continue;
         };
-        let mut text = concept.template(dialect).to_owned();
         let date = arguments
             .iter()
             .find(|one| wanted.is_some_and(|wanted| !constant(one).eq_ignore_ascii_case(wanted)));
-        if let Some(date) = date {
-            text = text.replace("$date", date);
-        } else if let Some(first) = arguments.first() {
-            text = text.replace("$date", first);
-        }
-        for (index, argument) in arguments.iter().enumerate().rev() {
-            text = text.replace(&format!("${}", index + 1), argument);
-        }
-        return Some(text);
+        let date = date.or(arguments.first()).map_or("", String::as_str);
+        return Some(filled(concept.template(dialect), date, arguments));
     }
     None
+}
+
+/// A template with arguments in place of `$date`, `$1`, …. What stands in an argument is not replaced again: one with
+/// many `$1` could become very long.
+fn filled(template: &str, date: &str, arguments: &[String]) -> String {
+    let mut pieces = template.split('$');
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (argument, rest) = match piece.strip_prefix("date") {
+            Some(rest) => (date, rest),
+            None => {
+                let rest = piece.trim_start_matches(|letter: char| letter.is_ascii_digit());
+                let number = piece.strip_suffix(rest).unwrap_or_default();
+                let index = number.parse::<usize>().ok();
+                let index = index.and_then(|number| number.checked_sub(1));
+                let argument = index.and_then(|index| arguments.get(index));
+                (argument.map_or("", String::as_str), rest)
+            }
+        };
+        text.push_str(argument);
+        text.push_str(rest);
+    }
+    text
 }
 
 /// Reads `YEAR FROM d` of EXTRACT.
@@ -237,41 +319,6 @@ fn extract(name: &str, argument: &str) -> Option<(String, String)> {
             of.trim().to_owned(),
         )
     })
-}
-
-/// The arguments of the call whose bracket is the token `open`, as text, and where the call ends.
-fn arguments(letters: &[char], words: &[Word], open: usize) -> Option<(Vec<String>, usize)> {
-    let (mut depth, mut found) = (0_usize, Vec::new());
-    let mut from = words.get(open)?.position as usize;
-    let text = |from: usize, until: usize| -> String {
-        letters
-            .get(from..until)
-            .unwrap_or_default()
-            .iter()
-            .collect::<String>()
-            .trim()
-            .to_owned()
-    };
-    for word in &words[open..] {
-        let at = word.position as usize - 1;
-        match word.text.as_str() {
-            "(" => depth += 1,
-            ")" if depth == 1 => {
-                let last = text(from, at);
-                if !last.is_empty() || !found.is_empty() {
-                    found.push(last);
-                }
-                return Some((found, at + 1));
-            }
-            ")" => depth -= 1,
-            "," if depth == 1 => {
-                found.push(text(from, at));
-                from = at + 1;
-            }
-            _ => {}
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -349,5 +396,34 @@ mod tests {
         let sql =
             "WITH RECURSIVE n(x) AS (SELECT 1), counts(y) as (SELECT 2) SELECT x, y FROM n, counts";
         assert_eq!(advised(sql, Dialect::Sqlite), []);
+    }
+
+    #[test]
+    fn argument_with_signs_of_a_template_is_kept() {
+        let found = advised("SELECT IFNULL($2, $1)", Dialect::Postgresql);
+        let expected = ("IFNULL($2, $1)", "COALESCE($2, $1)");
+        assert_eq!(found, [(expected.0.to_owned(), expected.1.to_owned())]);
+    }
+
+    #[test]
+    fn many_unknown_calls_are_not_all_looked_up() {
+        for (sql, expected) in [
+            ("cuont(1), ".repeat(25_000), MAX_ADVICES),
+            // What is none is not counted.
+            (format!("{}cuont(1)", "a IN (1) AND ".repeat(20_000)), 1),
+            // Not like any function.
+            ("zzzwqxkjwq(1), ".repeat(17_000), 0),
+            // The brackets of these do not end.
+            ("cuont(".repeat(40_000), 0),
+            (
+                format!("{}{}", "cuont(".repeat(30_000), ")".repeat(30_000)),
+                MAX_ADVICES,
+            ),
+            (format!("{}1", "abs(1), ".repeat(30_000)), 0),
+        ] {
+            let found = advised(&sql, Dialect::Sqlite);
+            let start: String = sql.chars().take(20).collect();
+            assert_eq!(found.len(), expected, "{start}");
+        }
     }
 }

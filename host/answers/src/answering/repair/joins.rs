@@ -28,11 +28,7 @@ pub fn advise(
     advice: &mut Advice,
 ) {
     let keys = keys(described);
-    let index = |table: &KnownTable<'_>| {
-        described
-            .iter()
-            .position(|one| format!("{}.{}", one.datasource, one.name) == table.in_full())
-    };
+    let index = |table: &KnownTable<'_>| described.iter().position(|one| table.is_in(one));
     let mut joined: Vec<usize> = known.used(outline).iter().filter_map(index).collect();
     for table in missing {
         let Some(path) = index(table).and_then(|to| path(&keys, &joined, to)) else {
@@ -115,13 +111,8 @@ fn join(
     new: usize,
 ) -> String {
     let table = |index: usize| {
-        let full = described
-            .get(index)
-            .map(|one| format!("{}.{}", one.datasource, one.name));
-        known
-            .tables
-            .iter()
-            .find(|table| Some(table.in_full()) == full)
+        let detail = described.get(index)?;
+        known.tables.iter().find(|table| table.is_in(detail))
     };
     let qualifier =
         |index| table(index).map_or_else(String::new, |one| known.qualifier(one, outline));

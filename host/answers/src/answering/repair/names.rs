@@ -1,11 +1,11 @@
 //! Names of tables and columns that do not exist, and the nearest that do.
 
 use super::{
-    Advice, Replace,
+    Advice, MAX_ADVICES, MAX_UNKNOWN, Replace,
     nearest::nearest,
     statement_scope::{KnownTable, StatementScope},
 };
-use mindhost_sql::outline::{Column, Name, Outline, spelled};
+use mindhost_sql::outline::{Column, Name, Outline, Table, spelled};
 
 /// Adds what to write in place of unknown names. Returns the tables that the statement needs but does not read.
 pub fn advise<'a>(
@@ -13,17 +13,18 @@ pub fn advise<'a>(
     outline: &Outline,
     advice: &mut Advice,
 ) -> Vec<KnownTable<'a>> {
-    for table in outline.tables() {
+    let is_unknown = |table: &&Table| {
         let is_cte =
             table.parts.len() == 1 && outline.defined.contains(&table.name.text.to_lowercase());
-        if is_cte || known.find(table).is_some() {
-            continue;
+        !is_cte && known.find(table).is_none()
+    };
+    for table in outline.tables().filter(is_unknown).take(MAX_UNKNOWN) {
+        if advice.replace.len() >= MAX_ADVICES {
+            break;
         }
-        let candidates = known
-            .tables
-            .iter()
-            .map(|one| (one.name.to_owned(), known.written(one)));
-        let instead = nearest(&table.name.text, candidates);
+        let candidates = known.tables.iter().map(|one| (one.name.to_owned(), one));
+        let found = nearest(&table.name.text, candidates).into_iter();
+        let instead: Vec<String> = found.map(|one| known.written(one)).collect();
         if !instead.is_empty() {
             let written = table.parts.join(".");
             advice.replace.push(Replace::new(written, 0, instead));
@@ -33,9 +34,14 @@ pub fn advise<'a>(
     if !advice.replace.is_empty() {
         return Vec::new();
     }
+    let used = known.used(outline);
+    let is_unknown = |column: &&Column| !is_known(known, outline, &used, column);
     let mut missing = Vec::new();
-    for column in &outline.columns {
-        let table = unknown(known, outline, column, advice);
+    for column in outline.columns.iter().filter(is_unknown).take(MAX_UNKNOWN) {
+        if advice.replace.len() >= MAX_ADVICES {
+            break;
+        }
+        let table = unknown(known, outline, &used, column, advice);
         if let Some(table) = table.filter(|table| !missing.contains(table)) {
             missing.push(table);
         }
@@ -43,54 +49,54 @@ pub fn advise<'a>(
     missing
 }
 
-/// Advises on one column, if it is unknown. Returns a table that it needs.
+/// Whether a column may be one of the tables that the statement reads.
+fn is_known<'a>(
+    known: &StatementScope<'a>,
+    outline: &Outline,
+    used: &[KnownTable<'a>],
+    column: &Column,
+) -> bool {
+    let may_have = |table: &KnownTable<'_>| table.columns.is_empty() || table.has(&column.name);
+    let is_defined = |name: &Name| outline.defined.contains(&name.text.to_lowercase());
+    match &column.qualifier {
+        Some(qualifier) => match known.qualified(qualifier, outline) {
+            Some(table) => may_have(&table),
+            None => is_defined(qualifier),
+        },
+        None => is_defined(&column.name) || used.is_empty() || used.iter().any(may_have),
+    }
+}
+
+/// Advises on one unknown column. Returns a table that it needs.
 fn unknown<'a>(
     known: &StatementScope<'a>,
     outline: &Outline,
+    used: &[KnownTable<'a>],
     column: &Column,
     advice: &mut Advice,
 ) -> Option<KnownTable<'a>> {
-    match &column.qualifier {
-        Some(qualifier) => {
-            let Some(table) = known.qualified(qualifier, outline) else {
-                return unknown_qualifier(known, outline, column, qualifier, advice);
-            };
-            if table.columns.is_empty() || table.has(&column.name) {
-                return None;
-            }
-            in_place_of_qualified(known, outline, column, &table, advice)
-        }
-        None => {
-            let used = known.used(outline);
-            let is_known = outline.defined.contains(&column.name.text.to_lowercase())
-                || used.is_empty()
-                || used
-                    .iter()
-                    .any(|table| table.columns.is_empty() || table.has(&column.name));
-            if is_known {
-                return None;
-            }
-            in_place_of_bare(known, outline, column, &used, advice)
-        }
+    let Some(qualifier) = &column.qualifier else {
+        return in_place_of_bare(known, outline, column, used, advice);
+    };
+    match known.qualified(qualifier, outline) {
+        Some(table) => in_place_of_qualified(known, outline, used, column, &table, advice),
+        None => unknown_qualifier(known, outline, used, column, qualifier, advice),
     }
 }
 
 fn unknown_qualifier<'a>(
     known: &StatementScope<'a>,
     outline: &Outline,
+    used: &[KnownTable<'a>],
     column: &Column,
     qualifier: &Name,
     advice: &mut Advice,
 ) -> Option<KnownTable<'a>> {
     let text = qualifier.text.to_lowercase();
-    if outline.defined.contains(&text) {
-        return None;
-    }
     let named = known
         .tables
         .iter()
         .find(|table| table.name.eq_ignore_ascii_case(&text));
-    let used = known.used(outline);
     match named {
         // The table is read under an alias.
         Some(table) if used.contains(table) => {
@@ -103,6 +109,7 @@ fn unknown_qualifier<'a>(
         _ => {
             let own = used.iter().filter(|table| table.has(&column.name));
             let mut instead: Vec<String> = own
+                .take(MAX_ADVICES)
                 .map(|table| {
                     format!(
                         "{}.{}",
@@ -136,6 +143,7 @@ fn unknown_qualifier<'a>(
 fn in_place_of_qualified<'a>(
     known: &StatementScope<'a>,
     outline: &Outline,
+    used: &[KnownTable<'a>],
     column: &Column,
     table: &KnownTable<'a>,
     advice: &mut Advice,
@@ -144,11 +152,11 @@ fn in_place_of_qualified<'a>(
         .qualifier
         .as_ref()
         .map_or("", |name| name.text.as_str());
-    let used = known.used(outline);
     let elsewhere = used
         .iter()
         .filter(|other| *other != table && other.has(&column.name));
     let mut instead: Vec<String> = elsewhere
+        .take(MAX_ADVICES)
         .map(|other| {
             format!(
                 "{}.{}",
@@ -168,7 +176,7 @@ fn in_place_of_qualified<'a>(
         advice.replace.push(written(column, instead));
         return None;
     }
-    table_with(known, &used, &column.name)
+    table_with(known, used, &column.name)
 }
 
 /// A column that no table of the statement has.
@@ -183,17 +191,20 @@ fn in_place_of_bare<'a>(
         return Some(table);
     }
     let qualifies = used.len() > 1;
-    let candidates = used.iter().flat_map(|table| {
-        table.columns.iter().map(move |name| {
-            let spelled = spelled(known.dialect, name);
-            let text = match qualifies {
-                true => format!("{}.{spelled}", known.qualifier(table, outline)),
-                false => spelled,
-            };
-            (name.clone(), text)
-        })
-    });
-    let mut instead = nearest(&column.name.text, candidates);
+    let of = |table: &KnownTable<'a>| {
+        let table = *table;
+        let columns = table.columns.iter();
+        columns.map(move |name| (name.clone(), (table, name)))
+    };
+    let found = nearest(&column.name.text, used.iter().flat_map(of)).into_iter();
+    let text = |(table, name): (KnownTable<'a>, &String)| {
+        let spelled = spelled(known.dialect, name);
+        match qualifies {
+            true => format!("{}.{spelled}", known.qualifier(&table, outline)),
+            false => spelled,
+        }
+    };
+    let mut instead: Vec<String> = found.map(text).collect();
     if column.name.quote == Some('"') {
         let text = format!("'{}'", column.name.text.replace('\'', "''"));
         // Close to a column it is one; else it was meant as a text.
@@ -260,4 +271,63 @@ fn written(column: &Column, instead: Vec<String>) -> Replace {
         None => (quoted(&column.name), &column.name),
     };
     Replace::new(text, first.position, instead)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::Access;
+    use mindhost_plugin_api::{Dialect, Paging, TableRef};
+    use mindhost_sql::{Scope, ScopeDatasource, ScopeTable, outline};
+
+    /// 400 tables of 30 columns.
+    fn warehouse() -> Access {
+        let table = |number: usize| ScopeTable {
+            table: TableRef {
+                schema: "main".to_owned(),
+                name: format!("fact_{number}"),
+            },
+            columns: (0..30).map(|column| format!("measure_{column}")).collect(),
+            row_count: None,
+            statistics: Default::default(),
+            policy: None,
+        };
+        Access::of(Scope {
+            datasources: vec![ScopeDatasource {
+                id: "id of shop".to_owned(),
+                name: "shop".to_owned(),
+                dialect: Dialect::Postgresql,
+                tables: (0..400).map(table).collect(),
+                function_schemas: Vec::new(),
+                paging: Paging::Sql,
+            }],
+        })
+    }
+
+    fn advised(sql: &str) -> Vec<Replace> {
+        let access = warehouse();
+        let known = StatementScope::new(&access, Dialect::Postgresql);
+        let outline = outline::outline(sql, Dialect::Postgresql).unwrap();
+        let mut advice = Advice::default();
+        assert_eq!(advise(&known, &outline, &mut advice), []);
+        advice.replace
+    }
+
+    #[test]
+    fn few_of_many_unknown_names_are_compared_with_the_catalog() {
+        let tables: Vec<String> = (0..40).map(|one| format!("fact_{one} AS t{one}")).collect();
+        let from = tables.join(", ");
+        let columns = "measur_1x, ".repeat(20_000);
+        let found = advised(&format!("SELECT {columns}1 FROM {from}"));
+        assert_eq!(found.len(), MAX_ADVICES);
+        assert_eq!(found[0].written, "measur_1x");
+        assert!(found[0].instead[0].starts_with("t0.measure_1"), "{found:?}");
+        let columns = "zzqqwwkk, ".repeat(20_000);
+        assert_eq!(advised(&format!("SELECT {columns}1 FROM {from}")), []);
+        let columns = "t39.measure_29, ".repeat(15_000);
+        assert_eq!(advised(&format!("SELECT {columns}1 FROM {from}")), []);
+        let others = "fact_1x, ".repeat(20_000);
+        let found = advised(&format!("SELECT 1 FROM {others}fact_1"));
+        assert_eq!(found.len(), MAX_ADVICES);
+    }
 }

@@ -1,6 +1,9 @@
 //! The tables and columns that a statement may name.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::results::Access;
+use mindhost_catalog::TableDetail;
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{self, Name, Outline, Table, same_column, spelled};
 
@@ -10,6 +13,8 @@ pub struct StatementScope<'a> {
     pub dialect: Dialect,
     /// What the statement may read, of all datasources of the Mind.
     pub tables: Vec<KnownTable<'a>>,
+    /// Where the tables of each name are in `tables`, by the name in lower case.
+    by_name: HashMap<String, Vec<usize>>,
     several: bool,
 }
 
@@ -33,6 +38,13 @@ impl KnownTable<'_> {
         format!("{}.{}.{}", self.datasource, self.schema, self.name)
     }
 
+    /// Whether these are its details.
+    pub fn is_in(&self, detail: &TableDetail) -> bool {
+        let name = detail.name.strip_prefix(self.schema);
+        let name = name.and_then(|name| name.strip_prefix('.'));
+        name == Some(self.name) && detail.datasource == self.datasource
+    }
+
     /// Whether it has a column, as the engine compares names.
     pub fn has(&self, written: &Name) -> bool {
         self.columns
@@ -54,41 +66,57 @@ impl<'a> StatementScope<'a> {
                 dialect: datasource.dialect,
             })
         });
+        let tables: Vec<KnownTable<'a>> = tables.collect();
+        let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, table) in tables.iter().enumerate() {
+            by_name
+                .entry(table.name.to_ascii_lowercase())
+                .or_default()
+                .push(at);
+        }
         Self {
             dialect,
-            tables: tables.collect(),
+            tables,
+            by_name,
             several: datasources.len() > 1,
         }
     }
 
     /// The table that a name means, without regard to case.
     pub fn find(&self, table: &Table) -> Option<KnownTable<'a>> {
+        self.place(table)
+            .and_then(|at| self.tables.get(at))
+            .copied()
+    }
+
+    fn place(&self, table: &Table) -> Option<usize> {
         let same = |written: &String, stored: &str| written.eq_ignore_ascii_case(stored);
-        let fits = |known: &&KnownTable<'a>| match &table.parts[..] {
-            [name] => same(name, known.name),
-            [first, name] => {
-                same(name, known.name)
-                    && (same(first, known.schema) || same(first, known.datasource))
+        let (name, before) = table.parts.split_last()?;
+        let fits = |at: &&usize| {
+            let Some(known) = self.tables.get(**at) else {
+                return false;
+            };
+            match before {
+                [] => true,
+                [first] => same(first, known.schema) || same(first, known.datasource),
+                [datasource, schema] => {
+                    same(schema, known.schema) && same(datasource, known.datasource)
+                }
+                _ => false,
             }
-            [datasource, schema, name] => {
-                same(name, known.name)
-                    && same(schema, known.schema)
-                    && same(datasource, known.datasource)
-            }
-            _ => false,
         };
-        self.tables.iter().find(fits).copied()
+        let called = self.by_name.get(&name.to_ascii_lowercase())?;
+        called.iter().find(fits).copied()
     }
 
     /// The tables that a statement reads, each once.
     pub fn used(&self, outline: &Outline) -> Vec<KnownTable<'a>> {
-        let mut used: Vec<KnownTable<'a>> = Vec::new();
-        for table in outline.tables().filter_map(|table| self.find(table)) {
-            if !used.contains(&table) {
-                used.push(table);
-            }
-        }
-        used
+        let mut seen = HashSet::new();
+        let places = outline.tables().filter_map(|table| self.place(table));
+        let places = places.filter(|at| seen.insert(*at));
+        places
+            .filter_map(|at| self.tables.get(at).copied())
+            .collect()
     }
 
     /// The table behind a qualifier, by alias or name.
@@ -99,14 +127,18 @@ impl<'a> StatementScope<'a> {
         self.find(table)
     }
 
-    /// The table that a column belongs to: by its qualifier, or the only one with that name.
-    pub fn owner(&self, column: &outline::Column, outline: &Outline) -> Option<KnownTable<'a>> {
+    /// The table that a column belongs to: by its qualifier, or the only one of these with that name.
+    pub fn owner(
+        &self,
+        column: &outline::Column,
+        outline: &Outline,
+        used: &[KnownTable<'a>],
+    ) -> Option<KnownTable<'a>> {
         if let Some(qualifier) = &column.qualifier {
             return self
                 .qualified(qualifier, outline)
                 .filter(|table| table.has(&column.name));
         }
-        let used = self.used(outline);
         let mut owners = used.iter().filter(|table| table.has(&column.name));
         match (owners.next(), owners.next()) {
             (Some(only), None) => Some(*only),

@@ -1,6 +1,8 @@
 //! Text that is no statement: misspelt keywords, brackets, commas, quotes, and what other dialects write.
 
-use super::{Advice, Replace, statement_scope::StatementScope};
+use std::{cell::OnceCell, collections::HashSet};
+
+use super::{Advice, MAX_ADVICES, Replace, statement_scope::StatementScope};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{Word, quote, spelled};
 
@@ -17,14 +19,42 @@ const MAX_EDITS: usize = 2;
 pub fn advise(sql: &str, words: &[Word], known: &StatementScope<'_>, advice: &mut Advice) {
     quotes(sql, known.dialect, advice);
     brackets(words, advice);
+    let names = Names {
+        known,
+        lower: OnceCell::new(),
+    };
     for (index, word) in words.iter().enumerate() {
+        if advice.replace.len() >= MAX_ADVICES {
+            break;
+        }
         let next = words.get(index + 1).map_or("", |next| next.text.as_str());
         clause(word, next, advice);
-        keyword(word, known, advice);
+        keyword(word, &names, advice);
     }
     commas(words, advice);
     operators(words, known.dialect, advice);
     top(words, known.dialect, advice);
+}
+
+/// The names of the tables and columns that a statement may read.
+struct Names<'a, 'b> {
+    known: &'a StatementScope<'b>,
+    /// In lower case; filled when they are first asked for.
+    lower: OnceCell<HashSet<String>>,
+}
+
+impl Names<'_, '_> {
+    fn has(&self, name: &str) -> bool {
+        let lower = self.lower.get_or_init(|| {
+            let tables = self.known.tables.iter();
+            let names = tables.flat_map(|table| {
+                let columns = table.columns.iter().map(String::as_str);
+                columns.chain([table.name])
+            });
+            names.map(str::to_ascii_lowercase).collect()
+        });
+        lower.contains(&name.to_ascii_lowercase())
+    }
 }
 
 /// If the first word is almost SELECT, WITH or VALUES, advises that.
@@ -116,10 +146,12 @@ fn find(letters: &[char], from: usize, wanted: char) -> Option<usize> {
 }
 
 fn brackets(words: &[Word], advice: &mut Advice) {
-    let mut open: Vec<&Word> = Vec::new();
-    for word in words {
+    // In front of these a call is closed.
+    const ENDS: [&str; 7] = ["FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "AS"];
+    let mut open: Vec<usize> = Vec::new();
+    for (index, word) in words.iter().enumerate() {
         match word.text.as_str() {
-            "(" => open.push(word),
+            "(" => open.push(index),
             ")" if open.pop().is_none() => {
                 advice
                     .replace
@@ -132,31 +164,30 @@ fn brackets(words: &[Word], advice: &mut Advice) {
         return;
     }
     advice.hint(format!("{} `(` not closed with `)`", open.len()));
-    // A call is closed before the next clause; anything else at the end.
-    for bracket in open {
-        let inside = words.iter().filter(|word| word.position > bracket.position);
-        let ends = ["FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT"];
-        let mut last = bracket;
-        let mut is_subquery = false;
-        let mut clause = None;
-        for word in inside {
-            let upper = word.text.to_uppercase();
-            is_subquery |= upper == "SELECT";
-            if !is_subquery && (ends.contains(&upper.as_str()) || upper == "AS") {
-                clause = Some(word);
-                break;
-            }
-            last = word;
+    // Anything else is closed at the end.
+    let mut last_words = Vec::new();
+    let mut clause = None;
+    // From the end, so that one pass knows the next clause for each of the brackets.
+    for (index, word) in words.iter().enumerate().rev() {
+        if open.last() == Some(&index) {
+            open.pop();
+            last_words.push(clause.and_then(|clause: usize| words.get(clause - 1)));
         }
-        match clause {
-            Some(_) => {
-                let instead = vec![format!("{})", last.text)];
-                advice
-                    .replace
-                    .push(Replace::new(last.text.clone(), last.position, instead));
-            }
-            None => advice.add_at_end = Some(")".to_owned()),
+        let upper = word.text.to_uppercase();
+        if upper == "SELECT" {
+            clause = None;
+        } else if ENDS.contains(&upper.as_str()) {
+            clause = Some(index);
         }
+    }
+    if last_words.contains(&None) {
+        advice.add_at_end = Some(")".to_owned());
+    }
+    for last in last_words.into_iter().rev().flatten().take(MAX_ADVICES) {
+        let instead = vec![format!("{})", last.text)];
+        advice
+            .replace
+            .push(Replace::new(last.text.clone(), last.position, instead));
     }
 }
 
@@ -180,29 +211,24 @@ fn clause(word: &Word, next: &str, advice: &mut Advice) {
 }
 
 /// A word that is almost a keyword, and no name that the statement could mean.
-fn keyword(word: &Word, known: &StatementScope<'_>, advice: &mut Advice) {
+fn keyword(word: &Word, names: &Names<'_, '_>, advice: &mut Advice) {
     let upper = word.text.to_uppercase();
     if !word.is_name || upper.len() < 4 || KEYWORDS.contains(&upper.as_str()) {
         return;
     }
-    let is_name = known.tables.iter().any(|table| {
-        table.name.eq_ignore_ascii_case(&word.text)
-            || table
-                .columns
-                .iter()
-                .any(|column| column.eq_ignore_ascii_case(&word.text))
-    });
-    if is_name {
-        return;
-    }
+    // The work of counting edits grows with both lengths.
+    let length = upper.chars().count();
+    let is_about_as_long = |keyword: &&&str| keyword.len().abs_diff(length) <= MAX_EDITS;
     let edits = |keyword: &str| strsim::damerau_levenshtein(&upper, keyword);
     let allowed = if upper.len() < 6 { 1 } else { MAX_EDITS };
     let nearest = KEYWORDS
         .iter()
+        .filter(is_about_as_long)
         .map(|keyword| (edits(keyword), *keyword))
         .min();
     if let Some((edits, keyword)) = nearest
         && edits <= allowed
+        && !names.has(&word.text)
     {
         advice.replace.push(Replace::new(
             word.text.clone(),
@@ -274,5 +300,52 @@ fn top(words: &[Word], dialect: Dialect, advice: &mut Advice) {
                 .push(Replace::new(written, top.position, vec![String::new()]));
             advice.add_at_end = Some(format!("LIMIT {}", count.text));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::Access;
+    use mindhost_sql::{Scope, outline};
+
+    fn advised(sql: &str) -> Advice {
+        let access = Access::of(Scope::default());
+        let known = StatementScope::new(&access, Dialect::Sqlite);
+        let mut advice = Advice::default();
+        let words = outline::words(sql, Dialect::Sqlite);
+        assert!(!words.is_empty());
+        advise(sql, &words, &known, &mut advice);
+        advice
+    }
+
+    #[test]
+    fn bracket_is_closed_before_the_next_clause_or_at_the_end() {
+        let advice = advised("SELECT count(a, (b AS n FROM t WHERE x IN (SELECT y FROM u");
+        let replaced: Vec<_> = advice
+            .replace
+            .iter()
+            .map(|one| (one.position, one.instead[0].as_str()))
+            .collect();
+        assert_eq!(replaced, [(Some(18), "b)"), (Some(18), "b)")]);
+        assert_eq!(advice.add_at_end.as_deref(), Some(")"));
+        assert_eq!(advice.hints, ["3 `(` not closed with `)`"]);
+        let advice = advised("SELECT (FROM t)), x");
+        assert_eq!(advice.replace[0].written, ")");
+        assert_eq!(advice.add_at_end, None);
+    }
+
+    #[test]
+    fn advice_on_a_long_text_is_bounded() {
+        const BYTES: usize = 256 * 1024;
+        let advice = advised(&"(".repeat(BYTES));
+        assert_eq!(advice.add_at_end.as_deref(), Some(")"));
+        assert_eq!(advice.hints, ["262144 `(` not closed with `)`"]);
+        let advice = advised(&format!("{} FROM t", "(".repeat(BYTES - 7)));
+        assert_eq!(advice.replace.len(), MAX_ADVICES);
+        assert_eq!(advice.add_at_end, None);
+        // Too long for a keyword.
+        let advice = advised(&"x".repeat(BYTES));
+        assert_eq!(advice, Advice::default());
     }
 }

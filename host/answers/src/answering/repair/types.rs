@@ -1,6 +1,9 @@
 //! Comparisons and aggregates whose types do not fit, and a GROUP BY that lacks columns.
 
-use super::{Advice, Replace, statement_scope::StatementScope};
+use super::{
+    Advice, MAX_ADVICES, Replace,
+    statement_scope::{KnownTable, StatementScope},
+};
 use mindhost_catalog::{ColumnDetail, TableDetail};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{Column, Comparison, Literal, Outline, same_column};
@@ -66,17 +69,16 @@ pub fn kind(data_type: &str) -> Kind {
     }
 }
 
-/// The details of a column of the statement.
-pub fn detail<'a>(
-    known: &StatementScope<'_>,
+/// The details of a column of the statement, which reads the tables `used`.
+pub fn detail<'a, 'b>(
+    known: &StatementScope<'b>,
     outline: &Outline,
+    used: &[KnownTable<'b>],
     column: &Column,
     described: &'a [TableDetail],
 ) -> Option<(&'a TableDetail, &'a ColumnDetail)> {
-    let owner = known.owner(column, outline)?.in_full();
-    let table = described
-        .iter()
-        .find(|table| format!("{}.{}", table.datasource, table.name) == owner)?;
+    let owner = known.owner(column, outline, used)?;
+    let table = described.iter().find(|table| owner.is_in(table))?;
     let mut columns = table.columns.iter();
     let found = columns.find(|one| same_column(known.dialect, &column.name, &one.name))?;
     Some((table, found))
@@ -89,8 +91,12 @@ pub fn advise(
     described: &[TableDetail],
     advice: &mut Advice,
 ) {
+    let used = known.used(outline);
     for comparison in &outline.comparisons {
-        if let Some((_, column)) = detail(known, outline, &comparison.column, described)
+        if advice.replace.len() >= MAX_ADVICES {
+            break;
+        }
+        if let Some((_, column)) = detail(known, outline, &used, &comparison.column, described)
             && let Some(instead) = fitting(comparison, kind(&column.data_type), known.dialect)
         {
             advice
@@ -107,7 +113,7 @@ pub fn advise(
         let (["sum" | "avg"], [column]) = ([name.as_str()], &call.columns[..]) else {
             continue;
         };
-        if let Some((table, found)) = detail(known, outline, column, described)
+        if let Some((table, found)) = detail(known, outline, &used, column, described)
             && matches!(
                 kind(&found.data_type),
                 Kind::Text | Kind::Time | Kind::Other

@@ -1,10 +1,12 @@
 //! What looks wrong about a result: empty where the catalog has values, sums and counts that a join multiplies,
 //! divisions of integers.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::{
-    Subject,
+    MAX_BYTES, Subject,
     fan_out::Joined,
     ranges,
     statement_scope::{KnownTable, StatementScope},
@@ -12,7 +14,7 @@ use super::{
 };
 use mindhost_catalog::{ColumnDetail, TableDetail};
 use mindhost_plugin_api::Dialect;
-use mindhost_sql::outline::{self, Block, Comparison, Literal, Operand, Outline};
+use mindhost_sql::outline::{self, Comparison, Literal, Operand, Outline};
 
 /// Warnings beside one result.
 const MAX_WARNINGS: usize = 4;
@@ -54,6 +56,9 @@ impl Warning {
 /// The warnings for a statement that ran. `total` is the number of its rows, `rows` the first of them, if they may be
 /// read.
 pub async fn warnings(subject: &Subject<'_>, total: u64, rows: Option<&Value>) -> Vec<Warning> {
+    if subject.sql.len() > MAX_BYTES {
+        return Vec::new();
+    }
     let dialect = subject.dialect();
     let Some(outline) = outline::outline(subject.sql, dialect) else {
         return Vec::new();
@@ -68,21 +73,16 @@ pub async fn warnings(subject: &Subject<'_>, total: u64, rows: Option<&Value>) -
     if !is_empty && !multiplies && !divides {
         return Vec::new();
     }
-    let names: Vec<String> = known
-        .used(&outline)
-        .iter()
-        .map(|table| table.in_full())
-        .collect();
+    let used = known.used(&outline);
+    let names: Vec<String> = used.iter().map(KnownTable::in_full).collect();
     let described = subject.described(&names).await;
     let mut found = Vec::new();
     if is_empty {
-        empty(&known, &outline, &described, &mut found);
+        empty(&known, &outline, &used, &described, &mut found);
     }
-    for block in &outline.blocks {
-        fan_out(&known, &outline, block, &described, &mut found);
-    }
+    fan_out(&known, &outline, &used, &described, &mut found);
     if divides {
-        divisions(&known, &outline, &described, &mut found);
+        divisions(&known, &outline, &used, &described, &mut found);
     }
     found.truncate(MAX_WARNINGS);
     found
@@ -104,12 +104,16 @@ fn is_nothing(rows: &Value) -> bool {
 fn empty(
     known: &StatementScope<'_>,
     outline: &Outline,
+    used: &[KnownTable<'_>],
     described: &[TableDetail],
     found: &mut Vec<Warning>,
 ) {
     for comparison in &outline.comparisons {
+        if found.len() >= MAX_WARNINGS {
+            return;
+        }
         let column = &comparison.column;
-        if let Some((table, column)) = types::detail(known, outline, column, described) {
+        if let Some((table, column)) = types::detail(known, outline, used, column, described) {
             let warning = ranges::outside(comparison, table, column)
                 .or_else(|| value(comparison, table, column, described));
             found.extend(warning);
@@ -202,33 +206,31 @@ fn quoted(values: &[String]) -> String {
     quoted.join(", ")
 }
 
-/// Aggregates over rows that a join repeats.
+/// Aggregates over rows that a join repeats, in each SELECT.
 fn fan_out(
     known: &StatementScope<'_>,
     outline: &Outline,
-    block: &Block,
+    used: &[KnownTable<'_>],
     described: &[TableDetail],
     found: &mut Vec<Warning>,
 ) {
-    let place = |table: KnownTable<'_>| {
-        let name = table.in_full();
-        described
-            .iter()
-            .position(|table| format!("{}.{}", table.datasource, table.name) == name)
-    };
-    let owner = |column: &outline::Column| known.owner(column, outline).and_then(place);
-    let tables = block.tables.iter().filter_map(|table| known.find(table));
+    let place = |table: KnownTable<'_>| described.iter().position(|one| table.is_in(one));
+    let owner = |column: &outline::Column| known.owner(column, outline, used).and_then(place);
     let constants = outline.comparisons.iter().filter(|one| one.operator == "=");
-    let joined = Joined {
-        block,
-        described,
-        tables: tables.filter_map(place).collect(),
-        narrowed: constants.filter_map(|one| owner(&one.column)).collect(),
-        owner,
-    };
-    for warning in joined.warnings() {
-        if !found.contains(&warning) {
-            found.push(warning);
+    let narrowed: HashSet<usize> = constants.filter_map(|one| owner(&one.column)).collect();
+    for block in &outline.blocks {
+        let tables = block.tables.iter().filter_map(|table| known.find(table));
+        let joined = Joined {
+            block,
+            described,
+            tables: tables.filter_map(place).collect(),
+            narrowed: &narrowed,
+            owner,
+        };
+        for warning in joined.warnings() {
+            if !found.contains(&warning) {
+                found.push(warning);
+            }
         }
     }
 }
@@ -241,12 +243,13 @@ fn truncates(dialect: Dialect) -> bool {
 fn divisions(
     known: &StatementScope<'_>,
     outline: &Outline,
+    used: &[KnownTable<'_>],
     described: &[TableDetail],
     found: &mut Vec<Warning>,
 ) {
     let is_integer = |operand: &Operand| match operand {
         Operand::Integer => true,
-        Operand::Column(column) => types::detail(known, outline, column, described)
+        Operand::Column(column) => types::detail(known, outline, used, column, described)
             .is_some_and(|(_, column)| types::kind(&column.data_type) == Kind::Integer),
         Operand::Other => false,
     };

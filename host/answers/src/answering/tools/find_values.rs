@@ -1,11 +1,18 @@
 //! The tool `find_values`: in which columns a value stands, and how it is written there. First the common values of the
 //! catalog, then a bounded statement for each column of text that may have it, through the guard like any other.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+mod statement;
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use self::statement::statement;
 use super::{ToolResult, Toolbox, parse};
 use crate::{
     conversations::SqlOrigin,
@@ -27,9 +34,13 @@ const MOST_COLUMNS: usize = 8;
 /// Rows of a table that is read. A larger one is not read; of one whose rows are not counted, the first so many are.
 const MOST_ROWS: u64 = 1_000_000;
 /// Different values that one column gives.
-const MOST_VALUES: u64 = 5;
+const MOST_VALUES: usize = 5;
+/// Different values that a statement gives whose pattern fits others too, before those are left out.
+const MOST_FITTING: u64 = 25;
 /// Names of columns that were not read.
 const MOST_NAMED: usize = 20;
+/// Tables that the search may be limited to.
+const MOST_TABLES: usize = 20;
 /// For all statements together.
 const TIME: Duration = Duration::from_secs(10);
 
@@ -62,6 +73,21 @@ struct Search {
     read_in_part: Vec<String>,
     /// The datasources to which the value may not be sent, by name.
     refused: HashMap<String, Error>,
+    /// The access to one datasource, by its name.
+    narrowed: HashMap<String, Arc<Access>>,
+}
+
+impl Search {
+    /// The access to one datasource. It is a copy of all that is known of its tables, so it is made once.
+    fn narrowed(&mut self, all: &Arc<Access>, datasource: &str) -> Result<Arc<Access>> {
+        if let Some(access) = self.narrowed.get(datasource) {
+            return Ok(Arc::clone(access));
+        }
+        let access = all.narrowed(Some(datasource))?;
+        self.narrowed
+            .insert(datasource.to_owned(), Arc::clone(&access));
+        Ok(access)
+    }
 }
 
 impl Toolbox<'_> {
@@ -78,6 +104,10 @@ impl Toolbox<'_> {
                 "value",
                 format!("`value` must have 1 to {MOST_LETTERS} letters"),
             ));
+        }
+        if arguments.tables.len() > MOST_TABLES {
+            let message = format!("`tables` may have at most {MOST_TABLES} names");
+            return Err(Error::invalid("tables", message));
         }
         let index = self
             .catalog
@@ -164,16 +194,20 @@ impl Toolbox<'_> {
         search: &mut Search,
         call: &Call,
     ) -> Result<()> {
-        let access = self.access.narrowed(Some(&candidate.table.datasource))?;
+        if !is_text(&candidate.column.data_type) {
+            return Ok(());
+        }
         let is_large = candidate
             .table
             .row_count
             .is_some_and(|rows| rows > MOST_ROWS);
-        if !is_text(&candidate.column.data_type) {
+        let is_over = search.tried >= MOST_COLUMNS || call.remaining().is_zero();
+        if is_large || is_over {
+            search.not_read.push(candidate.name());
             return Ok(());
         }
-        let is_over = search.tried >= MOST_COLUMNS || call.remaining().is_zero();
-        if is_large || is_over || !access.sends_rows() {
+        let access = search.narrowed(&self.access, &candidate.table.datasource)?;
+        if !access.sends_rows() {
             search.not_read.push(candidate.name());
             return Ok(());
         }
@@ -214,13 +248,14 @@ impl Toolbox<'_> {
         let sql = statement(dialect, candidate, value);
         let accepted = self.results.accept(access, &sql, SqlOrigin::Model).await?;
         // One more than the statement gives, so that no count is needed.
-        let page = self.results.page(&accepted, MOST_VALUES + 1, 0, call);
+        let page = self.results.page(&accepted, MOST_FITTING + 1, 0, call);
         let rows = sample::for_model(&page.await?, true)?;
         let first = |row: &Value| row.get(0)?.as_str().map(str::to_owned);
         let values = rows["rows"].as_array().into_iter().flatten();
         let mut values: Vec<String> = values.filter_map(first).collect();
         // The pattern has wildcards in place of signs that engines read differently.
         values.retain(|found| found.to_lowercase().contains(value));
+        values.truncate(MOST_VALUES);
         Ok(values)
     }
 }
@@ -271,8 +306,13 @@ fn candidates<'a>(index: &'a Index, arguments: &FindValues) -> Vec<Candidate<'a>
     let is_named = |table: &Table| {
         arguments.tables.is_empty() || arguments.tables.iter().any(|name| is_called(table, name))
     };
+    let tables = index.tables().iter().enumerate();
+    let named: HashSet<usize> = tables
+        .filter_map(|(number, table)| is_named(table).then_some(number))
+        .collect();
     let columns = index.columns(&arguments.about).into_iter();
     columns
+        .filter(|(table, _)| named.contains(table))
         .map(|(table, column)| {
             let table = &index.tables()[table];
             Candidate {
@@ -280,7 +320,6 @@ fn candidates<'a>(index: &'a Index, arguments: &FindValues) -> Vec<Candidate<'a>
                 column: &table.columns[column],
             }
         })
-        .filter(|candidate| is_named(candidate.table))
         .collect()
 }
 
@@ -291,101 +330,70 @@ fn is_text(data_type: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// The statement that finds a lower-case value in one column. Quotes are doubled. `%`, `_`, `[` and `\` become the
-/// wildcard for one letter, which needs no escape in any dialect. A table that may have any number of rows is read
-/// through a subquery with a limit, so that the engine can stop.
-fn statement(dialect: Dialect, candidate: Candidate<'_>, value: &str) -> String {
-    let quote = |name: &str| match dialect {
-        Dialect::Mysql => format!("`{}`", name.replace('`', "``")),
-        Dialect::Mssql => format!("[{}]", name.replace(']', "]]")),
-        _ => format!("\"{}\"", name.replace('"', "\"\"")),
-    };
-    let Table { schema, name, .. } = candidate.table;
-    let table = match schema.is_empty() {
-        true => quote(name),
-        false => format!("{}.{}", quote(schema), quote(name)),
-    };
-    let column = quote(&candidate.column.name);
-    let pattern = value
-        .replace(['%', '[', '\\'], "_")
-        .replace(|letter: char| letter.is_control(), "_")
-        .replace('\'', "''");
-    let limits = |rows: u64| match dialect {
-        Dialect::Mssql => (format!("TOP {rows} "), String::new()),
-        _ => (String::new(), format!(" LIMIT {rows}")),
-    };
-    let source = match candidate.table.row_count {
-        Some(_) => table,
-        None => {
-            let (top, limit) = limits(MOST_ROWS);
-            format!("(SELECT {top}{column} FROM {table}{limit}) AS some_rows")
-        }
-    };
-    let (top, limit) = limits(MOST_VALUES);
-    format!(
-        "SELECT DISTINCT {top}{column} FROM {source} WHERE LOWER({column}) LIKE '%{pattern}%'{limit}"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mindhost_plugin_api::{Paging, TableRef};
+    use mindhost_sql::{Scope, ScopeDatasource, ScopeTable};
 
-    #[test]
-    fn statement_holds_any_value_and_any_name() {
-        let table = Table {
-            schema: "main".into(),
-            name: "odd\"name".into(),
-            row_count: Some(7),
-            ..Table::default()
+    /// Of one table.
+    pub(super) fn scope(dialect: Dialect, columns: &[&str]) -> Scope {
+        let table = ScopeTable {
+            table: TableRef {
+                schema: "main".to_owned(),
+                name: "t".to_owned(),
+            },
+            columns: columns.iter().map(ToString::to_string).collect(),
+            row_count: None,
+            statistics: Default::default(),
+            policy: None,
         };
-        let column = Column {
-            name: "a`b]".into(),
-            ..Column::default()
-        };
-        let candidate = Candidate {
-            table: &table,
-            column: &column,
-        };
-        let value = r"o'neil \' 50%_[x";
-        assert_eq!(
-            statement(Dialect::Sqlite, candidate, value),
-            r#"SELECT DISTINCT "a`b]" FROM "main"."odd""name" WHERE LOWER("a`b]") LIKE '%o''neil _'' 50__[x%' LIMIT 5"#
-                .replace("__[x", "___x")
-        );
-        assert!(
-            statement(Dialect::Mysql, candidate, value)
-                .starts_with("SELECT DISTINCT `a``b]` FROM `main`.`odd\"name`")
-        );
-        assert!(
-            statement(Dialect::Mssql, candidate, "x")
-                .starts_with("SELECT DISTINCT TOP 5 [a`b]]] FROM")
-        );
+        Scope {
+            datasources: vec![ScopeDatasource {
+                id: "id of shop".to_owned(),
+                name: "shop".to_owned(),
+                dialect,
+                tables: vec![table],
+                function_schemas: Vec::new(),
+                paging: Paging::Sql,
+            }],
+        }
     }
 
     #[test]
-    fn table_of_an_unknown_size_is_read_through_a_limit() {
-        let table = Table {
-            name: "t".into(),
+    fn access_to_a_datasource_is_made_once_for_all_its_columns() {
+        let all = Arc::new(Access::of(scope(Dialect::Sqlite, &["label"])));
+        let mut search = Search::default();
+        let known = Arc::new(Access::of(Scope::default()));
+        search
+            .narrowed
+            .insert("shop".to_owned(), Arc::clone(&known));
+        let found = search.narrowed(&all, "shop").unwrap();
+        assert!(Arc::ptr_eq(&found, &known));
+        assert!(search.narrowed(&all, "other").is_err());
+    }
+
+    #[test]
+    fn candidates_are_the_columns_of_the_named_tables() {
+        let tables = ["city", "land"].map(|name| Table {
+            datasource: "shop".into(),
+            schema: "main".into(),
+            name: name.into(),
+            columns: vec![Column {
+                name: "label".into(),
+                ..Column::default()
+            }],
             ..Table::default()
-        };
-        let column = Column {
-            name: "c".into(),
-            ..Column::default()
-        };
-        let candidate = Candidate {
-            table: &table,
-            column: &column,
-        };
-        assert_eq!(
-            statement(Dialect::Postgresql, candidate, "x"),
-            "SELECT DISTINCT \"c\" FROM (SELECT \"c\" FROM \"t\" LIMIT 1000000) AS some_rows \
-             WHERE LOWER(\"c\") LIKE '%x%' LIMIT 5"
-        );
-        assert_eq!(
-            statement(Dialect::Mssql, candidate, "x"),
-            "SELECT DISTINCT TOP 5 [c] FROM (SELECT TOP 1000000 [c] FROM [t]) AS some_rows \
-             WHERE LOWER([c]) LIKE '%x%'"
-        );
+        });
+        let index = Index::new(tables.into(), &mindhost_retrieval::Knowledge::default());
+        let cases: [(&[&str], usize); 2] = [(&[], 2), (&["main.land", "shop.land"], 1)];
+        for (named, expected) in cases {
+            let arguments = FindValues {
+                value: String::new(),
+                about: String::new(),
+                tables: named.iter().map(ToString::to_string).collect(),
+            };
+            assert_eq!(candidates(&index, &arguments).len(), expected, "{named:?}");
+        }
     }
 }

