@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use mindhost_sdk::{
     ColumnStatistics, Error, ErrorKind, Result, StatisticsOptions, Table, TableColumn, TableRef,
+    control,
 };
 
 use crate::client::rows;
@@ -56,10 +57,15 @@ pub(crate) fn describe(data: &ConnectionData, tables: &[TableRef]) -> Result<Vec
     comment(data, &mut described)?;
     let from = Instant::now();
     for table in described.iter_mut().filter(|table| table.kind == "TABLE") {
-        if from.elapsed() > COUNTING {
+        if from.elapsed() > COUNTING || control::check().is_err() {
             break;
         }
-        table.row_count = stats(data, &table.table)?.count();
+        table.row_count = match stats(data, &table.table) {
+            Ok(stats) => stats.count(),
+            Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
+            // The rest of the table is known, and serves without a count.
+            Err(_) => None,
+        };
     }
     Ok(described)
 }
@@ -269,7 +275,99 @@ fn unreadable() -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use mindhost_sdk::http::{Request, Response};
+    use mindhost_sdk::testing::{StandIn, stand_in};
+
     use super::*;
+
+    fn data() -> ConnectionData {
+        ConnectionData {
+            url: "http://localhost:8080".into(),
+            user: "app".into(),
+            catalog: "c".into(),
+            schemas: Vec::new(),
+            session_properties: BTreeMap::new(),
+            roles: BTreeMap::new(),
+            spooling: false,
+            segments_url: None,
+        }
+    }
+
+    fn page(json: &str) -> Response {
+        Response::scripted(200, vec![Ok(json.as_bytes().to_vec())])
+    }
+
+    /// A coordinator with the tables `s.a` and `s.b`. `stats` answers the first statement about rows, which is for `a`.
+    fn server(stats: fn() -> Result<Response>) -> StandIn {
+        stand_in(
+            move |request: &Request| match &*String::from_utf8_lossy(&request.body) {
+                sql if sql.contains("table_type") => Ok(page(
+                    r#"{"id": "k", "data": [["s", "a", "BASE TABLE"], ["s", "b", "BASE TABLE"]]}"#,
+                )),
+                sql if sql.contains("jdbc.columns") => Ok(page(
+                    r#"{"id": "c", "data": [["s", "a", "n", "bigint", "YES", null, null],
+                        ["s", "b", "n", "bigint", "YES", null, null]]}"#,
+                )),
+                "SHOW STATS FOR \"c\".\"s\".\"a\"" => stats(),
+                sql if sql.starts_with("SHOW STATS") => Ok(page(
+                    r#"{"id": "s", "data": [[null, null, null, null, 3.0, null, null]]}"#,
+                )),
+                _ => Ok(page(r#"{"id": "o", "data": []}"#)),
+            },
+        )
+    }
+
+    fn counts() -> Result<Vec<(String, Option<u64>)>> {
+        let wanted = [TableRef::new("s", "a"), TableRef::new("s", "b")];
+        let described = describe(&data(), &wanted)?.into_iter();
+        Ok(described
+            .map(|table| (table.table.name, table.row_count))
+            .collect())
+    }
+
+    #[test]
+    fn a_table_whose_rows_cannot_be_counted_is_described() {
+        let all: [fn() -> Result<Response>; 3] = [
+            || {
+                Ok(page(
+                    r#"{"id": "s", "error": {"message": "no", "errorName": "HIVE_METASTORE_ERROR",
+                        "errorType": "EXTERNAL"}}"#,
+                ))
+            },
+            || Ok(page(r#"{"id": "s", "data": [["one"]]}"#)),
+            || Err(Error::timeout("the answer took too long")),
+        ];
+        for stats in all {
+            let _host = server(stats);
+            let expected = [("a".to_owned(), None), ("b".to_owned(), Some(3))];
+            assert_eq!(counts().unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_cancelled_description_is_cancelled() {
+        let _host = server(|| Err(Error::cancelled()));
+        assert_eq!(counts().unwrap_err().kind(), ErrorKind::Cancelled);
+    }
+
+    #[test]
+    fn tables_are_described_if_the_time_runs_out_while_rows_are_counted() {
+        let host = server(|| {
+            control::stand_in::set_remaining(Some(Duration::ZERO));
+            Err(Error::timeout("the time for this call ran out"))
+        });
+        let counted = counts();
+        control::stand_in::set_remaining(None);
+        let expected = [("a".to_owned(), None), ("b".to_owned(), None)];
+        assert_eq!(counted.unwrap(), expected);
+        let requests = host.requests();
+        let asked = requests
+            .iter()
+            .filter(|request| request.body.starts_with(b"SHOW STATS"));
+        assert_eq!(asked.count(), 1);
+    }
 
     #[test]
     fn names_cannot_break_out_of_their_quotes() {

@@ -185,8 +185,14 @@ impl Running {
 }
 
 /// Begins a transaction that cannot write, whatever is asked in it. Gives its id.
-pub(crate) fn begin(data: &ConnectionData) -> Result<String> {
-    let sending = Sending::own("START TRANSACTION READ ONLY");
+///
+/// `timeout` is that of the statement for which it begins. The host cannot cancel what may wait in the server's queue
+/// here, so it must not wait there for longer than its caller does.
+pub(crate) fn begin(data: &ConnectionData, timeout: Duration) -> Result<String> {
+    let sending = Sending {
+        timeout: timeout.min(OWN),
+        ..Sending::own("START TRANSACTION READ ONLY")
+    };
     let (mut running, _) = Running::start(data, sending)?;
     while running.next()?.is_some() {}
     let started = running.started.take();

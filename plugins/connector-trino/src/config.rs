@@ -45,7 +45,7 @@ impl ConnectionData {
     /// # Errors
     /// `InvalidConfig`, which names the field and never its value.
     pub(crate) fn parse(config: &Config) -> Result<Self> {
-        let data: Self = config.parse()?;
+        let mut data: Self = config.parse()?;
         let urls = [Some(&data.url), data.segments_url.as_ref()];
         for url in urls.into_iter().flatten() {
             Url::parse(url)?;
@@ -77,6 +77,11 @@ impl ConnectionData {
             return Err(Error::invalid_config(format!(
                 "`session_properties` in connection_data cannot have `{RUN_TIME}`: the host sets it for each statement"
             )));
+        }
+        // Trino has these names in small letters alone. Written otherwise, they would equal none that it lists.
+        data.catalog = data.catalog.to_lowercase();
+        for schema in &mut data.schemas {
+            *schema = schema.to_lowercase();
         }
         Ok(data)
     }
@@ -117,6 +122,16 @@ mod tests {
         let data = data.unwrap();
         assert_eq!(data.base(), "http://localhost:8080");
         assert!(data.schemas.is_empty() && !data.spooling);
+    }
+
+    #[test]
+    fn catalog_and_schemas_are_compared_in_small_letters() {
+        let data = parse(
+            r#"{"url": "http://localhost:8080", "user": "App", "catalog": "TPCH", "schemas": ["TINY", "Ärzte"]}"#,
+        );
+        let data = data.unwrap();
+        assert_eq!((data.user.as_str(), data.catalog.as_str()), ("App", "tpch"));
+        assert_eq!(data.schemas, ["tiny", "ärzte"]);
     }
 
     #[test]

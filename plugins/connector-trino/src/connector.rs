@@ -106,9 +106,11 @@ impl Connector for Trino {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use mindhost_sdk::ErrorKind;
     use mindhost_sdk::http::{Request, Response};
-    use mindhost_sdk::testing::stand_in;
+    use mindhost_sdk::testing::{open_connector, stand_in};
 
     use super::*;
 
@@ -136,9 +138,83 @@ mod tests {
         }
     }
 
+    const CONFIG: &str = r#"{"url": "http://localhost:8080", "user": "app", "catalog": "tpch"}"#;
+
     fn config() -> Config {
-        let json = r#"{"url": "http://localhost:8080", "user": "app", "catalog": "tpch"}"#;
-        Config::from_json(json)
+        Config::from_json(CONFIG)
+    }
+
+    fn one_row() -> Result<Response> {
+        Ok(page(
+            r#"{"id": "b", "columns": [{"name": "n", "type": "bigint"}], "data": [[1]]}"#,
+        ))
+    }
+
+    #[test]
+    fn rows_that_a_segment_lacks_are_an_error() {
+        // In base64: `[[1],[2]]`, and `[[1],[2]] [[3]]`.
+        let whole: fn() -> Result<Response> = || segment("W1sxXSxbMl1d", 2);
+        let short: fn() -> Result<Response> = || segment("W1sxXSxbMl1d", 1000);
+        let two: fn() -> Result<Response> = || segment("W1sxXSxbMl1dIFtbM11d", 2);
+        let read = |sent: fn() -> Result<Response>| {
+            let _host = stand_in(move |request| answer(request, sent));
+            let trino = open_connector::<Trino>(CONFIG)?;
+            let (_, rows) = trino.query(&Statement::new("SELECT 1 AS n"))?;
+            Ok::<_, Error>(rows.len())
+        };
+        assert_eq!(read(whole).unwrap(), 2);
+        for sent in [short, two] {
+            let error = read(sent).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Upstream, "{error}");
+        }
+    }
+
+    fn segment(base64: &str, rows: u32) -> Result<Response> {
+        Ok(page(&format!(
+            r#"{{"id": "b", "columns": [{{"name": "n", "type": "bigint"}}],
+                "data": {{"encoding": "json", "segments": [{{"type": "inline", "data": "{base64}",
+                "metadata": {{"rowsCount": {rows}}}}}]}}}}"#
+        )))
+    }
+
+    #[test]
+    fn a_statement_whose_first_page_is_bad_is_ended() {
+        const NEXT: &str = "http://localhost:8080/v1/statement/executing/b/1";
+        let host = stand_in(|request| {
+            answer(request, || {
+                Ok(page(&format!(
+                    r#"{{"id": "b", "nextUri": "{NEXT}", "columns": [{{"name": "n", "type": "array("}}]}}"#
+                )))
+            })
+        });
+        let mut trino = Trino::open(&config()).unwrap();
+        let refused = trino.query(&Statement::new("SELECT 1 AS n"));
+        assert_eq!(refused.err().unwrap().kind(), ErrorKind::Upstream);
+        let requests = host.requests();
+        let mut behind = requests.iter().rev();
+        assert_eq!(behind.next().unwrap().body, b"ROLLBACK");
+        let ended = behind.next().unwrap();
+        assert_eq!((ended.method, ended.url.as_str()), ("DELETE", NEXT));
+    }
+
+    #[test]
+    fn a_transaction_waits_no_longer_than_its_statement() {
+        for (timeout, limit) in [(5, "5s"), (300, "60s")] {
+            let host = stand_in(|request| answer(request, one_row));
+            let mut trino = Trino::open(&config()).unwrap();
+            let mut statement = Statement::new("SELECT 1 AS n");
+            statement.timeout = Duration::from_secs(timeout);
+            trino.query(&statement).unwrap();
+            let requests = host.requests();
+            let begun = requests
+                .iter()
+                .find(|request| request.body == b"START TRANSACTION READ ONLY");
+            let session = (
+                "x-trino-session".to_owned(),
+                format!("query_max_run_time={limit}"),
+            );
+            assert!(begun.unwrap().headers.contains(&session));
+        }
     }
 
     /// The host repeats a call that is a lost connection, and a killed statement must not run again.

@@ -36,7 +36,7 @@ impl Cursor {
             let message = "the statement is empty";
             return Err(Error::new(ErrorKind::InvalidStatement, message));
         }
-        let transaction = client::begin(data)?;
+        let transaction = client::begin(data, statement.timeout)?;
         let sending = Sending {
             sql: &statement.text,
             trace: &statement.id,
@@ -63,7 +63,11 @@ impl Cursor {
             segments: Segments::default(),
             batch: None,
         };
-        cursor.take(content)?;
+        if let Err(error) = cursor.take(content) {
+            // The server would run it on. The first error says more than one of this.
+            let _ = cursor.close(data);
+            return Err(error);
+        }
         Ok(cursor)
     }
 
@@ -99,7 +103,7 @@ impl Cursor {
             Some(_) if self.readers.is_empty() => Err(malformed("rows before their columns")),
             Some(data) if data.starts_with('{') => self.segments.take(&data),
             Some(data) => {
-                self.rows = Rows::new(data)?;
+                self.rows = Rows::new(data, None)?;
                 Ok(())
             }
             None => Ok(()),
@@ -151,8 +155,8 @@ impl Cursor {
                 }
             } else if appended > 0 {
                 return Ok(());
-            } else if let Some(rows) = self.segments.next(data)? {
-                self.rows = Rows::new(rows)?;
+            } else if let Some(piece) = self.segments.next(data)? {
+                self.rows = Rows::new(piece.text, piece.rows_count)?;
             } else {
                 match self.running.next()? {
                     Some(content) => self.take(content)?,
@@ -183,6 +187,10 @@ impl Cursor {
 struct Rows {
     text: String,
     at: usize,
+    /// How many have been read.
+    count: u64,
+    /// How many there are, where the server says so.
+    expected: Option<u64>,
 }
 
 impl Default for Rows {
@@ -190,23 +198,30 @@ impl Default for Rows {
         Self {
             text: "[]".into(),
             at: 1,
+            count: 0,
+            expected: None,
         }
     }
 }
 
 impl Rows {
-    fn new(text: String) -> Result<Self> {
+    fn new(text: String, expected: Option<u64>) -> Result<Self> {
         let open = text.find('[').filter(|at| text[..*at].trim().is_empty());
         let at = open.ok_or_else(unreadable)? + 1;
-        Ok(Self { text, at })
+        Ok(Self {
+            text,
+            at,
+            count: 0,
+            expected,
+        })
     }
 
-    /// Appends the next row. False if there is none.
+    /// Appends the next row. False if there is none: the page has ended, and had all its rows.
     fn append_to(&mut self, batch: &mut BatchBuilder, readers: &[Reader]) -> Result<bool> {
         let rest = self.text.get(self.at..).ok_or_else(unreadable)?;
         let row = rest.trim_start_matches([',', ' ', '\t', '\r', '\n']);
-        if row.starts_with(']') {
-            return Ok(false);
+        if let Some(behind) = row.strip_prefix(']') {
+            return self.end(behind).map(|()| false);
         }
         let mut values = serde_json::Deserializer::from_str(row).into_iter::<Vec<&RawValue>>();
         let cells = match values.next() {
@@ -221,7 +236,24 @@ impl Rows {
         }
         batch.end_row();
         self.at += rest.len() - row.len() + values.byte_offset();
+        self.count += 1;
         Ok(true)
+    }
+
+    /// What would be dropped here would be missing from the result, and no error would say so.
+    fn end(&self, behind: &str) -> Result<()> {
+        if !behind.trim_start().is_empty() {
+            return Err(unreadable());
+        }
+        match self.expected {
+            Some(expected) if expected != self.count => {
+                let count = self.count;
+                Err(malformed(&format!(
+                    "a segment of {count} rows that says it has {expected}"
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -234,6 +266,10 @@ mod tests {
     use super::*;
 
     fn count(text: &str) -> Result<usize> {
+        count_of(text, None)
+    }
+
+    fn count_of(text: &str, expected: Option<u64>) -> Result<usize> {
         let of = Type::Integer;
         let mut batch = BatchBuilder::new(vec![of.column("a", "bigint")]);
         batch.start(BatchLimits {
@@ -245,7 +281,7 @@ mod tests {
             of,
             max_cell: 100,
         }];
-        let mut rows = Rows::new(text.to_owned())?;
+        let mut rows = Rows::new(text.to_owned(), expected)?;
         let mut count = 0;
         while rows.append_to(&mut batch, &readers)? {
             count += 1;
@@ -258,6 +294,19 @@ mod tests {
     fn rows_are_read_one_by_one() {
         assert_eq!(count("[]").unwrap(), 0);
         assert_eq!(count("[[1], [2] ,\n[null]]").unwrap(), 3);
+        assert_eq!(count(" [[1]]\n ").unwrap(), 1);
+    }
+
+    #[test]
+    fn a_page_has_as_many_rows_as_the_server_says() {
+        assert_eq!(count_of("[]", Some(0)).unwrap(), 0);
+        assert_eq!(count_of("[[1],[2]]", Some(2)).unwrap(), 2);
+        for expected in [0, 1, 3, 1000] {
+            let error = count_of("[[1],[2]]", Some(expected)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Upstream);
+            let words = format!("2 rows that says it has {expected}");
+            assert!(error.message().contains(&words), "{error}");
+        }
     }
 
     #[test]
@@ -271,6 +320,9 @@ mod tests {
             "[5]",
             "[[\"x\"]]",
             "[[1]x]",
+            "[[1],[2]] [[3]]",
+            "[[1]],[[2]]",
+            "[]]",
         ] {
             assert!(count(text).is_err(), "{text}");
         }

@@ -35,7 +35,7 @@ pub(crate) fn own(data: &ConnectionData, url: &str) -> Result<()> {
     let is_own = same_origin(data.base(), url)
         && path(url).is_ok_and(|path| {
             let rest = path.strip_prefix(base).unwrap_or_default();
-            rest.starts_with("/v1/") && !rest.contains("/..")
+            rest.starts_with("/v1/") && !may_climb(rest)
         });
     match is_own {
         true => Ok(()),
@@ -43,6 +43,15 @@ pub(crate) fn own(data: &ConnectionData, url: &str) -> Result<()> {
             "a URL of another origin than `url` in connection_data; behind a proxy, set http-server.process-forwarded=true",
         )),
     }
+}
+
+/// Whether a path may lead to a folder above. Proxies unescape dots and slashes, and some read `\` as a slash.
+fn may_climb(path_and_query: &str) -> bool {
+    let path = path_and_query.split('?').next().unwrap_or_default();
+    let path = path.to_ascii_lowercase();
+    ["/..", "%2e", "%2f", "%5c", "\\"]
+        .iter()
+        .any(|part| path.contains(part))
 }
 
 /// What every request to the coordinator has.
@@ -75,23 +84,39 @@ pub(crate) fn answer(request: &Request) -> Result<Response> {
 /// # Errors
 /// Those of [`answer`].
 pub(crate) fn answer_or(request: &Request, accepted: &[u16]) -> Result<Response> {
-    for _ in 0..REPEATS {
-        let response = http::send(request)?;
-        match response.status {
-            200 | 204 => return Ok(response),
-            status if accepted.contains(&status) => return Ok(response),
-            // Statements are not sent twice: the first may run.
-            429 | 502 | 503 | 504 if request.method == "GET" => {
-                control::check()?;
-                std::thread::sleep(PAUSE);
-            }
-            status => return Err(refused(status, response)),
-        }
+    let response = send_with_repeats(request)?;
+    match response.status {
+        200 | 204 => Ok(response),
+        status if accepted.contains(&status) => Ok(response),
+        status if is_repeated(request, status) => Err(Error::new(
+            ErrorKind::Upstream,
+            format!("the server was not available for {REPEATS} requests in a row"),
+        )),
+        status => Err(refused(status, response)),
     }
-    Err(Error::new(
-        ErrorKind::Upstream,
-        format!("the server was not available for {REPEATS} requests in a row"),
-    ))
+}
+
+/// Sends a request, and sends it again while a proxy or a busy server cannot serve it. Gives the last response,
+/// whatever its status.
+///
+/// # Errors
+/// Those of [`http::send`].
+pub(crate) fn send_with_repeats(request: &Request) -> Result<Response> {
+    for _ in 1..REPEATS {
+        let response = http::send(request)?;
+        if !is_repeated(request, response.status) {
+            return Ok(response);
+        }
+        // The body that is not read must not hold the connection during the pause.
+        drop(response);
+        control::sleep(PAUSE)?;
+    }
+    http::send(request)
+}
+
+/// Statements are not sent twice: the first may run.
+fn is_repeated(request: &Request, status: u16) -> bool {
+    request.method == "GET" && matches!(status, 429 | 502 | 503 | 504)
 }
 
 fn refused(status: u16, mut response: Response) -> Error {
@@ -153,6 +178,7 @@ mod tests {
         for url in [
             "https://trino.example.org/gate/v1/statement/queued/1/2/3",
             "https://TRINO.example.org:443/gate/v1/statement/x?y",
+            "https://trino.example.org/gate/v1/statement/x?y=a%2Fb",
         ] {
             assert!(own(&https, url).is_ok(), "{url}");
         }
@@ -162,6 +188,11 @@ mod tests {
             "https://evil.example.org/gate/v1/statement/1",
             "https://trino.example.org/other/v1/statement/1",
             "https://trino.example.org/gate/v1/../../x",
+            "https://trino.example.org/gate/v1/%2e%2e/%2E%2e/admin",
+            "https://trino.example.org/gate/v1/x/.%2E/admin",
+            "https://trino.example.org/gate/v1/x%2F..%2fadmin",
+            "https://trino.example.org/gate/v1/x%5C..%5cadmin",
+            "https://trino.example.org/gate/v1/x\\..\\admin",
             "https://u:p@trino.example.org/gate/v1/statement/1",
             "/v1/statement/1",
             "",

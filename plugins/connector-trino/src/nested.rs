@@ -165,6 +165,11 @@ mod tests {
             ),
             (r#"[1, "x"]"#, "row(bigint, varchar)", r#"[1,"x"]"#),
             (r#"[1, 2]"#, "row(a bigint, a bigint)", "[1,2]"),
+            (
+                r#"["1 00:00:00.000"]"#,
+                "row(INTERVAL DAY TO SECOND)",
+                r#"["1 00:00:00.000"]"#,
+            ),
             (r#"["{\"k\":1}"]"#, "array(json)", r#"[{"k":1}]"#),
             (
                 r#"["2024-07-01 14:00:00.000 Europe/Berlin"]"#,

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::Read as _;
+use std::time::Duration;
 
 use base64::Engine as _;
 use mindhost_sdk::http::{self, Request, Response};
@@ -9,7 +10,7 @@ use mindhost_sdk::{Error, ErrorKind, Result};
 
 use crate::config::ConnectionData;
 use crate::error::malformed;
-use crate::http::{answer, answer_or, headed, own, same_origin};
+use crate::http::{answer_or, headed, own, same_origin, send_with_repeats};
 use crate::wire::{EncodedRows, Segment, SegmentMetadata, SpooledSegment};
 
 /// The largest piece, as it travels and unpacked, in bytes.
@@ -18,12 +19,28 @@ const MAX_SEGMENT: u64 = 128 << 20;
 const MAX_SEGMENTS: usize = 10_000;
 /// Most headers that a piece may be asked for with.
 const MAX_HEADERS: usize = 16;
+/// The headers that a piece may be asked for with begin so: keys of encryption, and whatever S3 has signed, such as
+/// `x-amz-request-payer`. With any others, the server could say who asks its proxies, and by which method.
+const HEADERS: [&str; 3] = ["x-amz-", "x-goog-encryption-", "x-ms-encryption-"];
+/// How long the rows of a piece wait for the server to hear that it was read.
+const ACKNOWLEDGEMENT: Duration = Duration::from_secs(2);
 
 /// Pieces that are still to be read.
 #[derive(Default)]
 pub(crate) struct Segments {
     is_packed: bool,
     waiting: VecDeque<Segment>,
+    /// No piece of the statement is acknowledged any more.
+    is_silent: bool,
+}
+
+/// The rows of one piece.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    /// JSON.
+    pub(crate) text: String,
+    /// What the server says.
+    pub(crate) rows_count: Option<u64>,
 }
 
 impl Segments {
@@ -43,8 +60,8 @@ impl Segments {
         Ok(())
     }
 
-    /// The rows of the next piece, as JSON; `None` if there is none.
-    pub(crate) fn next(&mut self, data: &ConnectionData) -> Result<Option<String>> {
+    /// The rows of the next piece; `None` if there is none.
+    pub(crate) fn next(&mut self, data: &ConnectionData) -> Result<Option<Piece>> {
         let Some(segment) = self.waiting.pop_front() else {
             return Ok(None);
         };
@@ -57,11 +74,17 @@ impl Segments {
             Segment::Spooled(spooled) => (fetch(data, spooled)?, &spooled.metadata),
         };
         let text = unpacked(bytes, *about, self.is_packed)?;
-        if let Segment::Spooled(spooled) = &segment {
-            // The server removes it in any case, later.
-            let _ = acknowledge(data, spooled);
+        match &segment {
+            // The server removes a piece in any case, later. If it does not answer to one, the rows do not wait again.
+            Segment::Spooled(spooled) if !self.is_silent => {
+                self.is_silent = acknowledge(data, spooled).is_err();
+            }
+            _ => {}
         }
-        Ok(Some(text))
+        Ok(Some(Piece {
+            text,
+            rows_count: about.rows_count,
+        }))
     }
 }
 
@@ -130,7 +153,7 @@ fn redirected<'a>(response: &'a Response, data: &ConnectionData) -> Result<&'a s
 
 /// Fetches a piece from the storage.
 fn stored(url: &str, spooled: &SpooledSegment) -> Result<Response> {
-    let response = http::send(&with_headers(Request::get(url), spooled)?)?;
+    let response = send_with_repeats(&with_headers(Request::get(url), spooled)?)?;
     match response.status {
         200 => Ok(response),
         status => Err(Error::new(
@@ -140,14 +163,22 @@ fn stored(url: &str, spooled: &SpooledSegment) -> Result<Response> {
     }
 }
 
-/// Tells the server that a piece was read. It wants the headers of an encrypted one here too.
+/// Tells the server once that a piece was read. It wants the headers of an encrypted one here too.
 fn acknowledge(data: &ConnectionData, spooled: &SpooledSegment) -> Result<()> {
     let Some(url) = &spooled.ack_uri else {
         return Ok(());
     };
     own(data, url)?;
     let request = with_headers(Request::get(url.as_str()), spooled)?;
-    answer(&headed(data, request)).map(drop)
+    let request = Request {
+        connect_timeout: ACKNOWLEDGEMENT,
+        first_byte_timeout: ACKNOWLEDGEMENT,
+        ..headed(data, request)
+    };
+    match http::send(&request)?.status {
+        200 | 204 => Ok(()),
+        _ => Err(malformed("a refusal of an acknowledgement")),
+    }
 }
 
 fn with_headers(mut request: Request, spooled: &SpooledSegment) -> Result<Request> {
@@ -155,8 +186,8 @@ fn with_headers(mut request: Request, spooled: &SpooledSegment) -> Result<Reques
         return Err(malformed("too many headers for a segment"));
     }
     for (name, values) in &spooled.headers {
-        // Those of a storage's encryption; the host refuses those that are its own.
-        if !name.to_ascii_lowercase().starts_with("x-") {
+        let lower = name.to_ascii_lowercase();
+        if !HEADERS.iter().any(|start| lower.starts_with(start)) {
             continue;
         }
         for value in values {
@@ -196,6 +227,8 @@ fn too_large(size: u64) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use mindhost_sdk::testing::stand_in;
+
     use super::*;
 
     fn data() -> ConnectionData {
@@ -221,7 +254,33 @@ mod tests {
             "segments": [{"type": "inline", "data": piece, "metadata": metadata}]});
         let mut segments = Segments::default();
         segments.take(&answer.to_string())?;
-        segments.next(&data()).map(|text| text.unwrap_or_default())
+        let piece = segments.next(&data())?.expect("one piece");
+        assert_eq!(piece.rows_count, Some(1));
+        Ok(piece.text)
+    }
+
+    const STORAGE: &str = "http://bucket.example.org";
+
+    /// The pieces `1` and `2`, which are at `origin`.
+    fn spooled(origin: &str) -> Segments {
+        let piece = |number: u32| {
+            serde_json::json!({"type": "spooled", "uri": format!("{origin}/v1/spooled/download/{number}"),
+                "ackUri": format!("http://localhost:8080/v1/spooled/ack/{number}"),
+                "metadata": {"segmentSize": 5, "rowsCount": 1}})
+        };
+        let answer = serde_json::json!({"encoding": "json", "segments": [piece(1), piece(2)]});
+        let mut segments = Segments::default();
+        segments.take(&answer.to_string()).unwrap();
+        segments
+    }
+
+    fn said(status: u16, text: &str) -> Response {
+        Response::scripted(status, vec![Ok(text.as_bytes().to_vec())])
+    }
+
+    fn texts(segments: &mut Segments, data: &ConnectionData) -> Result<Vec<String>> {
+        let pieces = std::iter::from_fn(|| segments.next(data).transpose());
+        pieces.map(|piece| piece.map(|piece| piece.text)).collect()
     }
 
     #[test]
@@ -245,6 +304,122 @@ mod tests {
         assert!(inline("json+zstd", b"x", Some(1)).is_err());
         assert!(inline("json+lz4", b"[]", None).is_err());
         assert!(inline("json", &[255], None).is_err());
+    }
+
+    #[test]
+    fn rows_do_not_wait_twice_for_an_acknowledgement() {
+        let ended: [fn() -> Result<Response>; 3] = [
+            || Ok(said(503, "")),
+            || Err(Error::timeout("the head of the answer took too long")),
+            || Ok(said(404, "")),
+        ];
+        for acknowledged in ended {
+            let host = stand_in(move |request| match request.url.contains("/ack/") {
+                true => acknowledged(),
+                false => Ok(said(200, "[[1]]")),
+            });
+            let mut segments = spooled("http://localhost:8080");
+            assert_eq!(texts(&mut segments, &data()).unwrap(), ["[[1]]", "[[1]]"]);
+            let requests = host.requests().into_iter();
+            let sent: Vec<_> = requests.filter(|one| one.url.contains("/ack/")).collect();
+            assert_eq!(sent.len(), 1, "{sent:?}");
+            assert!(sent[0].url.ends_with("/ack/1"));
+            let limits = (sent[0].connect_timeout, sent[0].first_byte_timeout);
+            assert_eq!(limits, (ACKNOWLEDGEMENT, ACKNOWLEDGEMENT));
+        }
+    }
+
+    #[test]
+    fn every_piece_is_acknowledged() {
+        let host = stand_in(|request| match request.url.contains("/ack/") {
+            true => Ok(said(200, "")),
+            false => Ok(said(200, "[[1]]")),
+        });
+        texts(&mut spooled("http://localhost:8080"), &data()).unwrap();
+        let requests = host.requests().into_iter();
+        let sent: Vec<_> = requests
+            .map(|one| one.url)
+            .filter(|url| url.contains("/ack/"))
+            .collect();
+        let acknowledgement = |number| format!("http://localhost:8080/v1/spooled/ack/{number}");
+        assert_eq!(sent, [1, 2].map(acknowledgement));
+    }
+
+    #[test]
+    fn a_busy_storage_is_asked_again() {
+        let mut data = data();
+        data.segments_url = Some(STORAGE.into());
+        let mut busy = [503, 429, 503].into_iter();
+        let host = stand_in(move |request| match request.url.starts_with(STORAGE) {
+            true => Ok(busy
+                .next()
+                .map_or_else(|| said(200, "[[1]]"), |status| said(status, ""))),
+            false => Ok(said(200, "")),
+        });
+        assert_eq!(
+            texts(&mut spooled(STORAGE), &data).unwrap(),
+            ["[[1]]", "[[1]]"]
+        );
+        let requests = host.requests().into_iter();
+        assert_eq!(
+            requests.filter(|one| one.url.starts_with(STORAGE)).count(),
+            5
+        );
+        assert_eq!(host.slept().len(), 3);
+    }
+
+    #[test]
+    fn a_storage_that_stays_busy_or_refuses_is_named() {
+        let mut data = data();
+        data.segments_url = Some(STORAGE.into());
+        for (status, times) in [(503, 20), (403, 1)] {
+            let host = stand_in(move |_| Ok(said(status, "<Error/>")));
+            let error = texts(&mut spooled(STORAGE), &data).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Upstream);
+            let words =
+                format!("the storage of spooled results answered with HTTP status {status}");
+            assert_eq!(error.message(), words);
+            assert_eq!(host.requests().len(), times);
+        }
+    }
+
+    /// Trino writes those of the three storages, and what S3 has signed.
+    #[test]
+    fn the_server_chooses_no_header_but_those_of_its_storages() {
+        let taken = [
+            "x-amz-server-side-encryption-customer-algorithm",
+            "x-amz-server-side-encryption-customer-key",
+            "x-amz-server-side-encryption-customer-key-MD5",
+            "x-amz-request-payer",
+            "x-goog-encryption-key",
+            "x-goog-encryption-key-sha256",
+            "X-MS-Encryption-Key",
+        ];
+        let dropped = [
+            "x-trino-user",
+            "X-Trino-Role",
+            "x-http-method-override",
+            "x-forwarded-for",
+            "x-amzn-oidc-identity",
+            "authorization",
+            "host",
+        ];
+        let all = taken.iter().chain(&dropped);
+        let headers: serde_json::Map<_, _> = all
+            .map(|name| ((*name).to_owned(), serde_json::json!(["v"])))
+            .collect();
+        let piece = serde_json::json!({"uri": STORAGE, "metadata": {}, "headers": headers});
+        let piece: SpooledSegment = serde_json::from_value(piece).unwrap();
+        let request = with_headers(Request::get(STORAGE), &piece).unwrap();
+        let mut sent: Vec<_> = request
+            .headers
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        sent.sort_unstable();
+        let mut taken = taken.to_vec();
+        taken.sort_unstable();
+        assert_eq!(sent, taken);
     }
 
     #[test]

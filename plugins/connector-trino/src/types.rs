@@ -101,7 +101,7 @@ impl Type {
         // only if it must, so that `time bigint` is a field and `time with time zone` a type.
         let is_type = !rest.starts_with(' ')
             || rest.starts_with(" with time zone")
-            || (first == "interval" && rest.contains(" to "))
+            || (first.eq_ignore_ascii_case("interval") && is_interval(rest))
             || (first == "double" && rest == " precision");
         match is_type {
             true => Some((None, Self::read(text, depth + 1)?)),
@@ -130,6 +130,13 @@ impl Type {
     pub(crate) fn column(&self, name: &str, native: &str) -> Column {
         Column::new(name, self.data_type()).native_type(native)
     }
+}
+
+/// Whether a text is what follows `interval` in a type. Within a row, Trino writes it in capitals.
+fn is_interval(rest: &str) -> bool {
+    [" day to second", " year to month"]
+        .iter()
+        .any(|units| rest.eq_ignore_ascii_case(units))
 }
 
 /// Name, what stands in the first brackets, and what stands behind them.
@@ -238,6 +245,21 @@ mod tests {
             (
                 "row(time bigint, date date)",
                 row(&[(Some("time"), Type::Integer), (Some("date"), Type::Date)]),
+            ),
+            (
+                "row(INTERVAL DAY TO SECOND, interval year to month, x INTERVAL YEAR TO MONTH)",
+                row(&[
+                    (None, Type::Text),
+                    (None, Type::Text),
+                    (Some("x"), Type::Text),
+                ]),
+            ),
+            (
+                "row(interval row(x interval day to second), interval INTERVAL DAY TO SECOND)",
+                row(&[
+                    (Some("interval"), row(&[(Some("x"), Type::Text)])),
+                    (Some("interval"), Type::Text),
+                ]),
             ),
         ] {
             assert_eq!(Type::parse(text).unwrap(), of, "{text}");

@@ -69,6 +69,12 @@ pub const VALUES: &[(&str, &str, &str, &str)] = &[
     ),
     ("row", "ROW(1, 'x')", "json", r#"[1,"x"]"#),
     (
+        "row",
+        "ROW(INTERVAL '1' DAY, INTERVAL '1' YEAR)",
+        "json",
+        r#"["1 00:00:00.000","1-0"]"#,
+    ),
+    (
         "uuid",
         "UUID '12151fd2-7586-11e9-8f9e-2a86e4085a59'",
         "text",
