@@ -22,8 +22,10 @@ const MOST_BLOCKS: usize = 1024;
 /// What was read of a message so far.
 #[derive(Debug, Default)]
 pub struct Assembly {
-    /// By the index of their block.
+    /// By the index of their block, with the arguments that came in pieces.
     calls: ToolCalls<u64>,
+    /// The same calls, in the same order, with the arguments of their start: those count where no pieces follow.
+    inputs: ToolCalls<u64>,
     /// Thoughts that are not ended.
     thoughts: Vec<(u64, Block)>,
     /// Bytes of all thoughts.
@@ -51,7 +53,7 @@ impl Protocol for Assembly {
                 let grown: BlockDelta = read(data)?;
                 return self.grow(grown.index, grown.delta, events);
             }
-            "content_block_stop" => self.end(read::<BlockStop>(data)?.index, events),
+            "content_block_stop" => self.end_thought(read::<BlockStop>(data)?.index, events),
             "message_delta" => {
                 let end: MessageDelta = read(data)?;
                 self.stop_reason = end.delta.stop_reason.or(self.stop_reason.take());
@@ -77,9 +79,9 @@ impl Protocol for Assembly {
             return Err(vendor_error::in_stream(&event.error));
         }
         let message: Message = serde_json::from_slice(body).map_err(no_message)?;
-        for (index, block) in (0..).zip(message.content) {
+        for (index, block) in (0..).zip(message.content.into_iter().flatten()) {
             self.begin(index, block, events)?;
-            self.end(index, events);
+            self.end_thought(index, events);
         }
         self.count(message.usage, events);
         self.stop_reason = message.stop_reason;
@@ -96,7 +98,17 @@ impl Protocol for Assembly {
 
     fn close(&mut self, events: &mut Vec<Event>) {
         let called = !self.calls.is_empty();
-        self.calls.take_into(events);
+        let inputs = self.inputs.take().into_iter();
+        for (mut call, input) in self.calls.take().into_iter().zip(inputs) {
+            if call.arguments.is_empty() {
+                call.arguments = input.arguments;
+            }
+            // A call without arguments has none.
+            if call.arguments.is_empty() {
+                call.arguments.push_str("{}");
+            }
+            events.push(Event::ToolCall(call));
+        }
         let word = self.stop_reason.take().unwrap_or_default();
         let reason = match word.as_str() {
             "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
@@ -131,20 +143,28 @@ impl Assembly {
 
     fn begin_call(&mut self, index: u64, block: Block) -> Result<()> {
         let at = self.calls.begin(index)?;
+        self.inputs.begin(index)?;
         self.calls.identify(at, block.id.unwrap_or_default());
+        self.calls.add(at, &block.name.unwrap_or_default(), "")?;
         // A stream begins with an empty object and sends the arguments later.
-        let whole = block
-            .input
-            .filter(|input| input.as_object().is_some_and(|o| !o.is_empty()));
-        let arguments = whole.map(|input| input.to_string()).unwrap_or_default();
-        self.calls
-            .add(at, &block.name.unwrap_or_default(), &arguments)
+        let whole = block.input.as_ref().map(|input| input.get());
+        let whole = whole.filter(|input| {
+            let inner = input.strip_prefix('{');
+            inner.is_some_and(|inner| inner.trim_start() != "}")
+        });
+        self.inputs.add(at, "", whole.unwrap_or_default())
     }
 
     fn begin_thought(&mut self, index: u64, block: Block) -> Result<()> {
         let parts = [&block.thinking, &block.signature, &block.data];
         self.measure(parts.into_iter().flatten().map(String::len).sum())?;
-        self.thoughts.push((index, block));
+        let thought = Block {
+            thinking: block.thinking,
+            signature: block.signature,
+            data: block.data,
+            ..Block::default()
+        };
+        self.thoughts.push((index, thought));
         Ok(())
     }
 
@@ -171,18 +191,11 @@ impl Assembly {
         Ok(())
     }
 
-    /// A block is over: a thought is handed on whole, and a call without arguments has none.
-    fn end(&mut self, index: u64, events: &mut Vec<Event>) {
+    /// A block is over: if it is a thought, it is handed on whole.
+    fn end_thought(&mut self, index: u64, events: &mut Vec<Event>) {
         if let Some(at) = self.thoughts.iter().position(|(own, _)| *own == index) {
             let (_, thought) = self.thoughts.swap_remove(at);
             events.extend(opaque(&thought));
-        }
-        if let Some(at) = self
-            .calls
-            .position(|own, call| *own == index && call.arguments.is_empty())
-        {
-            // Two bytes cannot be too many.
-            let _ = self.calls.add(at, "", "{}");
         }
     }
 

@@ -1,8 +1,13 @@
 //! What the vendor sends: the events of a stream, or a whole message.
 
 use mindhost_sdk::vendor::token_count;
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// The largest count that the host believes, as in [`token_count`].
+const MOST_TOKENS: u64 = 1 << 40;
 
 /// What an event, or a body, is.
 #[derive(Debug, Deserialize)]
@@ -22,14 +27,14 @@ pub struct MessageStart {
 /// A message: the head of a streamed one, or a whole one.
 #[derive(Debug, Deserialize)]
 pub struct Message {
-    /// Empty in a stream.
+    /// Empty in a stream; some gateways write null.
     #[serde(default)]
-    pub content: Vec<Block>,
+    pub content: Option<Vec<Block>>,
     /// Null in a stream.
     #[serde(default)]
     pub stop_reason: Option<String>,
     /// Tokens so far.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "in_their_shape")]
     pub usage: Option<Usage>,
 }
 
@@ -57,9 +62,9 @@ pub struct Block {
     /// Of a tool call.
     #[serde(default)]
     pub name: Option<String>,
-    /// The arguments of a tool call; an empty object in a stream.
+    /// The arguments of a tool call; an empty object in a stream. As text, because a tree of it takes much more memory.
     #[serde(default)]
-    pub input: Option<Value>,
+    pub input: Option<Box<RawValue>>,
     /// Of a thought.
     #[serde(default)]
     pub thinking: Option<String>,
@@ -111,7 +116,7 @@ pub struct MessageDelta {
     #[serde(default)]
     pub delta: StopDelta,
     /// All tokens so far.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "in_their_shape")]
     pub usage: Option<Usage>,
 }
 
@@ -142,7 +147,7 @@ pub struct Usage {
     cache_read_input_tokens: Option<u64>,
     #[serde(default, deserialize_with = "token_count")]
     output_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "in_their_shape")]
     output_tokens_details: Option<OutputDetails>,
 }
 
@@ -150,6 +155,16 @@ pub struct Usage {
 struct OutputDetails {
     #[serde(default, deserialize_with = "token_count")]
     thinking_tokens: Option<u64>,
+}
+
+/// Reads token counts. What has another shape is `None`: the answer is worth more than its counts.
+fn in_their_shape<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    let counts = Box::<RawValue>::deserialize(deserializer)?;
+    Ok(serde_json::from_str(counts.get()).ok())
 }
 
 impl Usage {
@@ -169,14 +184,15 @@ impl Usage {
     }
 
     /// The counts by the names of the contract. The vendor's input is what was neither read from the cache nor written to
-    /// it; the contract's is all of it.
+    /// it; the contract's is all of it. A sum that cannot be is not given.
     pub fn counts(&self) -> Vec<(String, u64)> {
         let written = self.cache_creation_input_tokens.unwrap_or(0);
         let read = self.cache_read_input_tokens.unwrap_or(0);
         let input = |fresh: u64| fresh.saturating_add(written).saturating_add(read);
+        let input = self.input_tokens.map(input);
         let details = self.output_tokens_details.as_ref();
         let named = [
-            ("input", self.input_tokens.map(input)),
+            ("input", input.filter(|count| *count <= MOST_TOKENS)),
             ("output", self.output_tokens),
             ("cached-input", self.cache_read_input_tokens),
             (

@@ -1,8 +1,10 @@
 //! What a vendor sends: pieces of a streamed completion, or a whole one.
 
 use mindhost_sdk::vendor::token_count;
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// A piece of a stream, or, with `message` in place of `delta`, a whole completion.
 #[derive(Debug, Default, Deserialize)]
@@ -11,7 +13,7 @@ pub struct Chunk {
     #[serde(default)]
     pub choices: Option<Vec<Choice>>,
     /// Token counts; in a stream with its last piece.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "in_their_shape")]
     pub usage: Option<Usage>,
     /// An error in the middle of a stream.
     #[serde(default)]
@@ -30,9 +32,12 @@ pub struct Choice {
     /// Which of several answers.
     #[serde(default)]
     pub index: Option<u32>,
-    /// The piece, or the whole.
-    #[serde(default, alias = "message")]
+    /// The piece of a stream.
+    #[serde(default)]
     pub delta: Option<Delta>,
+    /// The whole. Some vendors send what they have so far beside each piece, or the whole once more after the last.
+    #[serde(default)]
+    pub message: Option<Delta>,
     /// Set at the end.
     #[serde(default)]
     pub finish_reason: Option<String>,
@@ -92,9 +97,9 @@ pub struct CallDelta {
     /// Name and arguments.
     #[serde(default)]
     pub function: Option<FunctionDelta>,
-    /// What the vendor wants back with the call: Gemini's signatures of thoughts.
+    /// What the vendor wants back with the call, as it wrote it: Gemini's signatures of thoughts.
     #[serde(default)]
-    pub extra_content: Option<Value>,
+    pub extra_content: Option<Box<RawValue>>,
 }
 
 /// A piece of a function's name and arguments.
@@ -115,9 +120,9 @@ pub struct Usage {
     prompt_tokens: Option<u64>,
     #[serde(default, deserialize_with = "token_count")]
     completion_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "in_their_shape")]
     prompt_tokens_details: Option<PromptDetails>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "in_their_shape")]
     completion_tokens_details: Option<CompletionDetails>,
 }
 
@@ -131,6 +136,16 @@ struct PromptDetails {
 struct CompletionDetails {
     #[serde(default, deserialize_with = "token_count")]
     reasoning_tokens: Option<u64>,
+}
+
+/// Reads token counts. What has another shape is `None`: the answer is worth more than its counts.
+fn in_their_shape<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    let counts = Box::<RawValue>::deserialize(deserializer)?;
+    Ok(serde_json::from_str(counts.get()).ok())
 }
 
 impl Usage {

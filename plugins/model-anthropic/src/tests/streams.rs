@@ -95,6 +95,59 @@ fn counts_that_cannot_be_are_left_out() {
 }
 
 #[test]
+fn counts_in_another_shape_are_left_out() {
+    let thinking = recorded!("thinking");
+    for shape in ["5", "\"none\"", "[[]]"] {
+        let read = play(&thinking.replace("{\"thinking_tokens\": 31}", shape)).unwrap();
+        assert_eq!(calls(&read).len(), 1);
+        let others = [("input", 25), ("output", 60), ("cached-input", 0)];
+        assert_eq!(usage(&read), others, "{shape}");
+
+        let end = r#"{"output_tokens": 60, "output_tokens_details": {"thinking_tokens": 31}}"#;
+        let read = play(&thinking.replace(end, shape)).unwrap();
+        let others = [("input", 25), ("output", 1), ("cached-input", 0)];
+        assert_eq!(usage(&read), others, "{shape}");
+    }
+}
+
+#[test]
+fn sum_of_inputs_that_cannot_be_is_left_out() {
+    let most = 1_u64 << 40;
+    let input =
+        r#""input_tokens": 12, "cache_creation_input_tokens": 1200, "cache_read_input_tokens": 0"#;
+    let large = format!(r#""input_tokens": {most}, "cache_read_input_tokens": {most}"#);
+    let read = play(&recorded!("tool_call").replace(input, &large)).unwrap();
+    assert_eq!(usage(&read), [("output", 89), ("cached-input", most)]);
+    assert_eq!(stop(&read), Some((StopReason::ToolCalls, "tool_use")));
+}
+
+#[test]
+fn null_in_place_of_no_content_is_none() {
+    let answer = recorded!("tool_call");
+    let null = answer.replace("\"content\": []", "\"content\": null");
+    assert_ne!(null, answer);
+    assert_eq!(play(&null).unwrap(), play(answer).unwrap());
+}
+
+#[test]
+fn arguments_in_pieces_replace_those_of_the_start() {
+    let twice = recorded!("tool_call").replace("\"input\": {}", r#""input": {"sql": "SELECT 0"}"#);
+    let arguments = r#"{"sql": "SELECT count(*) AS n FROM orders"}"#;
+    assert_eq!(
+        calls(&play(&twice).unwrap()),
+        [("toolu_01T1x1fJ34qAmk2tNTrN7Up6", "run_sql", arguments)]
+    );
+    let piece = r#""{\"sql\": \"SELECT count(*) AS n FROM orders\"}""#;
+    let whole = recorded!("thinking")
+        .replace("\"input\": {}", r#""input": {"sql": "SELECT 0"}"#)
+        .replace(piece, "\"\"");
+    assert_eq!(
+        calls(&play(&whole).unwrap()),
+        [("toolu_c", "run_sql", r#"{"sql": "SELECT 0"}"#)]
+    );
+}
+
+#[test]
 fn why_an_answer_ended() {
     let events = play(recorded!("max_tokens")).unwrap();
     assert_eq!(stop(&events), Some((StopReason::Length, "max_tokens")));
@@ -129,7 +182,7 @@ fn a_server_that_does_not_stream() {
     assert_eq!(text(&events), "I count.");
     assert_eq!(
         calls(&events),
-        [("toolu_d", "run_sql", r#"{"sql":"SELECT 1"}"#)]
+        [("toolu_d", "run_sql", r#"{"sql": "SELECT 1"}"#)]
     );
     assert_eq!(usage(&events), [("input", 5), ("output", 7)]);
 }

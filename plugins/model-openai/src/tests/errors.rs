@@ -92,6 +92,31 @@ fn a_web_page_is_no_answer() {
 }
 
 #[test]
+fn vendors_words_in_place_of_a_completion_are_told() {
+    let answered = |body: String| {
+        let response = Response::scripted(200, vec![Ok(body.into_bytes())]);
+        read(response.with_header("content-type", "application/json")).unwrap_err()
+    };
+    let no_completion = "the vendor's answer is not a chat completion";
+    for body in [
+        r#"{"detail":"quota of project exhausted"}"#,
+        r#"{"choices":null,"usage":{"prompt_tokens":1},"message":"quota of project exhausted"}"#,
+        r#""quota of project exhausted""#,
+    ] {
+        let error = answered(body.to_owned());
+        assert_eq!(error.kind(), ErrorKind::Upstream);
+        assert_eq!(
+            error.message(),
+            format!("{no_completion}: quota of project exhausted")
+        );
+    }
+    let endless = format!(r#"{{"detail":"no","more":"{}"}}"#, "x".repeat(64 * 1024));
+    for body in ["{}".to_owned(), "[]".to_owned(), "{".to_owned(), endless] {
+        assert_eq!(answered(body).message(), no_completion);
+    }
+}
+
+#[test]
 fn the_list_of_models_checks_the_provider() {
     let list = |request: &HttpRequest| -> Result<Response> {
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use mindhost_sdk::http::Response;
 use mindhost_sdk::model::{Event, StopReason, ToolCall};
-use mindhost_sdk::testing::{stop, text, usage};
+use mindhost_sdk::testing::{calls, stop, text, usage};
 use mindhost_sdk::{Error, ErrorKind};
 
 use super::{config, events, question, read};
@@ -39,6 +39,94 @@ fn counts_that_cannot_be_are_left_out() {
         let others = [("output", 2), ("cached-input", 3), ("reasoning", 1)];
         assert_eq!(usage(&events), others);
     }
+}
+
+#[test]
+fn counts_in_another_shape_are_left_out() {
+    let prompt = (
+        "{\"cached_tokens\":3}",
+        vec![("input", 7), ("output", 2), ("reasoning", 1)],
+    );
+    let completion = (
+        "{\"reasoning_tokens\":1}",
+        vec![("input", 7), ("output", 2), ("cached-input", 3)],
+    );
+    for (details, others) in [prompt, completion] {
+        for shape in ["12", "\"none\"", "true", "[[]]"] {
+            let counts = USAGE.replace(details, shape);
+            let events = events(&[HELLO, END, &counts, "data: [DONE]\n\n"]).unwrap();
+            assert_eq!(text(&events), "Hello");
+            assert_eq!(usage(&events), others, "{shape}");
+        }
+    }
+    for shape in ["13", "\"none\"", "[{}]"] {
+        let counts = format!("data: {{\"choices\":[],\"usage\":{shape}}}\n\n");
+        let events = events(&[HELLO, END, &counts, "data: [DONE]\n\n"]).unwrap();
+        assert_eq!(text(&events), "Hello");
+        assert_eq!(stop(&events), Some((StopReason::End, "stop")));
+        assert!(usage(&events).is_empty(), "{shape}: {events:?}");
+    }
+}
+
+#[test]
+fn reason_and_counts_with_every_piece_do_not_end_an_answer() {
+    let piece = |text: &str, count: u64| {
+        let choice =
+            format!(r#"{{"index":0,"delta":{{"content":"{text}"}},"finish_reason":"stop"}}"#);
+        format!("data: {{\"choices\":[{choice}],\"usage\":{{\"completion_tokens\":{count}}}}}\n\n")
+    };
+    let (first, second) = (piece("There are 4", 3), piece("2 orders", 5));
+    for end in ["data: [DONE]\n\n", ": the end\n\n"] {
+        let events = events(&[&first, &second, end]).unwrap();
+        assert_eq!(text(&events), "There are 42 orders");
+        assert_eq!(stop(&events), Some((StopReason::End, "stop")));
+        assert_eq!(usage(&events), [("output", 5)]);
+    }
+}
+
+#[test]
+fn message_beside_deltas_is_not_read_twice() {
+    let piece = |delta: &str, message: &str| {
+        format!(
+            r#"data: {{"choices":[{{"delta":{{"content":"{delta}"}},"message":{{"content":"{message}"}}}}]}}"#
+        ) + "\n\n"
+    };
+    let grown = [
+        piece("Hel", "Hel"),
+        piece("lo", "Hello"),
+        piece("", "Hello"),
+    ]
+    .concat();
+    let whole = r#"{"choices":[{"message":{"content":"Hello"},"finish_reason":"stop"}]}"#;
+    let whole = format!("data: {whole}\n\n");
+    let whole = whole.as_str();
+    for pieces in [
+        [grown.as_str(), END],
+        [grown.as_str(), whole],
+        [HELLO, whole],
+        [": ping\n\n", whole],
+    ] {
+        let events = events(&pieces).unwrap();
+        assert_eq!(text(&events), "Hello", "{pieces:?}");
+        assert_eq!(stop(&events), Some((StopReason::End, "stop")));
+    }
+    let call = r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}"#;
+    let called = format!("data: {{\"choices\":[{{\"delta\":{call}}}]}}\n\n");
+    let whole =
+        format!("data: {{\"choices\":[{{\"message\":{call},\"finish_reason\":\"stop\"}}]}}\n\n");
+    assert_eq!(
+        calls(&events(&[&called, &whole]).unwrap()),
+        [("a", "f", "{}")]
+    );
+}
+
+#[test]
+fn whole_answer_with_delta_is_its_message() {
+    let body = r#"{"choices":[{"delta":{"content":"lo"},"message":{"content":"Hello"},"finish_reason":"stop"}]}"#;
+    let response = Response::scripted(200, vec![Ok(body.into())]);
+    let events = read(response.with_header("content-type", "application/json")).unwrap();
+    assert_eq!(text(&events), "Hello");
+    assert_eq!(stop(&events), Some((StopReason::End, "stop")));
 }
 
 #[test]
@@ -111,6 +199,58 @@ fn calls_without_index_or_id() {
         "{events:?}"
     );
     assert_eq!(stop(&events).map(|s| s.0), Some(StopReason::ToolCalls));
+}
+
+#[test]
+fn new_id_without_index_or_name_goes_on_with_the_last_call() {
+    let piece = |id: &str, function: &str| {
+        let call = format!(r#"{{"id":"{id}","function":{function}}}"#);
+        format!("data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{call}]}}}}]}}\n\n")
+    };
+    let events = events(&[
+        &piece("a1", r#"{"name":"run_sql","arguments":"{\"sql\":"}"#),
+        &piece("a2", r#"{"arguments":"\"SELECT 1\"}"}"#),
+        &piece("b1", r#"{"name":"search","arguments":"{"}"#),
+        &piece("b2", r#"{"name":"","arguments":"}"}"#),
+        END,
+    ])
+    .unwrap();
+    let expected = [
+        ("a1", "run_sql", r#"{"sql":"SELECT 1"}"#),
+        ("b1", "search", "{}"),
+    ];
+    assert_eq!(calls(&events), expected);
+}
+
+#[test]
+fn additions_to_calls_are_kept_as_written_and_bounded() {
+    let signed = |count: usize, extra: &str| {
+        let pieces = (0..count).map(|index| {
+            let call = format!(
+                r#"{{"index":{index},"id":"c{index}","function":{{"name":"f"}},"extra_content":{extra}}}"#
+            );
+            format!("data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{call}]}}}}]}}\n\n")
+        });
+        let pieces: Vec<String> = pieces.chain([END.to_owned()]).collect();
+        let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+        events(&pieces)
+    };
+    let read = signed(1, r#"{"n": 1.50e2}"#).unwrap();
+    let written = r#"{"id":"c0","extra_content":{"n": 1.50e2}}"#;
+    assert!(
+        matches!(&read[0], Event::Opaque(opaque) if opaque.data == written),
+        "{read:?}"
+    );
+
+    let large = format!("\"{}\"", "x".repeat(1_000_000));
+    let read = signed(8, &large).unwrap();
+    let opaque = read.iter().filter(|e| matches!(e, Event::Opaque(_)));
+    assert_eq!(opaque.count(), 8);
+    for (count, extra) in [(9, large), (1, format!("\"{}\"", "x".repeat(1024 * 1024)))] {
+        let error = signed(count, &extra).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooLarge);
+        assert!(error.message().contains("additions"), "{error}");
+    }
 }
 
 #[test]

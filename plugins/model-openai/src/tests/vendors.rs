@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mindhost_sdk::http::Response;
 use mindhost_sdk::model::{Event, StopReason};
 use mindhost_sdk::testing::{calls, damaged, stop, text, transcript, usage};
 use mindhost_sdk::{ErrorKind, Result};
@@ -275,8 +276,43 @@ fn a_damaged_answer_ends_with_a_stop_or_an_error() {
         for response in damaged(text) {
             match read(response) {
                 Ok(events) => assert!(stop(&events).is_some()),
-                Err(error) => assert!(!error.message().is_empty()),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Upstream, "{error}"),
             }
         }
+    }
+}
+
+/// What a caller gets of an answer, without the counts, which may be missing.
+fn said(events: &[Event]) -> Vec<&Event> {
+    let said = events.iter().filter(|e| !matches!(e, Event::Usage(_)));
+    said.collect()
+}
+
+#[test]
+fn cut_answer_is_whole_or_an_error() {
+    for recorded in [
+        recorded!("gemini/parallel_calls"),
+        recorded!("lm-studio/tool_call"),
+        recorded!("azure/answer"),
+    ] {
+        let whole = play(recorded).unwrap();
+        let (_, body) = recorded.split_once("\n\n").unwrap();
+        let (mut wholes, mut errors) = (0, 0);
+        for end in 1..body.len() {
+            match read(Response::scripted(
+                200,
+                vec![Ok(body.as_bytes()[..end].to_vec())],
+            )) {
+                Ok(events) => {
+                    assert_eq!(said(&events), said(&whole), "{end}");
+                    wholes += 1;
+                }
+                Err(error) => {
+                    assert!(error.message().contains("cut off"), "{end}: {error}");
+                    errors += 1;
+                }
+            }
+        }
+        assert!(wholes > 0 && errors > 0, "{wholes} and {errors}");
     }
 }

@@ -211,15 +211,32 @@ impl VendorMessage {
     }
 }
 
-/// One line, without control characters, not too long, and without anything that looks like a key: some vendors
-/// repeat a part of it.
+/// One line, without control characters, not too long, and without anything that looks like a key, such as the token
+/// after `Bearer`: some vendors repeat a part of it.
 pub fn tidy(text: &str) -> String {
-    let is_key =
-        |word: &str| word.contains("sk-") || word.to_ascii_lowercase().starts_with("bearer");
     let words = text
         .split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|w| !w.is_empty());
-    let line: Vec<&str> = words.map(|w| if is_key(w) { "(key)" } else { w }).collect();
+    let mut is_after_bearer = false;
+    let line: Vec<&str> = words
+        .map(|word| {
+            let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+            // A colon or a quote alone is not the token.
+            if bare.is_empty() {
+                return word;
+            }
+            let bare = bare.to_ascii_lowercase();
+            let before = bare.strip_suffix("bearer");
+            // "Missing bearer or basic authentication" speaks of no token; a token is no short word of letters.
+            let is_word = bare.len() < 16 && bare.chars().all(char::is_alphabetic);
+            let is_token = std::mem::replace(&mut is_after_bearer, before.is_some()) && !is_word;
+            let holds_token = before.unwrap_or(&bare).contains("bearer");
+            match is_token || holds_token || word.contains("sk-") {
+                true => "(key)",
+                false => word,
+            }
+        })
+        .collect();
     let line = line.join(" ");
     if line.chars().count() <= LONGEST_MESSAGE {
         return line;

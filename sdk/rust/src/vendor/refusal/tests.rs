@@ -34,8 +34,33 @@ fn vendors_say_it_in_many_shapes() {
 
 #[test]
 fn a_key_is_never_repeated() {
-    let said = refusal(401, r#"{"error": "Incorrect key sk-abc and Bearer x"}"#).said;
-    assert_eq!(said.message, "Incorrect key (key) and (key) x");
+    let said = refusal(401, r#"{"error": "Incorrect key sk-abc and Bearer x1"}"#).said;
+    assert_eq!(said.message, "Incorrect key (key) and Bearer (key)");
+}
+
+#[test]
+fn token_after_bearer_is_never_repeated() {
+    for (text, tidied) in [
+        (
+            "bad header Authorization: Bearer sekret-abc, try again",
+            "bad header Authorization: Bearer (key) try again",
+        ),
+        (
+            "{\"Authorization\":\"bearer sekret-1\"}",
+            "{\"Authorization\":\"bearer (key)",
+        ),
+        ("'BEARER \n sekretsekretsekret'", "'BEARER (key)"),
+        ("Bearer: \" s3kret", "Bearer: \" (key)"),
+        ("Bearer bearer sekret_1", "Bearer bearer (key)"),
+        (
+            "Missing bearer or basic authentication",
+            "Missing bearer or basic authentication",
+        ),
+        ("Bearer=sekret was refused", "(key) was refused"),
+        ("no token as Bearer", "no token as Bearer"),
+    ] {
+        assert_eq!(tidy(text), tidied, "{text}");
+    }
 }
 
 #[test]
