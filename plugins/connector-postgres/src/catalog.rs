@@ -8,7 +8,7 @@ use crate::array::literal;
 use crate::error::untrue;
 use crate::session::{Session, TextRow};
 
-/// What the user may read, with one exception: a partition whose root may be read itself is left to that.
+/// What the user may read, with one exception: where the root of a partition is in the list, the partition is not.
 const TABLES: &str = "
     SELECT n.nspname, c.relname
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -17,7 +17,10 @@ const TABLES: &str = "
         AND ($1::text[] = '{}' OR n.nspname = ANY ($1::text[]))
         AND has_schema_privilege(n.oid, 'USAGE')
         AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))
-        AND NOT (c.relispartition AND COALESCE(has_table_privilege(pg_partition_root(c.oid), 'SELECT'), false))
+        AND NOT (c.relispartition AND EXISTS (
+            SELECT FROM pg_catalog.pg_class r JOIN pg_catalog.pg_namespace m ON m.oid = r.relnamespace
+            WHERE r.oid = pg_partition_root(c.oid) AND has_table_privilege(r.oid, 'SELECT')
+                AND has_schema_privilege(m.oid, 'USAGE') AND ($1::text[] = '{}' OR m.nspname = ANY ($1::text[]))))
     ORDER BY 1, 2";
 
 /// The tables of a request, as the other statements join them. $1 and $2 are their schemas and names.
@@ -30,17 +33,22 @@ const WANTED: &str = "
         WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND has_schema_privilege(n.oid, 'USAGE'))";
 
 /// The count is the one of the last VACUUM or ANALYZE: -1 (before version 14: 0 pages) when there was none. A
-/// partitioned table's is the sum of its leaves', where all of them have one.
+/// partitioned table's is the sum of its leaves', where all of them have one, and so is that of a table that others
+/// inherit from, with its own. It is stored as a `real`, of which only `float8` keeps all digits on the way to a text.
 const DESCRIBED: &str = "
     SELECT w.oid::text, w.nspname, w.relname, w.relkind::text, obj_description(w.oid, 'pg_class'),
-        (CASE w.relkind
-            WHEN 'v' THEN NULL
-            WHEN 'p' THEN (
-                SELECT CASE WHEN bool_and(l.reltuples >= 0) THEN sum(l.reltuples) END
-                FROM pg_partition_tree(w.oid) t JOIN pg_catalog.pg_class l ON l.oid = t.relid
-                WHERE t.isleaf)
+        (CASE
+            WHEN w.relkind = 'v' THEN NULL
+            WHEN w.relkind = 'p' OR EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhparent = w.oid) THEN (
+                WITH RECURSIVE tree (oid) AS (
+                    SELECT w.oid
+                    UNION
+                    SELECT i.inhrelid FROM tree JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.oid)
+                SELECT CASE WHEN bool_and(l.reltuples >= 0) AND (bool_or(l.relpages > 0)
+                    OR current_setting('server_version_num')::int >= 140000) THEN sum(l.reltuples::float8) END
+                FROM tree JOIN pg_catalog.pg_class l ON l.oid = tree.oid WHERE l.relkind <> 'p')
             ELSE CASE WHEN w.reltuples > 0 OR (w.reltuples = 0 AND (w.relpages > 0
-                OR current_setting('server_version_num')::int >= 140000)) THEN w.reltuples END
+                OR current_setting('server_version_num')::int >= 140000)) THEN w.reltuples::float8 END
         END)::numeric::text
     FROM wanted w ORDER BY w.nspname, w.relname";
 

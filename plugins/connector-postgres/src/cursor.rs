@@ -7,6 +7,7 @@ use mindhost_sdk::{Batch, BatchBuilder, BatchLimits, Column, Error, ErrorKind, R
 use postgres_protocol::Oid;
 use postgres_protocol::message::backend::{self, Message, RowDescriptionBody};
 
+use crate::aggregate::answers_one_row;
 use crate::decode::{Form, RowDecoder};
 use crate::error::malformed;
 use crate::plans::Plan;
@@ -154,7 +155,7 @@ impl Cursor {
         began: Instant,
     ) -> Result<Self> {
         let fields = read_fields(session, (began, statement.timeout))?;
-        let first = prepare(session, &fields)?;
+        let first = prepare(session, &fields, (began, statement.timeout))?;
         let types = types(session, &fields);
         let binary = first == First::DearAndMoreToCome && began.elapsed() <= CHEAP;
         let form = |(field, found): (&FieldDescription, &Type)| Form {
@@ -162,7 +163,7 @@ impl Cursor {
             binary: binary && has_binary(field.oid),
         };
         let forms: Vec<Form> = fields.iter().zip(&types).map(form).collect();
-        if binary {
+        if binary || first == First::Dropped {
             start_again(session, name.as_deref().unwrap_or_default(), &forms)?;
         }
         let column = |(field, found): (&FieldDescription, Type)| {
@@ -327,34 +328,6 @@ fn max_cell(statement: &Statement) -> usize {
     usize::try_from(statement.max_cell_bytes).unwrap_or(usize::MAX)
 }
 
-/// Whether a statement looks like an aggregate over everything, such as the host's own counts.
-///
-/// PostgreSQL runs a statement in parallel workers only when all rows are asked for at once; then the timeout also
-/// counts while the reader pauses. A wrong guess costs no more than that: memory is bounded by the transport.
-fn answers_one_row(sql: &str) -> bool {
-    const AGGREGATES: [&str; 5] = ["count", "sum", "avg", "min", "max"];
-    let has = |word: &str| {
-        sql.as_bytes()
-            .windows(word.len())
-            .any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
-    };
-    let mut words = sql
-        .split(|character: char| !character.is_ascii_alphanumeric())
-        .filter(|word| !word.is_empty());
-    let is_aggregate = words
-        .next()
-        .is_some_and(|word| word.eq_ignore_ascii_case("select"))
-        && words.next().is_some_and(|word| {
-            AGGREGATES
-                .iter()
-                .any(|aggregate| word.eq_ignore_ascii_case(aggregate))
-        });
-    is_aggregate
-        && !["group", "over", "union", "except", "intersect"]
-            .iter()
-            .any(|word| has(word))
-}
-
 /// Reads what is left of the answers. An error of the server's among them is the end that is wanted.
 fn drain(session: &mut Session, time: Duration) -> bool {
     session.wire.set_deadline(Some(Instant::now() + time));
@@ -469,12 +442,18 @@ fn no_columns(session: &mut Session) -> Error {
 enum First {
     /// It waits in memory, there are more rows after it, and the texts of some columns are dear to write.
     DearAndMoreToCome,
+    /// It was too large to wait in memory while types were looked up, and has to be asked for again.
+    Dropped,
     Other,
 }
 
 /// Reads the first portion into memory where that serves a purpose: to look up types that were not met before, and
 /// to see whether columns whose text is dear to write are worth asking for anew.
-fn prepare(session: &mut Session, fields: &[FieldDescription]) -> Result<First> {
+fn prepare(
+    session: &mut Session,
+    fields: &[FieldDescription],
+    statement: (Instant, Duration),
+) -> Result<First> {
     let is_unknown =
         |field: &&FieldDescription| session.types.get(field.oid, field.modifier).is_none();
     let unknown: Vec<Oid> = fields
@@ -484,7 +463,12 @@ fn prepare(session: &mut Session, fields: &[FieldDescription]) -> Result<First> 
         .collect();
     let is_any_dear = fields.iter().any(|field| is_dear(field.oid));
     let is_ahead = if !unknown.is_empty() {
-        session.wire.read_ahead(READ_AHEAD)?
+        if !session.wire.read_ahead(READ_AHEAD)? {
+            // What the columns are must not depend on what the session met before.
+            skip_portion(session, statement)?;
+            return look_up(session, &unknown).map(|()| First::Dropped);
+        }
+        true
     } else if is_any_dear {
         read_what_is_quick(session)?
     } else {
@@ -506,6 +490,22 @@ fn prepare(session: &mut Session, fields: &[FieldDescription]) -> Result<First> 
     };
     session.wire.put_replay(rows);
     found.map(|()| first)
+}
+
+/// Drops the rows of the first portion, those that were read ahead and those still to come.
+fn skip_portion(session: &mut Session, statement: (Instant, Duration)) -> Result<()> {
+    drop(session.wire.take_replay());
+    loop {
+        let frame = session.wire.next()?;
+        match frame.tag {
+            backend::READY_FOR_QUERY_TAG => return Ok(()),
+            backend::ERROR_RESPONSE_TAG => {
+                let error = frame.server_error()?;
+                return Err(session.fail(error, 0, statement));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The first portion, if it arrives at once. Rows that take their time are handed on as they come.
@@ -551,27 +551,4 @@ fn is_suspended(messages: &[u8]) -> bool {
 /// Whether the transaction has failed, by the status in the ReadyForQuery at the end.
 fn is_failed(messages: &[u8]) -> bool {
     messages.last() == Some(&b'E')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::answers_one_row;
-
-    #[test]
-    fn an_aggregate_over_everything_answers_one_row() {
-        for (sql, expected) in [
-            (
-                "SELECT count(*) FROM (SELECT * FROM shop.orders) AS q",
-                true,
-            ),
-            ("select max(a), min(b) from t", true),
-            ("SELECT count(*) FROM t GROUP BY a", false),
-            ("SELECT sum(a) OVER (ORDER BY b) FROM t", false),
-            ("SELECT country, count(*) FROM t", false),
-            ("SELECT * FROM t", false),
-            ("", false),
-        ] {
-            assert_eq!(answers_one_row(sql), expected, "{sql}");
-        }
-    }
 }

@@ -31,7 +31,8 @@ pub(crate) struct Established {
     pub(crate) wire: Wire,
     pub(crate) cancel: CancelKey,
     pub(crate) version: String,
-    /// A connection pool stands before the server and took none of [`SETTINGS`]; each transaction sets them.
+    /// A connection pool or a proxy stands before the server and did not hand on [`SETTINGS`]; each transaction sets
+    /// them.
     pub(crate) pooled: bool,
 }
 
@@ -107,13 +108,13 @@ fn start(
     let binding = transport.server_end_point();
     let mut wire = Wire::new(transport);
     wire.set_deadline(Some(deadline));
-    let (cancel, version) = start_up(&mut wire, data, binding, encrypted, pooled)?;
+    let (cancel, version, took_settings) = start_up(&mut wire, data, binding, encrypted, pooled)?;
     wire.set_deadline(None);
     Ok(Established {
         wire,
         cancel,
         version,
-        pooled,
+        pooled: pooled || !took_settings,
     })
 }
 
@@ -172,13 +173,15 @@ fn ask_for_tls(socket: &mut TcpStream) -> Result<u8> {
     }
 }
 
+/// What names the session, the server's version, and whether the settings that the server reports are those of
+/// [`SETTINGS`]. A proxy may drop start-up parameters without a word, and then the server's own hold, or the role's.
 fn start_up(
     wire: &mut Wire,
     data: &ConnectionData,
     binding: Option<Vec<u8>>,
     tls: bool,
     pooled: bool,
-) -> Result<(CancelKey, String), Failure> {
+) -> Result<(CancelKey, String, bool), Failure> {
     let named = [
         ("user", data.user.as_str()),
         ("database", &data.database),
@@ -203,6 +206,7 @@ fn start_up(
         tls,
     };
     let mut version = String::new();
+    let mut took_settings = true;
     let mut is_postgres = false;
     loop {
         let frame = match wire.next_any() {
@@ -231,9 +235,12 @@ fn start_up(
         is_postgres = true;
         match message {
             Message::ParameterStatus(body) => {
-                if body.name().is_ok_and(|name| name == "server_version") {
-                    version = body.value().unwrap_or_default().chars().take(64).collect();
+                let name = body.name().unwrap_or_default();
+                let value = body.value().unwrap_or_default();
+                if name == "server_version" {
+                    version = value.chars().take(64).collect();
                 }
+                took_settings &= is_as_set(name, value);
             }
             Message::BackendKeyData(body) => {
                 cancel = CancelKey {
@@ -243,10 +250,24 @@ fn start_up(
                 };
             }
             Message::NoticeResponse(_) => {}
-            Message::ReadyForQuery(_) if authentication.is_done() => return Ok((cancel, version)),
+            Message::ReadyForQuery(_) if authentication.is_done() => {
+                return Ok((cancel, version, took_settings));
+            }
             message if !authentication.is_done() => authentication.answer(&message, wire)?,
             _ => return Err(crate::error::malformed("a message").into()),
         }
+    }
+}
+
+/// Whether a parameter that a server reports has the value that [`SETTINGS`] give it. Servers report those that decide
+/// how dates, times and intervals are written; others pass.
+fn is_as_set(name: &str, value: &str) -> bool {
+    match name {
+        "TimeZone" => value.eq_ignore_ascii_case("UTC"),
+        // The order of day and month follows.
+        "DateStyle" => value.starts_with("ISO"),
+        "IntervalStyle" => value == "postgres",
+        _ => true,
     }
 }
 

@@ -1,9 +1,11 @@
 //! The PostgreSQL connector of Mindhost.
 //!
-//! The layers, from the bottom: [`wire`] cuts messages out of the transport that [`handshake`] (with [`auth`]) has made; [`session`] keeps requests and answers in step and owns the transactions; [`cursor`] streams one
-//! statement through [`decode`], with [`plans`] for those that come again; [`catalog`] and [`statistics`] ask the server about itself; [`connector`] is
-//! what the host calls.
+//! The layers, from the bottom: [`wire`] cuts messages out of the transport that [`handshake`] (with [`auth`]) has
+//! made; [`session`] keeps requests and answers in step and owns the transactions; [`cursor`] streams one statement
+//! through [`decode`], with [`plans`] for those that come again and [`aggregate`] for those that answer one row;
+//! [`catalog`] and [`statistics`] ask the server about itself; [`connector`] is what the host calls.
 
+mod aggregate;
 mod array;
 mod auth;
 mod binary;

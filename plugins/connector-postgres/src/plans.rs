@@ -92,14 +92,18 @@ impl Plans {
         self.seen.push_back(hash);
     }
 
-    /// Keeps a statement that was prepared, in the place of the one that was not used for longest.
+    /// Keeps a statement that was prepared, in the place of the one that was not used for longest. Its answers will
+    /// come as text, also where this one was asked for anew in the binary format.
     pub(crate) fn keep(
         &mut self,
         name: String,
         text: String,
         columns: Vec<Column>,
-        forms: Vec<Form>,
+        mut forms: Vec<Form>,
     ) {
+        for form in &mut forms {
+            form.binary = false;
+        }
         if self.kept.len() == MAX_KEPT
             && let Some(oldest) = self.kept.pop_front()
         {
@@ -135,6 +139,7 @@ impl Plans {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::Kind;
 
     fn prepare(plans: &mut Plans, text: &str) -> bool {
         plans.saw(text);
@@ -155,6 +160,20 @@ mod tests {
         assert!(!prepare(&mut plans, "SELECT 1"), "it is kept already");
         assert!(!prepare(&mut plans, &"x".repeat(MAX_TEXT + 1)));
         assert!(!prepare(&mut Plans::new(true), "SELECT 1"));
+    }
+
+    #[test]
+    fn what_is_kept_is_read_as_text() {
+        let mut plans = Plans::new(false);
+        let form = |binary| Form {
+            kind: Kind::Text,
+            binary,
+        };
+        let forms = vec![form(false), form(true)];
+        plans.keep("name".into(), "SELECT 1".into(), Vec::new(), forms);
+        let plan = plans.find("SELECT 1").unwrap();
+        assert_eq!(plan.forms.len(), 2);
+        assert!(plan.forms.iter().all(|form| !form.binary));
     }
 
     #[test]

@@ -414,6 +414,8 @@ impl Session {
         frontend::describe(b'P', name, output).map_err(nul)?;
         frontend::execute(name, max_rows, output).map_err(nul)?;
         if !name.is_empty() {
+            // The end of the statement is not that of its portal, whose name would be taken until the transaction ends.
+            frontend::close(b'P', name, output).map_err(nul)?;
             frontend::close(b'S', name, output).map_err(nul)?;
         }
         frontend::sync(output);

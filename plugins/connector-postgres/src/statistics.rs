@@ -12,25 +12,29 @@ use crate::session::{Session, TextRow};
 const MAX_COMMON: usize = 100;
 
 /// One row a column that has statistics. They count as fresh while no more than a fifth of the rows (and a thousand)
-/// changed since ANALYZE. Those of a partitioned table are the inherited ones.
+/// changed since ANALYZE. Those of a table with partitions, or that others inherit from, are the inherited ones, as a
+/// query reads the rows of all; then the rows and the changes are the sums of all too.
 const STATISTICS: &str = "
     SELECT s.attname, s.null_frac::text, s.n_distinct::text, s.most_common_vals::text, s.most_common_freqs::text,
         s.histogram_bounds::text, format_type(a.atttypid, a.atttypmod), t.typdelim::text, rows.count::numeric::text
     FROM pg_catalog.pg_class c
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     CROSS JOIN LATERAL (
-        SELECT CASE WHEN c.relkind <> 'p' THEN c.reltuples ELSE (
-            SELECT CASE WHEN bool_and(l.reltuples >= 0) THEN sum(l.reltuples) END
-            FROM pg_partition_tree(c.oid) p JOIN pg_catalog.pg_class l ON l.oid = p.relid WHERE p.isleaf) END) rows (count)
+        WITH RECURSIVE tree (oid) AS (
+            SELECT c.oid
+            UNION
+            SELECT i.inhrelid FROM tree JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.oid)
+        SELECT CASE WHEN bool_and(l.reltuples >= 0) THEN sum(l.reltuples::float8) END,
+            sum(COALESCE(pg_stat_get_mod_since_analyze(l.oid), 0))
+        FROM tree JOIN pg_catalog.pg_class l ON l.oid = tree.oid WHERE l.relkind <> 'p') rows (count, changed)
     JOIN pg_catalog.pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname
-        AND s.inherited = (c.relkind = 'p')
+        AND s.inherited = (c.relkind = 'p' OR EXISTS (
+            SELECT FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid))
     JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attname = s.attname AND NOT a.attisdropped
     JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
     WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind IN ('r', 'm', 'p', 'f') AND rows.count >= 0
         AND ($3::text[] = '{}' OR s.attname = ANY ($3::text[]))
-        AND COALESCE((
-            SELECT m.n_mod_since_analyze <= 1000 + 0.2 * rows.count
-            FROM pg_catalog.pg_stat_all_tables m WHERE m.relid = c.oid), true)";
+        AND rows.changed <= 1000 + 0.2 * rows.count";
 
 /// A column's statistics as the server stores them.
 struct Found {

@@ -158,6 +158,100 @@ fn kinds_and_counts() {
     );
 }
 
+/// The counts are written into the server's catalog, as rows in such numbers would take long.
+#[test]
+fn large_counts_keep_their_digits() {
+    let server = Server::shared();
+    let large = "
+        CREATE SCHEMA large;
+        CREATE TABLE large.plain AS SELECT i AS a FROM generate_series(1, 1000) i;
+        CREATE TABLE large.root (a int) PARTITION BY RANGE (a);
+        CREATE TABLE large.leaf_1 PARTITION OF large.root FOR VALUES FROM (0) TO (9);
+        CREATE TABLE large.leaf_2 PARTITION OF large.root FOR VALUES FROM (9) TO (99);";
+    server.psql("CREATE DATABASE large");
+    server.psql_in("large", large);
+    server.psql_in("large", "ANALYZE");
+    let counted = "
+        UPDATE pg_catalog.pg_class SET reltuples = 1234567 WHERE oid = 'large.plain'::regclass;
+        UPDATE pg_catalog.pg_class SET reltuples = 16777216 WHERE oid = 'large.leaf_1'::regclass;
+        UPDATE pg_catalog.pg_class SET reltuples = 1 WHERE oid = 'large.leaf_2'::regclass;";
+    server.psql_in("large", counted);
+    let mut postgres = Postgres::open(&data(json!({"database": "large"}))).unwrap();
+    let tables = ["plain", "root"].map(|name| TableRef::new("large", name));
+    let described = postgres.describe_tables(&tables).unwrap();
+    let counts: Vec<_> = described.iter().map(|table| table.row_count).collect();
+    assert_eq!(counts, [Some(1_234_567), Some(16_777_217)]);
+    let options = StatisticsOptions {
+        columns: vec!["a".into()],
+        max_rows: 1000,
+        max_ms: 1000,
+        extra: Vec::new(),
+    };
+    let found = postgres.statistics(&tables[0], &options).unwrap().unwrap();
+    assert_eq!(found[0].distinct_count, Some(1_234_567));
+}
+
+#[test]
+fn a_partition_stands_for_itself_where_its_root_is_not_listed() {
+    let server = Server::shared();
+    server.psql("CREATE DATABASE archive");
+    let archive = "
+        CREATE SCHEMA live; CREATE SCHEMA arch; CREATE ROLE archivist LOGIN;
+        CREATE TABLE live.event (a int) PARTITION BY RANGE (a);
+        CREATE TABLE arch.event_1 PARTITION OF live.event FOR VALUES FROM (0) TO (9);
+        GRANT SELECT ON live.event, arch.event_1 TO archivist;
+        GRANT USAGE ON SCHEMA arch TO archivist;";
+    server.psql_in("archive", archive);
+    let listed = |user: &str, schema: serde_json::Value| {
+        let data = data(json!({"database": "archive", "user": user, "schema": schema}));
+        names(&Postgres::open(&data).unwrap().tables().unwrap())
+    };
+    assert_eq!(listed("postgres", json!(null)), ["live.event"]);
+    assert_eq!(listed("postgres", json!("live")), ["live.event"]);
+    assert_eq!(listed("postgres", json!("arch")), ["arch.event_1"]);
+    // Who may read the root but not see its schema.
+    assert_eq!(listed("archivist", json!(null)), ["arch.event_1"]);
+}
+
+#[test]
+fn a_table_that_others_inherit_from_counts_their_rows() {
+    let server = Server::shared();
+    server.psql("CREATE DATABASE heirs");
+    let heirs = "
+        CREATE TABLE public.parent (a int); CREATE TABLE public.child () INHERITS (public.parent);
+        CREATE TABLE public.grandchild () INHERITS (public.child);
+        CREATE TABLE public.uncounted AS SELECT 1 AS a; CREATE TABLE public.new () INHERITS (public.uncounted);
+        INSERT INTO public.parent VALUES (1);
+        INSERT INTO public.child SELECT i FROM generate_series(2, 100) i;
+        INSERT INTO public.grandchild SELECT i FROM generate_series(101, 6000) i;";
+    server.psql_in("heirs", heirs);
+    server.psql_in(
+        "heirs",
+        "ANALYZE public.parent, public.child, public.grandchild",
+    );
+    // One that ANALYZE has not met yet: how many rows it has is not known, so neither is the sum.
+    server.psql_in(
+        "heirs",
+        "ANALYZE public.uncounted; UPDATE pg_catalog.pg_class SET reltuples = -1 WHERE oid = 'public.new'::regclass",
+    );
+    let mut postgres = Postgres::open(&data(json!({"database": "heirs"}))).unwrap();
+    let tables =
+        ["child", "grandchild", "parent", "uncounted"].map(|name| TableRef::new("public", name));
+    let described = postgres.describe_tables(&tables).unwrap();
+    let counts: Vec<_> = described.iter().map(|table| table.row_count).collect();
+    assert_eq!(counts, [Some(5999), Some(5900), Some(6000), None]);
+    let found = statistics(&mut postgres, "parent", &["a"]).unwrap();
+    assert_eq!(
+        (found[0].min_value.as_deref(), found[0].max_value.as_deref()),
+        (Some("1"), Some("6000"))
+    );
+    assert_eq!(found[0].distinct_count, Some(6000));
+    // What changes in one of the others makes them stale too. The counts of changes are written within a second or so.
+    let more = "INSERT INTO public.grandchild SELECT i FROM generate_series(1, 5000) i";
+    server.psql_in("heirs", more);
+    while statistics(&mut postgres, "parent", &["a"]).is_some() {}
+}
+
 #[test]
 fn columns_have_types_defaults_and_comments() {
     let tables = describe(&[("shop", "customer")]);

@@ -5,7 +5,7 @@
 mod support;
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{Shutdown, TcpListener, TcpStream};
 
 use connector_postgres::Postgres;
 use mindhost_sdk::{Config, Connector, ErrorKind, Value};
@@ -149,6 +149,70 @@ fn the_session_is_fixed_and_says_who_it_is() {
     let info = postgres.check().unwrap();
     assert_eq!(info.product, "PostgreSQL");
     assert_eq!(info.version, Server::shared().psql("SHOW server_version"));
+}
+
+/// A proxy before the server that hands on who connects to which database, and drops what else a client says at its
+/// start.
+fn forgetful_proxy() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            // The client may be the first to leave.
+            let _ = forward(client);
+        }
+    });
+    port
+}
+
+fn forward(mut client: TcpStream) -> std::io::Result<()> {
+    let mut server = TcpStream::connect(("127.0.0.1", Server::shared().port))?;
+    let mut length = [0; 4];
+    client.read_exact(&mut length)?;
+    let mut message = vec![0; u32::from_be_bytes(length) as usize - 4];
+    client.read_exact(&mut message)?;
+    // The version, and then names and values, each with a NUL at its end.
+    let (version, parameters) = message.split_at(4);
+    let texts: Vec<&[u8]> = parameters.split(|byte| *byte == 0).collect();
+    let mut handed_on = version.to_vec();
+    for pair in texts.chunks_exact(2) {
+        if pair[0] == b"user" || pair[0] == b"database" {
+            for text in pair {
+                handed_on.extend_from_slice(text);
+                handed_on.push(0);
+            }
+        }
+    }
+    handed_on.push(0);
+    server.write_all(&(handed_on.len() as u32 + 4).to_be_bytes())?;
+    server.write_all(&handed_on)?;
+    let (mut answers, mut back) = (server.try_clone()?, client.try_clone()?);
+    std::thread::spawn(move || std::io::copy(&mut answers, &mut back));
+    std::io::copy(&mut client, &mut server)?;
+    server.shutdown(Shutdown::Both)
+}
+
+#[test]
+fn settings_that_a_proxy_drops_are_set_in_each_transaction() {
+    Server::shared().psql(
+        "CREATE ROLE far_user LOGIN; ALTER ROLE far_user SET TimeZone = 'Asia/Tokyo';
+        CREATE ROLE terse_user LOGIN; ALTER ROLE terse_user SET IntervalStyle = 'iso_8601';
+        ALTER ROLE terse_user SET TimeZone = 'UTC';
+        CREATE ROLE german_user LOGIN; ALTER ROLE german_user SET DateStyle = 'German';
+        ALTER ROLE german_user SET TimeZone = 'UTC';",
+    );
+    let sql = "SELECT current_setting('TimeZone'), current_setting('search_path'),
+        (timestamptz '2024-01-01 00:00:00+00')::text, (interval '1 day')::text";
+    let expected = ["UTC", "pg_catalog", "2024-01-01 00:00:00+00", "1 day"];
+    for user in ["far_user", "terse_user", "german_user"] {
+        let changes = json!({"user": user, "port": forgetful_proxy()});
+        let mut postgres = Postgres::open(&data(changes)).unwrap();
+        for _ in 0..2 {
+            let (_, rows) = query(&mut postgres, sql).unwrap();
+            let expected = expected.map(|text| Value::Text(text.into()));
+            assert_eq!(rows, [expected], "{user}");
+        }
+    }
 }
 
 /// A server that answers each connection with the same bytes.

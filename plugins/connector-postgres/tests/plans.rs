@@ -52,6 +52,26 @@ fn a_statement_that_comes_again_is_kept() {
     assert_eq!(query(&mut postgres, sql).unwrap(), first);
 }
 
+/// More seems to come after the first portion, so it is asked for anew in the binary format; and then it was all.
+#[test]
+fn an_answer_of_one_full_portion_is_read_as_it_comes() {
+    let mut postgres = connect();
+    let sql = "SELECT i, i / 2.0::float8 AS half, decode(lpad(to_hex(i), 4, '0'), 'hex') AS bytes,
+        date '2024-01-01' + i AS day FROM generate_series(1, 1024) i";
+    let first = query(&mut postgres, sql).unwrap();
+    assert_eq!(first.1.len(), 1024);
+    assert_eq!(first.1[1][1], Value::Float64(1.0));
+    for _ in 0..4 {
+        assert_eq!(query(&mut postgres, sql).unwrap(), first);
+    }
+    assert_eq!(kept(&mut postgres), 1);
+    assert!(postgres.begin_snapshot(Duration::from_secs(60)).unwrap());
+    for _ in 0..4 {
+        assert_eq!(query(&mut postgres, sql).unwrap(), first);
+    }
+    postgres.end_snapshot().unwrap();
+}
+
 #[test]
 fn thousands_of_statements_leave_few() {
     let mut postgres = connect();

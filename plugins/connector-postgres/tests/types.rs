@@ -4,6 +4,8 @@
 
 mod support;
 
+use std::time::Duration;
+
 use mindhost_sdk::{Batch, Connector, DataType, Statement, Value, testing};
 use support::{LIMITS, Server, connect, query};
 
@@ -379,6 +381,42 @@ fn unknown_types_are_looked_up_beside_the_rows() {
             .all(|(index, row)| row[0] == Value::Int64(index as i64 + 1))
     );
     assert_eq!(rows.len(), 5000);
+}
+
+#[test]
+fn a_snapshot_may_meet_unknown_types_more_than_once() {
+    prepare();
+    let mut postgres = connect();
+    assert!(postgres.begin_snapshot(Duration::from_secs(60)).unwrap());
+    for name in ["mood", "pair", "span"] {
+        let sql = format!("SELECT NULL::types.{name} AS value");
+        let (columns, rows) = query(&mut postgres, &sql).unwrap();
+        assert_eq!(columns[0].native_type, format!("types.{name}"));
+        assert_eq!(rows, [[Value::Null]]);
+    }
+    postgres.end_snapshot().unwrap();
+}
+
+/// The first portion, 40 MB, is more than waits in memory while a type is looked up.
+#[test]
+fn unknown_types_beside_wide_rows_are_looked_up_too() {
+    prepare();
+    let sql = "SELECT i, ARRAY['sad']::types.mood[] AS moods, repeat('x', 41000) AS body FROM generate_series(1, 1200) i";
+    for snapshot in [false, true] {
+        let mut postgres = connect();
+        if snapshot {
+            assert!(postgres.begin_snapshot(Duration::from_secs(60)).unwrap());
+        }
+        let (columns, rows) = query(&mut postgres, sql).unwrap();
+        assert_eq!(columns[1].data_type, DataType::Json);
+        assert_eq!(rows.len(), 1200);
+        for (index, row) in rows.iter().enumerate() {
+            assert_eq!(row[0], Value::Int64(index as i64 + 1));
+            assert_eq!(row[1], rows[0][1]);
+        }
+        postgres.end_snapshot().unwrap();
+        assert_eq!(query(&mut postgres, "SELECT 1").unwrap().1.len(), 1);
+    }
 }
 
 /// The rows of the table in the README: the types, and what they become.

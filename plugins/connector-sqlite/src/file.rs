@@ -77,7 +77,7 @@ impl DatabaseFile {
         let state = loop {
             // The journal comes second: a transaction that begins later changes this state, and `state` will tell.
             let state = self.state_of(fs::metadata(&self.path))?;
-            if !is_hot(&self.journal) {
+            if !is_hot(&self.journal).map_err(|error| in_doubt(&self.journal, &error))? {
                 break state;
             }
             if waiting_since.get_or_insert_with(Instant::now).elapsed() > JOURNAL_WAIT {
@@ -86,10 +86,14 @@ impl DatabaseFile {
             control::check()?;
             thread::sleep(JOURNAL_POLL);
         };
-        if state.may_have_log() && wal::holds_changes(&self.log, &self.log_index) {
-            return Err(live_wal(&self.path));
+        if !state.may_have_log() {
+            return Ok(state);
         }
-        Ok(state)
+        match wal::holds_changes(&self.log, &self.log_index) {
+            Ok(false) => Ok(state),
+            Ok(true) => Err(live_wal(&self.path)),
+            Err(error) => Err(in_doubt(&self.log, &error)),
+        }
     }
 
     /// The state of the open file, whatever it is, and whatever has its path now.
@@ -123,12 +127,30 @@ fn sibling(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// A journal with a header belongs to a transaction that is running, or that a crash left behind.
-fn is_hot(journal: &Path) -> bool {
-    let Ok(mut file) = File::open(journal) else {
-        return false;
-    };
+///
+/// # Errors
+/// When there is a journal that cannot be read.
+fn is_hot(journal: &Path) -> io::Result<bool> {
     let mut magic = [0; 8];
-    file.read_exact(&mut magic).is_ok() && magic == JOURNAL_MAGIC
+    Ok(read_start(journal, &mut magic)?.is_some() && magic == JOURNAL_MAGIC)
+}
+
+/// The file, and its first bytes in `start`. `None` when there is no such file, or it is shorter; another error says
+/// nothing of what the file holds.
+pub fn read_start(path: &Path, start: &mut [u8]) -> io::Result<Option<File>> {
+    let read = File::open(path).and_then(|mut file| file.read_exact(start).map(|()| file));
+    match read {
+        Ok(file) => Ok(Some(file)),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 fn name(path: &Path) -> String {
@@ -153,6 +175,19 @@ fn unreadable(path: &Path, error: &io::Error) -> Error {
             format!("the database file `{name}` cannot be read: {error}"),
         ),
     }
+}
+
+/// A journal or a log is there, and what it holds cannot be told.
+fn in_doubt(sibling: &Path, error: &io::Error) -> Error {
+    let message = format!(
+        "`{}` is beside the database file and cannot be read, so that file may not be whole: {error}",
+        name(sibling)
+    );
+    let kind = match error.kind() {
+        io::ErrorKind::PermissionDenied => ErrorKind::Permission,
+        _ => ErrorKind::Upstream,
+    };
+    Error::new(kind, message)
 }
 
 fn not_a_database(path: &Path) -> Error {

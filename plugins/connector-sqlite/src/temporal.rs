@@ -2,6 +2,9 @@
 
 const MICROS_A_SECOND: i64 = 1_000_000;
 const MICROS_A_DAY: i64 = 86_400 * MICROS_A_SECOND;
+/// 0000-01-01 and 9999-12-31, the first and the last day that four digits of a year can name.
+const FIRST_DAY: i64 = -719_528;
+const LAST_DAY: i64 = 2_932_896;
 
 /// `2026-11-20` as days since 1970-01-01.
 pub fn date(text: &str) -> Option<i32> {
@@ -41,7 +44,8 @@ pub fn timestamp(text: &str) -> Option<i64> {
     Some(i64::from(date(day)?) * MICROS_A_DAY + time(clock)?.cast_signed())
 }
 
-/// A timestamp that ends in `Z` or an offset such as `+02:00`, as microseconds since 1970-01-01T00:00:00Z.
+/// A timestamp that ends in `Z` or an offset such as `+02:00`, as microseconds since 1970-01-01T00:00:00Z. One whose
+/// offset moves it out of the years 0000 to 9999 is none: nothing could be said of it in four digits.
 pub fn timestamp_utc(text: &str) -> Option<i64> {
     if let Some(local) = text.strip_suffix('Z') {
         return timestamp(local);
@@ -52,7 +56,10 @@ pub fn timestamp_utc(text: &str) -> Option<i64> {
         ("-", offset) => (-1, offset),
         _ => return None,
     };
-    Some(timestamp(local)? - sign * time(offset)?.cast_signed())
+    let micros = timestamp(local)? - sign * time(offset)?.cast_signed();
+    (FIRST_DAY * MICROS_A_DAY..(LAST_DAY + 1) * MICROS_A_DAY)
+        .contains(&micros)
+        .then_some(micros)
 }
 
 /// `15` or `15.25` as microseconds. More than six places would be lost, so they are refused.
@@ -155,6 +162,22 @@ mod tests {
         assert_eq!(timestamp_utc("1970-01-01 00:00:00Z"), Some(0));
         assert_eq!(timestamp_utc("1969-12-31T19:00:00-05:00"), Some(0));
         assert_eq!(timestamp_utc("1970-01-01 00:00:00"), None);
+    }
+
+    #[test]
+    fn an_offset_moves_no_timestamp_out_of_four_digits() {
+        let first = FIRST_DAY * MICROS_A_DAY;
+        let last = (LAST_DAY + 1) * MICROS_A_DAY - MICROS_A_SECOND;
+        for (text, expected) in [
+            ("0000-01-01 00:00:00Z", Some(first)),
+            ("0000-01-01 02:00:00+02:00", Some(first)),
+            ("0000-01-01 00:00:00+02:00", None),
+            ("9999-12-31 23:59:59Z", Some(last)),
+            ("9999-12-31 21:59:59-02:00", Some(last)),
+            ("9999-12-31 23:59:59-02:00", None),
+        ] {
+            assert_eq!(timestamp_utc(text), expected, "{text}");
+        }
     }
 
     #[test]

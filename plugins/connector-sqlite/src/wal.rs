@@ -1,8 +1,10 @@
 //! Whether a write-ahead log holds something that the database file lacks.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+
+use crate::file::read_start;
 
 const WAL_HEADER: u64 = 32;
 const FRAME_HEADER: u64 = 24;
@@ -12,18 +14,16 @@ const INDEX_VERSION: u32 = 3_007_000;
 
 /// False when there is no log, when it has no frames, or when its index proves that all of them were written back to
 /// the database. The index is what the writing programs share; one that is missing or in doubt proves nothing.
-pub fn holds_changes(wal: &Path, index: &Path) -> bool {
-    let Ok(mut log) = File::open(wal) else {
-        return false;
-    };
+///
+/// # Errors
+/// When there is a log that cannot be read.
+pub fn holds_changes(wal: &Path, index: &Path) -> io::Result<bool> {
     let mut header = [0; WAL_HEADER as usize];
-    if log.read_exact(&mut header).is_err() {
-        return false;
-    }
-    let frames_follow = log
-        .metadata()
-        .is_ok_and(|metadata| metadata.len() > WAL_HEADER);
-    frames_follow && !is_written_back(&mut log, &header, index).unwrap_or(false)
+    let Some(mut log) = read_start(wal, &mut header)? else {
+        return Ok(false);
+    };
+    let frames_follow = log.metadata()?.len() > WAL_HEADER;
+    Ok(frames_follow && !is_written_back(&mut log, &header, index).unwrap_or(false))
 }
 
 fn is_written_back(

@@ -219,3 +219,41 @@ fn a_transaction_that_was_not_finished_is_refused() {
     fs::write(&journal, [0; 512]).unwrap();
     assert!(shop.open().is_ok());
 }
+
+/// A journal or log that is there and cannot be read may hold what the database lacks. A link to itself is one.
+#[test]
+fn a_journal_or_log_that_cannot_be_read_is_refused() {
+    for (sql, suffix) in [
+        (SQL, "-journal"),
+        (
+            "PRAGMA journal_mode = WAL; CREATE TABLE t (v INTEGER);",
+            "-wal",
+        ),
+    ] {
+        let Shop { directory, writer } = Shop::new(sql);
+        // It takes its own journal or log along.
+        drop(writer);
+        let path = directory.path().join("shop.db");
+        assert!(open(&path).is_ok());
+        let name = format!("shop.db{suffix}");
+        std::os::unix::fs::symlink(&name, directory.path().join(&name)).unwrap();
+        let error = open(&path).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Upstream, "{suffix}");
+        assert!(
+            error
+                .message()
+                .starts_with(&format!("`{name}` is beside the database file")),
+            "{error}"
+        );
+    }
+}
+
+/// As the README says: while a writer keeps its journal in memory, nothing tells that it is in a transaction.
+#[test]
+fn a_transaction_without_a_journal_is_not_seen() {
+    let shop = Shop::new(SQL);
+    shop.write("PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE; UPDATE t SET v = v + 10;");
+    assert!(!shop.directory.path().join("shop.db-journal").exists());
+    assert!(shop.open().is_ok());
+    shop.write("COMMIT");
+}

@@ -43,7 +43,10 @@ impl Verifier {
         Ok(Self {
             roots,
             listed,
-            check_name: mode == SslMode::VerifyFull,
+            // A public authority gives anybody a certificate for a name of their own: without the name, the chain to
+            // one proves nothing.
+            check_name: mode == SslMode::VerifyFull
+                || (mode == SslMode::VerifyCa && given.root.is_none()),
             algorithms,
         })
     }
@@ -100,5 +103,58 @@ impl ServerCertVerifier for Verifier {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::CertificateError;
+    use rustls::crypto::ring;
+
+    use super::*;
+
+    /// What a verifier says of a certificate for `localhost` that it trusts, shown by a server of this name.
+    fn verdict(mode: SslMode, is_root_given: bool, server: &str) -> Result<(), rustls::Error> {
+        let issued = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        let pem = issued.cert.pem();
+        let given = Certificates {
+            root: is_root_given.then_some(pem.as_str()),
+            ..Certificates::default()
+        };
+        let algorithms = ring::default_provider().signature_verification_algorithms;
+        let mut verifier = Verifier::new(mode, &given, algorithms).unwrap();
+        // As if a public authority had signed it.
+        verifier.listed = vec![issued.cert.der().clone()];
+        let name = ServerName::try_from(server.to_owned()).unwrap();
+        verifier
+            .verify_server_cert(issued.cert.der(), &[], &name, &[], UnixTime::now())
+            .map(|_| ())
+    }
+
+    #[test]
+    fn the_public_authorities_count_with_the_name_only() {
+        for (mode, is_root_given, minds_the_name) in [
+            (SslMode::Require, false, false),
+            (SslMode::VerifyCa, false, true),
+            (SslMode::VerifyFull, false, true),
+            (SslMode::Require, true, false),
+            (SslMode::VerifyCa, true, false),
+            (SslMode::VerifyFull, true, true),
+        ] {
+            assert_eq!(
+                verdict(mode, is_root_given, "localhost"),
+                Ok(()),
+                "{mode:?}"
+            );
+            let other = verdict(mode, is_root_given, "db.example.com");
+            let is_refused = matches!(
+                other,
+                Err(rustls::Error::InvalidCertificate(
+                    CertificateError::NotValidForName
+                        | CertificateError::NotValidForNameContext { .. }
+                ))
+            );
+            assert_eq!(is_refused, minds_the_name, "{mode:?}: {other:?}");
+        }
     }
 }
