@@ -18,7 +18,7 @@ mod secrets;
 mod serve;
 mod workspaces;
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use crate::commands::say::{aside, say, say_part};
 use clap::{Parser, Subcommand};
@@ -85,6 +85,9 @@ enum Command {
     Settings,
 }
 
+/// How long threads that still block may keep the program after a command.
+const SHUTDOWN: Duration = Duration::from_secs(1);
+
 /// Runs one command; a failure is one line on standard error and exit code 1.
 pub(crate) fn run(cli: Cli) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread()
@@ -103,7 +106,10 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     {
         return failed(&anyhow::anyhow!("the TLS library could not be set up"));
     }
-    match runtime.block_on(dispatch(cli.command)) {
+    let ended = runtime.block_on(dispatch(cli.command));
+    // A thread that hangs in a system call, such as a read from a file server, would keep the program for as long.
+    runtime.shutdown_timeout(SHUTDOWN);
+    match ended {
         // The reader of the pipe, such as `head`, has read enough.
         Err(error) if error.is::<say::NobodyReads>() => ExitCode::SUCCESS,
         Err(error) => failed(&error),

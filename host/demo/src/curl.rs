@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader},
+    path::Path,
     process::{Command, Stdio},
 };
 
@@ -38,6 +39,11 @@ pub(crate) fn post_line(path: &str, body: &str) -> String {
 /// As [`post_line`], showing what comes as it comes.
 pub(crate) fn stream_line(path: &str, body: &str) -> String {
     post_line(path, body).replacen("curl -sS", "curl -sSN", 1)
+}
+
+/// A path as one word of a shell line.
+pub(crate) fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
 impl Curl {
@@ -122,5 +128,22 @@ impl Curl {
             .env("KEY", &self.key)
             .stdin(Stdio::null());
         command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quoted_path_is_one_word_for_the_shell() {
+        let words = [
+            ("demo/orders.csv", "'demo/orders.csv'"),
+            ("my demo/$HOME", "'my demo/$HOME'"),
+            ("it's", r"'it'\''s'"),
+        ];
+        for (path, word) in words {
+            assert_eq!(quoted(Path::new(path)), word);
+        }
     }
 }

@@ -27,7 +27,7 @@ pub const SUITE: &str = include_str!("suite.yaml");
 pub struct Options {
     /// The program `mindhost`, which is started as the server.
     pub program: PathBuf,
-    /// Data directory of the server. What an earlier demo left there is deleted.
+    /// Data directory of the server. What an earlier demo kept there is deleted. One that no demo made is refused.
     pub dir: PathBuf,
     /// The directory with the plugins that the server installs.
     pub plugins_dir: PathBuf,
@@ -51,7 +51,7 @@ pub fn run(options: &Options) -> Result<()> {
     screen.title("Mindhost: questions to databases, in words and in SQL");
     server::require_plugins(&options.plugins_dir)?;
     let dir = &options.dir;
-    server::clear(dir)?;
+    let _alone = server::take(dir)?;
     let files = dir.join("files/default");
     std::fs::create_dir_all(&files).with_context(|| format!("creating {}", files.display()))?;
     let size = shop::write(&files).context("writing the demo's databases")?;
@@ -142,7 +142,7 @@ fn leave_running(screen: &Screen, server: &mut Server, data: &Path, link: &str) 
     screen.dim(&format!(
         "another: mindhost console --server {} --key-file {}",
         server.url,
-        data.join("admin.key").display()
+        curl::quoted(&data.join("admin.key"))
     ));
     server.wait_for_end()
 }

@@ -106,7 +106,7 @@ pub(crate) fn export(demo: &Demo, stored: &StoredResult, data: &Path) -> Result<
     let line = format!(
         "{} -o {}",
         curl::get_line(&format!("{}/export", stored.path)),
-        file.display()
+        curl::quoted(&file)
     );
     demo.screen.command(&line);
     demo.curl.bytes(&line)?;

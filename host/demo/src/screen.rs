@@ -2,10 +2,18 @@
 
 use std::{
     cell::Cell,
+    fmt::Arguments,
     io::{IsTerminal, Write},
 };
 
 use serde_json::Value;
+
+/// Writes to standard output at once. A reader that has closed it, as `head` does, is no failure and no panic: the
+/// server goes on.
+pub(crate) fn print(text: Arguments<'_>) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_fmt(text).and_then(|()| out.flush());
+}
 
 /// Writes to standard output, in colour where a person reads it.
 pub(crate) struct Screen {
@@ -28,24 +36,25 @@ impl Screen {
     }
 
     pub(crate) fn title(&self, text: &str) {
-        println!("\n{}\n", self.paint(BOLD, text));
+        print(format_args!("\n{}\n\n", self.paint(BOLD, text)));
     }
 
     /// A numbered step.
     pub(crate) fn step(&self, text: &str) {
         self.step.set(self.step.get() + 1);
-        println!(
-            "\n{} {}",
+        print(format_args!(
+            "\n{} {}\n",
             self.paint(CYAN, &format!("{:>2}.", self.step.get())),
             self.paint(BOLD, text)
-        );
+        ));
     }
 
     /// A line that was run, as the reader can run it.
     pub(crate) fn command(&self, line: &str) {
         let mut prompt = "$ ";
         for part in line.lines() {
-            println!("    {}", self.paint(DIM, &format!("{prompt}{part}")));
+            let line = self.paint(DIM, &format!("{prompt}{part}"));
+            print(format_args!("    {line}\n"));
             prompt = "  ";
         }
     }
@@ -58,16 +67,19 @@ impl Screen {
     /// What came of a command.
     pub(crate) fn result(&self, text: &str) {
         for line in text.lines() {
-            println!("    {line}");
+            print(format_args!("    {line}\n"));
         }
     }
 
     pub(crate) fn fact(&self, text: &str) {
-        println!("  {text}");
+        print(format_args!("  {text}\n"));
     }
 
     pub(crate) fn success(&self, text: &str) {
-        println!("\n{}", self.paint(GREEN, &format!("✓ {text}")));
+        print(format_args!(
+            "\n{}\n",
+            self.paint(GREEN, &format!("✓ {text}"))
+        ));
     }
 
     /// How far something is, from 0 to 1; draws over itself.
@@ -78,22 +90,20 @@ impl Screen {
         let bar = format!("{}{}", "█".repeat(filled), "░".repeat(30 - filled));
         let line = format!("    {bar} {:>3.0} %  {text}", fraction * 100.0);
         match self.colour {
-            true => print!("\r\x1b[2K{line}"),
-            false => println!("{line}"),
+            true => print(format_args!("\r\x1b[2K{line}")),
+            false => print(format_args!("{line}\n")),
         }
-        let _ = std::io::stdout().flush();
     }
 
     pub(crate) fn end_progress(&self) {
         if self.colour {
-            println!();
+            print(format_args!("\n"));
         }
     }
 
     /// Words of an answer, as they come.
     pub(crate) fn words(&self, text: &str) {
-        print!("{}", text.replace('\n', "\n    "));
-        let _ = std::io::stdout().flush();
+        print(format_args!("{}", text.replace('\n', "\n    ")));
     }
 
     pub(crate) fn dim(&self, text: &str) {

@@ -10,9 +10,13 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::Errno,
+    process::{Pid, Signal, kill_process},
+};
 
-use crate::Options;
+use crate::{Options, screen::print, shop};
 
 /// A server is ready within this time, compilation of all plugins included.
 const STARTUP: Duration = Duration::from_secs(180);
@@ -40,47 +44,89 @@ pub(crate) fn require_plugins(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes what an earlier demo left, except for the compiled plugins and the key that authenticates them. A directory that
-/// holds something else is not the demo's to empty.
-pub(crate) fn clear(dir: &Path) -> Result<()> {
-    const OWN: &[&str] = &["files", "cache", "plugins", "admin.key", "server.lock"];
-    let entries: Vec<_> = match std::fs::read_dir(dir) {
-        Ok(entries) => entries.collect::<Result<_, _>>()?,
-        Err(_) => return Ok(()),
-    };
-    let is_own = |name: &str| {
-        let begins = |part: &str| name.starts_with(part);
-        OWN.contains(&name)
-            || [
-                "mindhost.db",
-                "server.log",
-                "orders.csv",
-                "secrets.key",
-                ".",
-            ]
-            .into_iter()
-            .any(begins)
-    };
-    if let Some(other) = entries
-        .iter()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .find(|name| !is_own(name))
-    {
+/// In a data directory that a demo made, and in no other.
+const MARKER: &str = ".mindhost-demo";
+/// What a demo keeps of an earlier one. A lock file that is deleted and made again could be locked twice.
+const STAYS: &[&str] = &["cache", "secrets.key", "server.lock", MARKER];
+
+/// Makes a directory the demo's own, and removes what an earlier demo kept there, except for the compiled plugins and
+/// the key that authenticates them. A directory that no demo made is not the demo's to empty.
+///
+/// The file that it gives holds a lock: no other demo uses the directory until it is closed.
+pub(crate) fn take(dir: &Path) -> Result<File> {
+    std::fs::create_dir_all(dir).with_context(|| format!("creating {}", dir.display()))?;
+    let entries = std::fs::read_dir(dir)
+        .and_then(|entries| entries.collect::<std::io::Result<Vec<_>>>())
+        .with_context(|| format!("reading {}", dir.display()))?;
+    let names = entries.iter().map(std::fs::DirEntry::file_name);
+    let names: Vec<String> = names
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    let stays = |name: &String| STAYS.contains(&name.as_str());
+    ensure!(
+        dir.join(MARKER).is_file() || names.iter().all(stays) || is_of_older_demo(dir),
+        "{} is not empty, and no demo made it (it has no {MARKER}), so nothing in it is deleted; name another \
+         directory with --dir, or delete this one yourself if nothing in it is needed",
+        dir.display()
+    );
+    if let Some(other) = names.iter().find(|name| !is_own(name)) {
         bail!(
             "{} holds `{other}`, which no demo wrote; name another directory with --dir",
             dir.display()
         );
     }
-    for entry in entries {
+    // Before anything is deleted. The server takes this one itself, so it is free again when this function ends.
+    let _no_server = locked(&dir.join("server.lock"), "a server")?;
+    let alone = locked(&dir.join(MARKER), "another demo")?;
+    for (entry, name) in entries.iter().zip(&names) {
         let path = entry.path();
         match path.is_dir() {
-            _ if path.ends_with("cache") || path.ends_with("secrets.key") => Ok(()),
+            _ if stays(name) => Ok(()),
             true => std::fs::remove_dir_all(&path),
             false => std::fs::remove_file(&path),
         }
         .with_context(|| format!("removing {}", path.display()))?;
     }
-    Ok(())
+    Ok(alone)
+}
+
+/// Whether a demo may have written a name in its data directory.
+fn is_own(name: &str) -> bool {
+    const OWN: &[&str] = &[
+        "files",
+        "cache",
+        "plugins",
+        "spill",
+        "admin.key",
+        "server.lock",
+        MARKER,
+    ];
+    const BEGINS: &[&str] = &["mindhost.db", "server.log", "orders.csv", "secrets.key"];
+    OWN.contains(&name) || BEGINS.iter().any(|part| name.starts_with(part))
+}
+
+/// Whether a demo made a directory before demos wrote the marker. Only a demo has both of its databases beside the log
+/// of the server that it starts.
+fn is_of_older_demo(dir: &Path) -> bool {
+    dir.join("server.log").is_file() && shop::is_in(&dir.join("files/default"))
+}
+
+/// A file, made if it is missing, that only this process has a lock on.
+fn locked(path: &Path, user: &str) -> Result<File> {
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    let dir = path.parent().unwrap_or(path).display();
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(Errno::WOULDBLOCK) => {
+            bail!("{user} uses {dir}; stop it, or name another directory with --dir")
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
+    }
 }
 
 impl Server {
@@ -159,11 +205,11 @@ impl Server {
     pub(crate) fn show_log(&self) {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
-        println!("\nThe end of {}:", self.log.display());
+        print(format_args!("\nThe end of {}:\n", self.log.display()));
         lines
             .iter()
             .skip(lines.len().saturating_sub(40))
-            .for_each(|line| println!("  {line}"));
+            .for_each(|line| print(format_args!("  {line}\n")));
     }
 
     /// Waits until the server ends; a terminal sends Ctrl-C to both.
@@ -251,17 +297,129 @@ fn is_ready(address: SocketAddr) -> bool {
 mod tests {
     use super::*;
 
+    /// Writes files into a directory, and gives it.
+    fn holding(names: &[&str]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for name in names {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "x").unwrap();
+        }
+        dir
+    }
+
+    /// What a directory holds, in order.
+    fn names(dir: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(dir).unwrap();
+        let name = |entry: std::io::Result<std::fs::DirEntry>| {
+            entry.unwrap().file_name().into_string().unwrap()
+        };
+        let mut names: Vec<String> = entries.map(name).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn the_data_of_a_real_server_is_not_deleted() {
+        let real = [
+            "admin.key",
+            "files/default/shop.db",
+            "files/default/warehouse.db",
+            "mindhost.db",
+            "secrets.key",
+            "server.lock",
+            "server.log",
+        ];
+        let dir = holding(&real);
+        let before = names(dir.path());
+        let error = take(dir.path()).unwrap_err().to_string();
+        assert!(
+            error.contains("no demo made it") && error.contains("--dir"),
+            "{error}"
+        );
+        assert_eq!(names(dir.path()), before);
+        assert!(dir.path().join("files/default/shop.db").exists());
+    }
+
+    #[test]
+    fn a_directory_with_hidden_files_is_not_emptied() {
+        let dir = holding(&[".ssh/id_ed25519", ".bashrc"]);
+        take(dir.path()).unwrap_err();
+        assert_eq!(names(dir.path()), [".bashrc", ".ssh"]);
+        let marked = holding(&[MARKER, ".bashrc"]);
+        let error = take(marked.path()).unwrap_err().to_string();
+        assert!(error.contains("`.bashrc`"), "{error}");
+        assert_eq!(names(marked.path()), [".bashrc", MARKER]);
+    }
+
     #[test]
     fn a_directory_with_other_files_is_not_emptied() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("admin.key"), "x").unwrap();
-        std::fs::write(dir.path().join("thesis.txt"), "x").unwrap();
-        let error = clear(dir.path()).unwrap_err().to_string();
+        let dir = holding(&[MARKER, "admin.key", "thesis.txt"]);
+        let error = take(dir.path()).unwrap_err().to_string();
         assert!(error.contains("`thesis.txt`"), "{error}");
         assert!(dir.path().join("admin.key").exists());
         std::fs::remove_file(dir.path().join("thesis.txt")).unwrap();
-        clear(dir.path()).unwrap();
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        take(dir.path()).unwrap();
+        assert_eq!(names(dir.path()), [MARKER, "server.lock"]);
+    }
+
+    #[test]
+    fn a_directory_in_which_nothing_is_deleted_needs_no_marker() {
+        let dir = holding(&["secrets.key", "cache/one"]);
+        take(dir.path()).unwrap();
+        let all = [MARKER, "cache", "secrets.key", "server.lock"];
+        assert_eq!(names(dir.path()), all);
+        assert!(dir.path().join("cache/one").exists());
+    }
+
+    #[test]
+    fn a_second_demo_keeps_what_was_compiled_and_nothing_else() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = parent.path().join("demo");
+        drop(take(&dir).unwrap());
+        for name in ["mindhost.db", "admin.key", "secrets.key", "orders.csv"] {
+            std::fs::write(dir.join(name), "x").unwrap();
+        }
+        std::fs::create_dir_all(dir.join("cache/one")).unwrap();
+        std::fs::create_dir_all(dir.join("files/default")).unwrap();
+        take(&dir).unwrap();
+        assert_eq!(names(&dir), [MARKER, "cache", "secrets.key", "server.lock"]);
+    }
+
+    #[test]
+    fn a_demo_from_before_the_marker_is_known_by_its_databases() {
+        let dir = holding(&["admin.key", "mindhost.db", "server.log"]);
+        let files = dir.path().join("files/default");
+        std::fs::create_dir_all(&files).unwrap();
+        let table = |name: &&str| format!("CREATE TABLE {name} (id INTEGER);");
+        for (file, tables) in [
+            ("shop.db", shop::SHOP_TABLES),
+            ("warehouse.db", shop::WAREHOUSE_TABLES),
+        ] {
+            take(dir.path()).unwrap_err();
+            let database = rusqlite::Connection::open(files.join(file)).unwrap();
+            let sql: String = tables.iter().map(table).collect();
+            database.execute_batch(&sql).unwrap();
+        }
+        take(dir.path()).unwrap();
+        assert_eq!(names(dir.path()), [MARKER, "server.lock"]);
+    }
+
+    #[test]
+    fn a_directory_in_use_is_not_emptied() {
+        let dir = holding(&[MARKER, "mindhost.db"]);
+        let server = locked(&dir.path().join("server.lock"), "a test").unwrap();
+        let error = take(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("a server uses"), "{error}");
+        assert!(dir.path().join("mindhost.db").exists());
+        drop(server);
+        let demo = take(dir.path()).unwrap();
+        std::fs::write(dir.path().join("mindhost.db"), "x").unwrap();
+        let error = take(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("another demo uses"), "{error}");
+        assert!(dir.path().join("mindhost.db").exists());
+        drop(demo);
+        take(dir.path()).unwrap();
     }
 
     #[test]

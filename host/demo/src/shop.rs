@@ -13,7 +13,7 @@ mod words;
 
 use std::path::Path;
 
-use rusqlite::{Connection, Result};
+use rusqlite::{Connection, OpenFlags, Result};
 
 use random::Random;
 
@@ -64,6 +64,24 @@ pub fn write(folder: &Path) -> Result<Size> {
         shop: rows(&shop, SHOP_TABLES)?,
         warehouse: rows(&warehouse, WAREHOUSE_TABLES)?,
     })
+}
+
+/// Whether a folder has both databases, as far as the names of their tables tell.
+pub(crate) fn is_in(folder: &Path) -> bool {
+    let holds = |file: &str, tables: &[&str]| -> Result<bool> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let db = Connection::open_with_flags(folder.join(file), flags)?;
+        let mut is_there =
+            db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;
+        for table in tables {
+            if !is_there.exists([table])? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    };
+    holds("shop.db", SHOP_TABLES).unwrap_or(false)
+        && holds("warehouse.db", WAREHOUSE_TABLES).unwrap_or(false)
 }
 
 fn write_shop(db: &Connection) -> Result<Vec<String>> {
@@ -119,7 +137,9 @@ mod tests {
     #[test]
     fn the_shop_is_large_whole_and_always_the_same() {
         let folder = tempfile::TempDir::new().unwrap();
+        assert!(!is_in(folder.path()));
         let size = write(folder.path()).unwrap();
+        assert!(is_in(folder.path()));
         assert!(size.shop + size.warehouse > 200_000, "{size:?}");
         for file in ["shop.db", "warehouse.db"] {
             let db = Connection::open(folder.path().join(file)).unwrap();

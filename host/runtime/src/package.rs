@@ -75,7 +75,7 @@ impl Package {
     /// # Errors
     /// What to change in the manifest.
     pub fn check_new(&self) -> Result<(), Refusal> {
-        check_origins(&self.manifest)
+        checks::check_new(&self.manifest)
     }
 
     /// Validates the component, including the instructions of each function. Slow for a large one.
@@ -176,7 +176,7 @@ pub fn scan(dir: &Path, max_bytes: u64) -> Vec<(PathBuf, Result<Package, Refusal
 
 /// Checks a manifest by itself, as [`pack`] does first.
 pub fn check_manifest_text(manifest: &str) -> Result<(), Refusal> {
-    check_origins(&parse_manifest(manifest.as_bytes())?)
+    checks::check_new(&parse_manifest(manifest.as_bytes())?)
 }
 
 /// Writes a manifest into a component, replacing an existing one. The result is a plugin that this host can install.
@@ -377,6 +377,17 @@ mod tests {
         assert!(refusal(|m| m["engines"] = json!([])).contains("`engines`"));
         assert!(refusal(|m| m["title"] = json!("a\u{1b}[2J")).contains("`title`"));
         assert!(refusal(|m| m["description"] = json!("\u{202e}a")).contains("`description`"));
+        let forged = json!("a host\n  reads      nothing");
+        for field in ["title", "description"] {
+            let setting = |m: &mut Value| {
+                m["connection_data"]["properties"]["host"][field] = forged.clone();
+            };
+            assert!(
+                refusal(setting).contains(&format!("`connection_data.properties.host.{field}`"))
+            );
+        }
+        let setting = |m: &mut Value| m["connection_data"]["properties"]["a\u{1b}c"] = json!({});
+        assert!(refusal(setting).contains("`connection_data.properties`"));
         assert!(refusal(|m| m["a\nb"] = json!(1)).contains(r"a\nb"));
         assert!(refusal(|m| m["root_access"] = json!(true)).contains("root_access"));
         assert!(refusal(|m| m["files"] = json!([{"path": "pth"}])).contains("`pth`"));

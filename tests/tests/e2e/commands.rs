@@ -2,7 +2,7 @@
 
 use std::{
     os::unix::fs::PermissionsExt,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 use mindhost_tests::{Host, build};
@@ -58,6 +58,34 @@ async fn keys_made_on_the_command_line_work_at_once() {
     let unknown = mindhost(&host, &["keys", "create", "x", "--mind", "nobody"], &[]);
     assert!(!unknown.status.success());
     assert!(stderr(&unknown).contains("nobody"), "{}", stderr(&unknown));
+}
+
+#[tokio::test]
+async fn a_key_that_could_not_be_printed_can_be_ended() {
+    let host = Host::start().await;
+    let lost = |args: &[&str]| {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let mut command = host.command(args);
+        let output = command.stdout(full.unwrap()).stderr(Stdio::piped());
+        let output = output.output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        stderr(&output)
+    };
+    let why = lost(&["keys", "create", "script"]);
+    let revoke = why.split('`').nth(1).unwrap_or_else(|| panic!("{why}"));
+    let args: Vec<&str> = revoke.split(' ').skip(1).collect();
+    assert_eq!(args[..2], ["keys", "revoke"], "{why}");
+    assert!(mindhost(&host, &args, &[]).status.success());
+    let listed = stdout(&mindhost(&host, &["keys", "list"], &[]));
+    let line = listed.lines().find(|line| line.ends_with("script"));
+    assert!(line.unwrap().contains("revoked"), "{listed}");
+    let made = mindhost(&host, &["keys", "create", "other"], &[]);
+    assert!(made.status.success(), "{}", stderr(&made));
+    let listed = stdout(&mindhost(&host, &["keys", "list"], &[]));
+    let line = listed.lines().find(|line| line.ends_with("other"));
+    let id = line.unwrap().split_whitespace().next().unwrap();
+    let why = lost(&["keys", "rotate", id]);
+    assert!(why.contains("rotate it once more"), "{why}");
 }
 
 #[tokio::test]
@@ -124,6 +152,37 @@ async fn a_store_refuses_a_start_with_another_secret_key() {
         stderr(&output)
     );
     assert!(!host.data_dir().join("other.key").exists());
+}
+
+#[tokio::test]
+async fn the_demo_deletes_no_data_of_a_server() {
+    let host = Host::start().await;
+    let dir = host.data_dir().to_str().unwrap();
+    let plugins = build::plugins_dir();
+    let demo = ["demo", "--once", "--dir", dir, "--plugins-dir"];
+    let demo = [&demo[..], &[plugins.to_str().unwrap()]].concat();
+    let refused = mindhost(&host, &demo, &[]);
+    assert_eq!(refused.status.code(), Some(1), "{}", stdout(&refused));
+    let why = stderr(&refused);
+    assert!(why.contains("no demo made it"), "{why}");
+    assert!(host.data_dir().join("mindhost.db").exists());
+    host.mind("still-there").create().await;
+}
+
+#[tokio::test]
+async fn the_demo_does_not_panic_if_its_output_is_closed() {
+    let host = Host::start().await;
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut demo = host.command(&["demo", "--once", "--plugins-dir", "none"]);
+    demo.stdout(writer).stderr(Stdio::piped());
+    let output = demo.output().unwrap();
+    let errors = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(
+        errors.contains("just plugins") && !errors.contains("panicked"),
+        "{errors}"
+    );
 }
 
 #[tokio::test]

@@ -419,6 +419,13 @@ async fn mistakes_are_found_before_the_first_question() {
         &["--suite", "bad.yaml", "--mind", "clerk"],
         "expect: declined",
     );
+    for option in ["--out", "--markdown"] {
+        let run = ["--suite", "demo", "--mind", "clerk"];
+        fails(
+            &[&run[..], &[option, "none/report"]].concat(),
+            "none/report",
+        );
+    }
     let nothing = eval(
         &host,
         &["--suite", "demo", "--mind", "clerk", "--limit", "0"],
@@ -434,6 +441,8 @@ async fn an_interrupted_run_writes_what_it_has() {
     let turns = [
         run_sql("SELECT count(*) FROM customers"),
         Turn::text("3"),
+        // Its second turn hangs: until then the command knows of the answer.
+        run_sql("SELECT count(*) FROM customers"),
         Turn::text("I am thinking").and_hang(),
         run_sql("SELECT count(*) FROM customers"),
         Turn::text("3"),
@@ -463,10 +472,12 @@ async fn an_interrupted_run_writes_what_it_has() {
         "out.json",
     ];
     let mut child = host.command(&args).spawn().unwrap();
-    eventually(async || model.asked().len(), |asked| *asked == 3).await;
+    eventually(async || model.asked().len(), |asked| *asked == 4).await;
     let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
+    let listed = host.get("/conversations").await.expect_status(200).json();
+    assert_eq!(listed["data"], json!([]), "also of the interrupted answer");
     let report = report(&host, "out.json");
     assert!(!report.is_complete);
     assert_eq!(report.questions.len(), 1);
@@ -478,6 +489,86 @@ async fn an_interrupted_run_writes_what_it_has() {
     assert!(
         said.contains("Judged only in this run: 1 question."),
         "{said}"
+    );
+}
+
+// The model has to answer while the test waits for the command.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_asked_to_end_deletes_its_conversations() {
+    let turns = [
+        run_sql("SELECT count(*) FROM customers"),
+        Turn::text("I am thinking").and_hang(),
+    ];
+    let (host, model) = scripted(turns).await;
+    write(&host, "suite.jsonl", SUITE);
+    let url = host.url();
+    let args = ["eval", "--server", &url, "--suite", "suite.jsonl"];
+    let more = ["--mind", "clerk", "--jobs", "1", "--out", "out.json"];
+    let args = [&args[..], &more].concat();
+    let mut child = host.command(&args).spawn().unwrap();
+    model.wait_for_requests(2).await;
+    let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!report(&host, "out.json").is_complete);
+    let listed = host.get("/conversations").await.expect_status(200).json();
+    assert_eq!(listed["data"], json!([]));
+}
+
+#[tokio::test]
+async fn an_earlier_report_stays_until_there_is_another() {
+    let host = demo().await;
+    write(&host, "out.json", &"x".repeat(1 << 20));
+    let run = ["--suite", "demo", "--mind", "analyst", "--out", "out.json"];
+    let failed = eval(
+        &host,
+        &[&run[..], &["--markdown", "none/report.md"]].concat(),
+    );
+    assert_eq!(failed.status.code(), Some(1));
+    let path = host.data_dir().join("out.json");
+    assert_eq!(std::fs::metadata(path).unwrap().len(), 1 << 20);
+    let done = eval(&host, &[&run[..], &["--only", "customers"]].concat());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert_eq!(report(&host, "out.json").questions.len(), 1);
+}
+
+#[tokio::test]
+async fn the_figures_are_shown_if_the_report_cannot_be_written() {
+    let host = demo().await;
+    let run = [
+        "--suite",
+        "demo",
+        "--mind",
+        "analyst",
+        "--only",
+        "customers",
+    ];
+    let full = eval(&host, &[&run[..], &["--out", "/dev/full"]].concat());
+    assert_eq!(full.status.code(), Some(1), "{}", text(&full.stderr));
+    assert!(text(&full.stderr).contains("writing /dev/full"));
+    let said = text(&full.stdout);
+    assert!(said.contains("| right (execution accuracy) |"), "{said}");
+}
+
+// The command blocks this thread while the scripted model answers it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_suite_without_an_answerable_question_has_no_share_of_right_answers() {
+    let (host, _model) = scripted([Turn::text("I do not know.")]).await;
+    let suite =
+        json!({"id": "a\u{1b}b", "question": "Who will come?", "expect": "declined"}).to_string();
+    write(&host, "suite.jsonl", &suite);
+    let run = ["--suite", "suite.jsonl", "--mind", "clerk"];
+    let output = eval(&host, &[&run[..], &["--min-right", "80"]].concat());
+    assert_eq!(output.status.code(), Some(3));
+    let why = text(&output.stderr);
+    assert!(
+        why.contains("no question is answerable, and --min-right is 80"),
+        "{why}"
+    );
+    // A suite of others moves no cursor.
+    assert!(
+        why.contains("a\u{fffd}b") && !why.contains('\u{1b}'),
+        "{why}"
     );
 }
 

@@ -11,7 +11,7 @@ pub(crate) struct Demo {
     /// Exit after the last step; the exit code is 0 if every answer was right.
     #[arg(long)]
     once: bool,
-    /// Data directory of the demo's server. Data of an earlier demo is deleted.
+    /// Data directory of the demo's server. Data of an earlier demo is deleted. One that no demo made is refused.
     #[arg(long, value_name = "DIR", default_value = "mindhost-demo")]
     dir: PathBuf,
     /// Directory of the plugins. Default: the folder `plugins` here, beside the program, or one level above it.

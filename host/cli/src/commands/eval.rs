@@ -39,7 +39,7 @@ Examples:
   mindhost eval import --format spider dev.json --db pets_1 --out pets.jsonl
 
 Exit codes: 0 done, 1 it could not run, 2 wrong options, 3 a threshold is missed or a question could not be judged,
-130 interrupted (what was judged until then is written).";
+130 interrupted by Ctrl-C or SIGTERM (what was judged until then is written).";
 
 #[derive(Debug, Subcommand)]
 enum Command {

@@ -17,7 +17,7 @@ use mindhost_core::{
 use mindhost_store::{DEFAULT_WORKSPACE, Store};
 
 use super::open;
-use crate::commands::say::say;
+use crate::commands::say::{self, say};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Keys {
@@ -110,7 +110,16 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
             let (key, text) = keys::create(&opened.store, &secret, &workspace, new).await?;
             say!("{}", *text);
             let (action, resource) = ("mindhost keys create", "/keys".to_owned());
-            audit::record(&opened.store, &workspace, action, resource, Some(key.id)).await?;
+            let id = Some(key.id.clone());
+            audit::record(&opened.store, &workspace, action, resource, id).await?;
+            if let Some(error) = say::unheard() {
+                anyhow::bail!(
+                    "the text of the key could not be printed ({error}) and is lost, but the key is valid; `mindhost \
+                     keys revoke {} --workspace {}` ends it",
+                    key.id,
+                    of.workspace
+                );
+            }
         }
         Keys::List { of } => {
             let keys = keys::list(&opened.store, &of.id(&opened.store).await?).await?;
@@ -125,6 +134,11 @@ pub(super) async fn run(command: Keys, config: &Config) -> anyhow::Result<()> {
             say!("{}", *text);
             let (action, resource) = ("mindhost keys rotate", format!("/keys/{id}"));
             audit::record(&opened.store, &workspace, action, resource, None).await?;
+            if let Some(error) = say::unheard() {
+                anyhow::bail!(
+                    "the new text of the key could not be printed ({error}) and is lost; rotate it once more"
+                );
+            }
         }
         Keys::Revoke { id, of } => {
             let workspace = of.id(&opened.store).await?;

@@ -1,6 +1,11 @@
 //! A client of a running server's API.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{
+    fs,
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
@@ -8,7 +13,7 @@ use clap::Args;
 use mindhost_base::config::Config;
 use reqwest::{Client, Method, RequestBuilder, Response, header};
 use serde_json::Value;
-use url::Url;
+use url::{Host, Url};
 
 /// Longer than the server's own timeouts.
 const TIMEOUT: Duration = Duration::from_secs(330);
@@ -19,7 +24,8 @@ pub(crate) struct Remote {
     /// The server's address. Default: `listen` of the settings.
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// A file with a key. Default: the key of the settings, or the one that the first start made.
+    /// A file with a key. Default: the key of the settings, or, for a server on this machine, the one that its first
+    /// start made.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 }
@@ -80,15 +86,56 @@ impl Remote {
             Some(server) => address(server)?,
             None => address(&format!("http://{}", config.listen))?,
         };
-        let key = match (&self.key_file, config.admin_key.get()) {
-            (Some(file), _) => read(file)?,
-            (None, Some(key)) => key.to_owned(),
-            (None, None) => read(&config.data_dir.join("admin.key"))
-                .context("no key was given; name a file that holds one with --key-file")?,
-        };
-        let client = Client::builder().timeout(TIMEOUT).build()?;
+        let key = self.key(&config, &base)?;
+        let mut client = Client::builder().timeout(TIMEOUT);
+        // The proxy of the environment would get the key, and could not reach the server.
+        if is_on_this_machine(&base) {
+            client = client.no_proxy();
+        }
+        let client = client.build()?;
         Ok(Server { client, base, key })
     }
+
+    /// The key for a server. The key file of the data directory is of the server here, and no other may get it.
+    fn key(&self, config: &Config, base: &Url) -> anyhow::Result<String> {
+        match (&self.key_file, config.admin_key.get()) {
+            (Some(file), _) => read(file),
+            (None, Some(key)) => Ok(key.to_owned()),
+            (None, None) if is_on_this_machine(base) || is_at(base, config.listen) => {
+                read(&config.data_dir.join("admin.key"))
+                    .context("no key was given; name a file that holds one with --key-file")
+            }
+            (None, None) => bail!(
+                "no key was given for {}; name a file that holds one with --key-file, or set MINDHOST_ADMIN_KEY (the \
+                 admin.key of the data directory is only sent to a server on this machine)",
+                base.as_str().trim_end_matches('/')
+            ),
+        }
+    }
+}
+
+/// Whether an address is one of this machine.
+fn is_on_this_machine(url: &Url) -> bool {
+    let is_here = |ip: IpAddr| ip.to_canonical().is_loopback() || ip.is_unspecified();
+    match url.host() {
+        Some(Host::Ipv4(ip)) => is_here(ip.into()),
+        Some(Host::Ipv6(ip)) => is_here(ip.into()),
+        Some(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.');
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        None => false,
+    }
+}
+
+/// Whether an address is where the server of the settings listens.
+fn is_at(url: &Url, listen: SocketAddr) -> bool {
+    let ip: Option<IpAddr> = match url.host() {
+        Some(Host::Ipv4(ip)) => Some(ip.into()),
+        Some(Host::Ipv6(ip)) => Some(ip.into()),
+        Some(Host::Domain(_)) | None => None,
+    };
+    ip == Some(listen.ip()) && url.port_or_known_default() == Some(listen.port())
 }
 
 impl Server {
@@ -242,6 +289,51 @@ mod tests {
         assert_eq!(path("http://127.0.0.1:8080", &parts), escaped);
         let odd = path("http://h/mindhost/", &["plugins", "a?b#c%2e"]);
         assert_eq!(odd, "/mindhost/api/v1/plugins/a%3Fb%23c%252e");
+    }
+
+    #[test]
+    fn the_key_of_the_data_directory_stays_on_this_machine() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("admin.key"), "mh_local\n").unwrap();
+        let key = |server: &str, more: &[(&str, &str)], file: Option<PathBuf>| {
+            let remote = Remote {
+                server: None,
+                key_file: file,
+            };
+            let data = ("MINDHOST_DATA_DIR", dir.path().to_str().unwrap());
+            let listen = ("MINDHOST_LISTEN", "192.0.2.7:8080");
+            let vars = [data, listen].into_iter().chain(more.iter().copied());
+            let vars = vars.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let config = Config::from_env(vars).unwrap();
+            remote.key(&config, &address(server).unwrap())
+        };
+        for here in [
+            "http://127.0.0.1:8080",
+            "http://127.9.9.9",
+            "http://[::1]:8080",
+            "http://[::ffff:127.0.0.1]",
+            "http://LOCALHOST:1234",
+            "https://mindhost.localhost",
+            "http://192.0.2.7:8080",
+        ] {
+            assert_eq!(key(here, &[], None).unwrap(), "mh_local", "{here}");
+        }
+        for elsewhere in [
+            "http://192.0.2.7:8081",
+            "http://192.0.2.8:8080",
+            "https://localhost.example.com",
+            "https://127.0.0.1.example.com",
+        ] {
+            let error = key(elsewhere, &[], None).unwrap_err().to_string();
+            assert!(
+                error.contains("--key-file") && error.contains("MINDHOST_ADMIN_KEY"),
+                "{error}"
+            );
+            let set = [("MINDHOST_ADMIN_KEY", "mh_set_0123456789abcdef0123456789")];
+            assert_eq!(key(elsewhere, &set, None).unwrap(), set[0].1);
+            let file = dir.path().join("admin.key");
+            assert_eq!(key(elsewhere, &[], Some(file)).unwrap(), "mh_local");
+        }
     }
 
     #[test]

@@ -37,6 +37,24 @@ macro_rules! aside_part {
 
 pub(crate) use {aside, aside_part, say, say_part};
 
+/// Text of others as part of one line: a terminal obeys control characters, and with characters for the direction of
+/// text a line can look like another.
+pub(crate) fn plain(text: &str) -> String {
+    let moves = |sign: char| matches!(sign, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars()
+        .map(|sign| match sign.is_control() || moves(sign) {
+            true => '\u{fffd}',
+            false => sign,
+        })
+        .collect()
+}
+
+/// As [`plain`], for text that may have several lines.
+pub(crate) fn plain_lines(text: &str) -> String {
+    let lines: Vec<String> = text.split('\n').map(plain).collect();
+    lines.join("\n")
+}
+
 /// Standard output is a closed pipe.
 #[derive(Debug, thiserror::Error)]
 #[error("the reader of the output has closed it")]
@@ -61,10 +79,28 @@ pub(crate) fn lost() -> Option<&'static io::Error> {
         .filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
 }
 
+/// Why what was printed did not arrive, also if the reader closed the pipe.
+pub(crate) fn unheard() -> Option<&'static io::Error> {
+    LOST.get()
+}
+
 /// The error of a writer to standard output. A closed pipe is a type of its own, for work that is useless then.
 pub(crate) fn told(error: io::Error) -> anyhow::Error {
     match error.kind() {
         io::ErrorKind::BrokenPipe => NobodyReads.into(),
         _ => anyhow::Error::new(error).context("standard output cannot be written"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_others_is_nothing_that_a_terminal_obeys() {
+        let text = "a\x1b[2K\r\u{9b}b\u{202e}c\n\u{2066}d é";
+        let lines = "a\u{fffd}[2K\u{fffd}\u{fffd}b\u{fffd}c\n\u{fffd}d é";
+        assert_eq!(plain_lines(text), lines);
+        assert_eq!(plain(text), lines.replace('\n', "\u{fffd}"));
     }
 }

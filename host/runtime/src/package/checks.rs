@@ -66,6 +66,12 @@ pub fn check_manifest(manifest: &Manifest) -> Result<(), Refusal> {
     check_properties(manifest)
 }
 
+/// Checks the rules that manifests of installed plugins need not keep.
+pub fn check_new(manifest: &Manifest) -> Result<(), Refusal> {
+    check_origins(manifest)?;
+    check_settings(manifest)
+}
+
 /// Refuses a connector with a default destination: it would get the stored secrets of every datasource. A model may
 /// have one, the address of its vendor.
 ///
@@ -95,6 +101,24 @@ pub fn check_origins(manifest: &Manifest) -> Result<(), Refusal> {
         ))),
         None => Ok(()),
     }
+}
+
+/// Refuses settings whose name, title or description is not plain text on one line: commands list them below the rights
+/// of the plugin, where a line of its own could pass for one of the host.
+///
+/// For new plugins only. Commands replace control characters in what they show of installed ones.
+fn check_settings(manifest: &Manifest) -> Result<(), Refusal> {
+    let properties = manifest.connection_data.get("properties");
+    let properties = properties.and_then(Value::as_object);
+    for (name, property) in properties.into_iter().flatten() {
+        check_words("connection_data.properties", name, MAX_TITLE)?;
+        for (field, max) in [("title", MAX_TITLE), ("description", MAX_DESCRIPTION)] {
+            let words = property.get(field).and_then(Value::as_str);
+            let place = format!("connection_data.properties.{name}.{field}");
+            check_words(&place, words.unwrap_or_default(), max)?;
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a scanner that declares a dialect or capabilities, which the host provides.

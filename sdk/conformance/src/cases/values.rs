@@ -4,8 +4,8 @@ use mindhost_plugin_api::{DataType, Value};
 use serde_json::{Value as Json, json};
 
 use crate::{
-    bench::{Bench, ROWS, dialect, read},
-    case::{Case, Expect, Stop, Verdict, ensure, skipped_until},
+    bench::{Answer, Bench, ROWS, dialect, read},
+    case::{Case, Expect, Stop, Verdict, ensure, failed, skipped_until},
     config::Expected,
 };
 
@@ -260,7 +260,7 @@ async fn values(bench: &Bench) -> Verdict {
             .columns
             .first()
             .map_or(DataType::Any, |column| column.data_type);
-        let value = answer.only().unwrap_or(&Value::Null);
+        let value = single(one, &answer)?;
         has_type(one, column, value)?;
         let wanted = one.value.clone().unwrap_or(Json::Null);
         ensure(
@@ -271,6 +271,22 @@ async fn values(bench: &Bench) -> Verdict {
         )?;
     }
     Ok(format!("{} values", expected.len()))
+}
+
+/// The value of a statement. A lost row is no NULL, and neither are two.
+fn single<'a>(one: &Expected, answer: &'a Answer) -> Result<&'a Value, Stop> {
+    let widths: Vec<usize> = answer.rows.iter().map(Vec::len).collect();
+    answer.only().ok_or_else(|| {
+        failed(
+            format!("one row with one value from `{}`", one.sql),
+            match widths.as_slice() {
+                [] => "no row".to_owned(),
+                [values] => format!("a row with {values} values"),
+                rows => format!("{} rows", rows.len()),
+            },
+            "give each row of the result once, NULL as a value of its own",
+        )
+    })
 }
 
 /// The column has the type; where it is `any`, the value has.
@@ -388,6 +404,28 @@ mod tests {
             "2024-02-29T10:34:56.000000Z",
         );
         check(Value::Bytes(vec![0, 255]), "00ff");
+    }
+
+    #[test]
+    fn a_lost_row_is_no_null() {
+        let expected = Expected {
+            sql: "SELECT CAST(NULL AS bigint)".to_owned(),
+            r#type: "int64".to_owned(),
+            value: Some(Json::Null),
+        };
+        let value = |rows: &[&[Value]]| {
+            let answer = Answer {
+                columns: [].into(),
+                rows: rows.iter().map(|row| row.to_vec()).collect(),
+                batches: Vec::new(),
+            };
+            single(&expected, &answer).ok().cloned()
+        };
+        let (null, two) = ([Value::Null], [Value::Null, Value::Null]);
+        assert_eq!(value(&[&null]), Some(Value::Null));
+        assert_eq!(value(&[]), None);
+        assert_eq!(value(&[&null, &null]), None);
+        assert_eq!(value(&[&two]), None);
     }
 
     #[test]

@@ -47,6 +47,30 @@ fn a_statement_runs_without_a_server_and_says_what_it_may_reach() {
     assert!(stdout(&run(&[])).starts_with("SQLite 3."));
 }
 
+/// A database may be of anybody.
+#[test]
+fn names_of_a_database_move_no_cursor() {
+    let dir = shop();
+    let shop = dir.path().join("shop.db");
+    let database = rusqlite::Connection::open(shop).unwrap();
+    let sql = "CREATE TABLE \"a\u{1b}[2Kb\" (\"c\u{1b}]0;d\" INTEGER)";
+    database.execute_batch(sql).unwrap();
+    drop(database);
+    let sqlite = built("connector-sqlite");
+    let run = |args: &[&str]| {
+        let mut all = vec!["run", sqlite.as_str(), "--config", "conformance.toml"];
+        all.extend(args);
+        let output = plugin(dir.path(), &all);
+        let said = stdout(&output);
+        assert!(!said.contains('\u{1b}'), "{said:?}");
+        said
+    };
+    let tables = run(&["--tables"]);
+    assert!(tables.contains("main.a\u{fffd}[2Kb\n"), "{tables:?}");
+    let described = run(&["--describe", "a\u{1b}[2Kb"]);
+    assert!(described.contains("  c\u{fffd}]0;d "), "{described:?}");
+}
+
 /// An author waits for the compiler, and has to know for what; and why it is so each time.
 #[test]
 fn compiling_and_a_cache_that_cannot_be_used_are_told() {

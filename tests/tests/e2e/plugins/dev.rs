@@ -2,20 +2,22 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
+    process::Command,
     sync::mpsc::{Receiver, channel},
     thread,
     time::{Duration, Instant},
 };
 
 use mindhost_tests::{Process, Version, build, json, spawn};
+use rustix::process::Signal;
 
 /// How long a build, a run and a test may take together on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// `mindhost plugin dev` in a project, with what it says.
 struct Dev {
-    _process: Process,
+    process: Process,
     lines: Receiver<String>,
 }
 
@@ -38,10 +40,7 @@ impl Dev {
                 let _ = tells.send(line);
             }
         });
-        Self {
-            _process: process,
-            lines,
-        }
+        Self { process, lines }
     }
 
     /// What it says up to a line with these words.
@@ -196,4 +195,58 @@ fn a_statement_of_the_author_runs_once() {
     );
     let said = dev.until("result ");
     assert!(said.contains("n\n-\n2\n"), "{said}");
+}
+
+/// A project whose first build starts a process that does not end by itself. Tells when it has begun, and when all of
+/// the build has ended.
+fn endless() -> (tempfile::TempDir, Receiver<()>) {
+    let project = project();
+    let pipe = project.path().join(".data/pipe");
+    fs::create_dir(project.path().join(".data")).unwrap();
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    // The end of a pipe is where no process has it open any more.
+    let build = "grep -q right source.txt || { exec 9> .data/pipe; tail -f /dev/null; }
+cp made.bin connector-files.wasm";
+    fs::write(project.path().join("build.sh"), build).unwrap();
+    fs::write(project.path().join("source.txt"), "wrong\n").unwrap();
+    let (tells, hears) = channel();
+    thread::spawn(move || {
+        let mut pipe = fs::File::open(pipe).unwrap();
+        let _ = tells.send(());
+        pipe.read_to_end(&mut Vec::new()).unwrap();
+        let _ = tells.send(());
+    });
+    (project, hears)
+}
+
+#[test]
+fn a_save_ends_all_of_the_build_that_runs() {
+    let (project, hears) = endless();
+    let dev = Dev::start(project.path(), &["--no-test"]);
+    hears
+        .recv_timeout(PATIENCE)
+        .expect("a build that has begun");
+    fs::write(project.path().join("source.txt"), "right\n").unwrap();
+    hears.recv_timeout(PATIENCE).expect("the end of that build");
+    dev.until("built ");
+}
+
+#[test]
+fn a_request_to_end_ends_the_build_too() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let (project, hears) = endless();
+        let mut dev = Dev::start(project.path(), &["--no-test"]);
+        hears
+            .recv_timeout(PATIENCE)
+            .expect("a build that has begun");
+        dev.process.signal(signal);
+        hears.recv_timeout(PATIENCE).expect("the end of the build");
+        dev.process.wait().unwrap();
+    }
 }

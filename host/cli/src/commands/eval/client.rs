@@ -1,8 +1,13 @@
 //! What an evaluation asks of the API.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashSet,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
 
 use anyhow::Context;
+use futures_util::{StreamExt, stream};
 use mindhost_evaluation::{
     answer::{Answer, Table},
     judge::{self, Subject},
@@ -20,6 +25,8 @@ const PAGE: u64 = 1_000;
 const RETRIES: u32 = 6;
 /// The longest wait before that.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// Conversations that are deleted at the same time at the end.
+const DELETIONS: usize = 16;
 
 /// A server, asked for one evaluation.
 pub(super) struct Client {
@@ -27,6 +34,8 @@ pub(super) struct Client {
     pub server: Server,
     /// Most rows of a result that are read.
     pub max_rows: u64,
+    /// The conversations that this run began and has not deleted.
+    pub open: Mutex<HashSet<String>>,
 }
 
 impl Subject for Client {
@@ -50,7 +59,9 @@ impl Subject for Client {
     async fn forget(&self, conversation: &str) {
         let path = ["conversations", conversation];
         let request = self.server.request(Method::DELETE, &path);
-        let _ = self.server.send(request).await;
+        if self.server.send(request).await.is_ok() {
+            self.open().remove(conversation);
+        }
     }
 }
 
@@ -66,6 +77,20 @@ impl From<Failure> for judge::Failure {
 }
 
 impl Client {
+    fn open(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Deletes the conversations that are still there: those of answers that were interrupted, or that broke off. Gives
+    /// how many could not be deleted in this time.
+    pub(super) async fn forget_rest(&self, limit: Duration) -> usize {
+        let rest: Vec<String> = self.open().iter().cloned().collect();
+        let deletions = stream::iter(rest)
+            .for_each_concurrent(DELETIONS, |id| async move { self.forget(&id).await });
+        let _ = tokio::time::timeout(limit, deletions).await;
+        self.open().len()
+    }
+
     /// Asks a question. The time runs from the request that the server accepts.
     async fn answer(&self, mind: &str, question: &Question) -> anyhow::Result<Answer> {
         let mut body = json!({
@@ -85,9 +110,13 @@ impl Client {
         };
         let (mut reader, mut events) = (Events::default(), Vec::new());
         while let Some(piece) = self.server.piece(&mut stream).await? {
+            let new = reader.add(&piece)?;
+            let begun = new.iter().filter(|one| one["type"] == "response.created");
+            let ids = begun.filter_map(|one| one["response"]["conversation"]["id"].as_str());
+            self.open().extend(ids.map(str::to_owned));
             // The text comes again with the last event.
-            let new = reader.add(&piece)?.into_iter();
-            events.extend(new.filter(|event| event["type"] != "response.output_text.delta"));
+            let kept = |event: &Value| event["type"] != "response.output_text.delta";
+            events.extend(new.into_iter().filter(kept));
         }
         Answer::of(&events, began.elapsed())
             .context("the server ended its answer before the last event")

@@ -1,6 +1,12 @@
 //! A run over a suite: several questions at a time, a line of progress for each, a report at the end.
 
-use std::{fs, path::Path, process::ExitCode};
+use std::{
+    fs::{self, File},
+    io::Write as _,
+    path::Path,
+    process::ExitCode,
+    time::Duration,
+};
 
 use anyhow::{Context, bail};
 use futures_util::{StreamExt, stream};
@@ -15,14 +21,17 @@ use mindhost_evaluation::{
     suite::{Question, Suite},
 };
 use reqwest::Method;
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Run, client::Client};
-use crate::commands::say::{aside, say_part};
+use crate::commands::say::{aside, plain, say_part};
 
 /// A threshold is missed, or a question could not be judged.
 const MISSED: u8 = 3;
 /// What shells give for a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
+/// The conversations of answers without an end are deleted within this time.
+const LAST_DELETIONS: Duration = Duration::from_secs(10);
 
 /// Runs the suite of the options.
 pub(super) async fn run(options: &Run) -> anyhow::Result<ExitCode> {
@@ -35,6 +44,7 @@ pub(super) async fn run(options: &Run) -> anyhow::Result<ExitCode> {
         subject: Client {
             server: options.remote.server()?,
             max_rows: options.max_rows,
+            open: Default::default(),
         },
         max_rows: options.max_rows,
         mind: mind.to_owned(),
@@ -42,8 +52,11 @@ pub(super) async fn run(options: &Run) -> anyhow::Result<ExitCode> {
         prices: options.prices().or(suite.prices.clone()),
     };
     check_mind(&judge).await?;
+    // A run costs time and money, and is lost with a report that cannot be written.
+    let out = options.out.as_deref().map(Output::open).transpose()?;
+    let markdown = options.markdown.as_deref().map(Output::open).transpose()?;
     let began_at = Timestamp::now();
-    let asked = ask_all(&judge, &questions, options.jobs.into()).await;
+    let asked = ask_all(&judge, &questions, options.jobs.into()).await?;
     let is_complete = asked.len() == questions.len();
     let report = Report {
         suite: suite.name.clone(),
@@ -64,7 +77,14 @@ pub(super) async fn run(options: &Run) -> anyhow::Result<ExitCode> {
     let difference = baseline
         .as_ref()
         .map(|earlier| Difference::between(&earlier.questions, &report.questions));
-    write(options, &report, difference.as_ref(), currency)?;
+    let written = write(out, markdown, &report, difference.as_ref(), currency);
+    if !options.keep {
+        match judge.subject.forget_rest(LAST_DELETIONS).await {
+            0 => {}
+            count => aside!("{count} conversations of this run could not be deleted"),
+        }
+    }
+    written?;
     Ok(match is_complete {
         false => INTERRUPTED.into(),
         true if misses(options, &report, difference.as_ref()) => MISSED.into(),
@@ -117,21 +137,33 @@ async fn check_mind(judge: &Judge<Client>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Asks until all are asked or Ctrl-C. What is asked at that moment is dropped, which cancels it on the server.
-async fn ask_all(judge: &Judge<Client>, questions: &[&Question], jobs: usize) -> Vec<Judged> {
+/// Asks until all are asked, or Ctrl-C, or SIGTERM. What is asked at that moment is dropped, which cancels it on the
+/// server.
+async fn ask_all(
+    judge: &Judge<Client>,
+    questions: &[&Question],
+    jobs: usize,
+) -> anyhow::Result<Vec<Judged>> {
     let all = questions.len();
     let asking = questions.iter().enumerate();
     let asking = asking.map(|(at, question)| async move { (at, judge.judge(question).await) });
     let mut asking = stream::iter(asking).buffer_unordered(jobs);
-    let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
+    let (mut interrupt, mut terminate) = (
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::terminate())?,
+    );
     let mut judged: Vec<(usize, Judged)> = Vec::with_capacity(all);
     loop {
         let next = tokio::select! {
-            next = asking.next() => next,
-            _ = &mut interrupted => {
-                aside!("interrupted after {} of {all} questions", judged.len());
-                break;
-            }
+            // First what has arrived: it may name a conversation that is to be deleted.
+            biased;
+            next = asking.next() => Some(next),
+            _ = interrupt.recv() => None,
+            _ = terminate.recv() => None,
+        };
+        let Some(next) = next else {
+            aside!("interrupted after {} of {all} questions", judged.len());
+            break;
         };
         let Some((at, one)) = next else { break };
         let why = one.why.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -144,33 +176,62 @@ async fn ask_all(judge: &Judge<Client>, questions: &[&Question], jobs: usize) ->
         aside!(
             "[{number}/{all}] {mark:8} {:>6} ms  {}  {why}",
             one.latency_ms,
-            one.id
+            plain(&one.id)
         );
         judged.push((at, one));
     }
     judged.sort_by_key(|(at, _)| *at);
-    judged.into_iter().map(|(_, one)| one).collect()
+    Ok(judged.into_iter().map(|(_, one)| one).collect())
 }
 
+/// A file for a report.
+struct Output<'a> {
+    file: File,
+    path: &'a Path,
+}
+
+impl<'a> Output<'a> {
+    /// Opens it. What it holds stays until there is something to write.
+    fn open(path: &'a Path) -> anyhow::Result<Self> {
+        let mut options = File::options();
+        let file = options.write(true).create(true).truncate(false).open(path);
+        let file = file.with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Self { file, path })
+    }
+
+    fn write(mut self, text: &str) -> anyhow::Result<()> {
+        // A pipe has no length.
+        let is_file = self.file.metadata().is_ok_and(|meta| meta.is_file());
+        let cleared = if is_file {
+            self.file.set_len(0)
+        } else {
+            Ok(())
+        };
+        cleared
+            .and_then(|()| self.file.write_all(text.as_bytes()))
+            .with_context(|| format!("writing {}", self.path.display()))
+    }
+}
+
+/// Prints the summary first: it stays if a file cannot be written.
 fn write(
-    options: &Run,
+    out: Option<Output<'_>>,
+    markdown: Option<Output<'_>>,
     report: &Report,
     difference: Option<&Difference>,
     currency: &str,
 ) -> anyhow::Result<()> {
-    if let Some(file) = &options.out {
-        let text = serde_json::to_string_pretty(report)?;
-        fs::write(file, text).with_context(|| format!("writing {}", file.display()))?;
-    }
-    if let Some(file) = &options.markdown {
-        let text = markdown::write(report, difference, currency)?;
-        fs::write(file, text).with_context(|| format!("writing {}", file.display()))?;
-    }
     let mut text = markdown::summary(report, currency)?;
     if let Some(difference) = difference {
         markdown::changes(&mut text, difference)?;
     }
     say_part!("{text}");
+    let json = serde_json::to_string_pretty(report)?;
+    let document = markdown::write(report, difference, currency)?;
+    let out = out.map(|out| out.write(&json)).transpose();
+    let markdown = markdown.map(|markdown| markdown.write(&document));
+    out?;
+    markdown.transpose()?;
     Ok(())
 }
 
@@ -182,10 +243,13 @@ fn misses(options: &Run, report: &Report, difference: Option<&Difference>) -> bo
     if let Some(least) = options.min_right
         && percent(figures.accuracy) < least
     {
-        missed.push(format!(
-            "{:.1} % are right, and --min-right is {least}",
-            percent(figures.accuracy)
-        ));
+        missed.push(match figures.accuracy {
+            None => format!("no question is answerable, and --min-right is {least}"),
+            Some(_) => format!(
+                "{:.1} % are right, and --min-right is {least}",
+                percent(figures.accuracy)
+            ),
+        });
     }
     if let Some(most) = options.max_wrong
         && percent(figures.wrong_share) > most

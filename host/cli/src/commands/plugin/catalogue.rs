@@ -16,7 +16,7 @@ use super::{
     files::{self, PluginFile},
     names,
 };
-use crate::commands::say::{aside, say};
+use crate::commands::say::{aside, plain, say};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Commands {
@@ -108,7 +108,7 @@ fn show(catalogue: &Catalogue) {
         };
         say!("{} {version}  {serves}  [{}]", plugin.name, catalogue.name);
         if !plugin.description.is_empty() {
-            say!("    {}", plugin.description);
+            say!("    {}", plain(&plugin.description));
         }
     }
 }

@@ -17,7 +17,11 @@ use mindhost_plugin_api::{
     Manifest, PluginKind,
     manifest::{SCANNER_WORLD, why_unread},
 };
-use tokio::process::Command;
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::{
+    process::Command,
+    signal::unix::{SignalKind, signal},
+};
 
 use self::sources::{Change, Sources};
 use crate::commands::say::aside;
@@ -66,7 +70,19 @@ pub(crate) struct Dev {
     once: bool,
 }
 
+/// Develops until Ctrl-C or another request to end, which ends a running build too.
 pub(super) async fn run(dev: Dev) -> anyhow::Result<()> {
+    // A build is in a process group of its own, which Ctrl-C in a terminal does not reach.
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        done = develop(dev) => done,
+        _ = interrupt.recv() => Ok(()),
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+async fn develop(dev: Dev) -> anyhow::Result<()> {
     let folder = dev
         .project
         .canonicalize()
@@ -232,15 +248,23 @@ impl Bench {
             .env("MINDHOST", std::env::current_exe()?)
             .env("DEV_OF_MINDHOST", self.made())
             .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
             .kill_on_drop(true);
         let start = Instant::now();
-        let mut building = std::pin::pin!(build.output());
+        let child = build.spawn().with_context(|| self.dev.build.clone())?;
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        let mut building = std::pin::pin!(child.wait_with_output());
+        let mut group = Group(id.and_then(Pid::from_raw));
         let output = loop {
             match tokio::time::timeout(STILL_BUILDS, &mut building).await {
                 Ok(output) => break output.with_context(|| self.dev.build.clone())?,
                 Err(_) => aside!("building since {} s", start.elapsed().as_secs()),
             }
         };
+        // Its number may be given to another one from now on.
+        group.0 = None;
         if output.status.success() {
             // Only `plugin pack` knows of the folder: a command without it writes where it always does.
             let places = [made, self.folder.join(&file)];
@@ -311,6 +335,17 @@ impl Bench {
             }
             PluginKind::Connector => None,
         })
+    }
+}
+
+/// The processes of a build: the shell, and all that it started. They end with this.
+struct Group(Option<Pid>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(id) = self.0 {
+            let _ = kill_process_group(id, Signal::KILL);
+        }
     }
 }
 

@@ -6,7 +6,13 @@
 pub(super) mod registry;
 mod told;
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use anyhow::{Context, bail, ensure};
 use bytes::Bytes;
@@ -43,15 +49,21 @@ const CHANGES: &str = "dev.mindhost.changes";
 /// The options to reach a registry.
 #[derive(Debug, Args)]
 pub(crate) struct Access {
-    /// The user of the registry.
+    /// The user of the registry of the reference, or of the catalogue. Others are asked without it.
     #[arg(long, value_name = "USER")]
     registry_user: Option<String>,
+    /// The registry that the user is of, such as registry.example.com. Needed with a lock file.
+    #[arg(long, value_name = "HOST", requires = "registry_user")]
+    registry: Option<String>,
     /// A file with the user's password or token.
     #[arg(long, value_name = "FILE", requires = "registry_user")]
     registry_password_file: Option<PathBuf>,
     /// Use HTTP without TLS, as always for registries on this machine.
     #[arg(long)]
     registry_http: bool,
+    /// The registries that the person or the settings named.
+    #[arg(skip)]
+    named: Mutex<BTreeSet<String>>,
 }
 
 #[derive(Debug, Args)]
@@ -150,7 +162,7 @@ pub(super) async fn upload(
     let annotations = annotations.into_iter().chain(changes).collect();
     let image = OciImageManifest::build(&layers, &config, Some(annotations));
     let client = access.client(&reference);
-    let auth = access.auth()?;
+    let auth = access.auth(&reference)?;
     client
         .push(&reference, &layers, config, &auth, Some(image))
         .await
@@ -173,7 +185,7 @@ pub(super) async fn pull_locked(
     access: &Access,
     max_bytes: u64,
 ) -> anyhow::Result<PluginFile> {
-    let mut pull = Pull::new(pinned.source, access, max_bytes)?;
+    let mut pull = Pull::of(pinned.source, access, max_bytes, Access::auth_of_listed)?;
     let tagged = pull.reference.clone();
     if let Some(manifest) = pinned.manifest {
         pull.reference = tagged.clone_with_digest(manifest.to_owned());
@@ -210,11 +222,20 @@ struct Pull<'a> {
 
 impl<'a> Pull<'a> {
     fn new(source: &'a str, access: &Access, max_bytes: u64) -> anyhow::Result<Self> {
+        Self::of(source, access, max_bytes, Access::auth)
+    }
+
+    fn of(
+        source: &'a str,
+        access: &Access,
+        max_bytes: u64,
+        auth: impl FnOnce(&Access, &Reference) -> anyhow::Result<RegistryAuth>,
+    ) -> anyhow::Result<Self> {
         let reference = reference(source)?;
         Ok(Self {
             source,
             client: access.client(&reference),
-            auth: access.auth()?,
+            auth: auth(access, &reference)?,
             reference,
             max_bytes,
         })
@@ -326,7 +347,49 @@ impl Access {
         })
     }
 
-    fn auth(&self) -> anyhow::Result<RegistryAuth> {
+    /// The credentials for a reference that the person typed, or that the settings have.
+    fn auth(&self, reference: &Reference) -> anyhow::Result<RegistryAuth> {
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        named.insert(reference.resolve_registry().to_owned());
+        drop(named);
+        match self.registry.is_some() && !self.is_of_user(reference) {
+            true => Ok(RegistryAuth::Anonymous),
+            false => self.credentials(),
+        }
+    }
+
+    /// The credentials for a reference of a lock file or a catalogue. Whoever writes one of them must not get the
+    /// password by naming a registry of their own.
+    fn auth_of_listed(&self, reference: &Reference) -> anyhow::Result<RegistryAuth> {
+        let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_named = named.contains(reference.resolve_registry());
+        let is_any_named = !named.is_empty();
+        drop(named);
+        if self.registry_user.is_none() {
+            return Ok(RegistryAuth::Anonymous);
+        }
+        ensure!(
+            self.registry.is_some() || is_any_named,
+            "say with --registry which registry the user and the password are for; a file names {}",
+            reference.registry()
+        );
+        let is_theirs = match &self.registry {
+            Some(_) => self.is_of_user(reference),
+            None => is_named,
+        };
+        match is_theirs {
+            true => self.credentials(),
+            false => Ok(RegistryAuth::Anonymous),
+        }
+    }
+
+    /// Whether a reference is of the registry that was given for the user.
+    fn is_of_user(&self, reference: &Reference) -> bool {
+        let registry = self.registry.as_deref();
+        registry == Some(reference.registry()) || registry == Some(reference.resolve_registry())
+    }
+
+    fn credentials(&self) -> anyhow::Result<RegistryAuth> {
         let Some(user) = &self.registry_user else {
             return Ok(RegistryAuth::Anonymous);
         };
@@ -368,5 +431,47 @@ mod tests {
     fn a_reference_by_digest_is_one() {
         let text = format!("oci://127.0.0.1:5000/x@sha256:{}", "0".repeat(64));
         assert!(reference(&text).is_ok());
+    }
+
+    fn access(user: Option<&str>, registry: Option<&str>) -> Access {
+        Access {
+            registry_user: user.map(str::to_owned),
+            registry: registry.map(str::to_owned),
+            registry_password_file: None,
+            registry_http: false,
+            named: Mutex::default(),
+        }
+    }
+
+    #[test]
+    fn a_lock_file_or_a_catalogue_does_not_choose_who_gets_the_password() {
+        let at = |host: &str| reference(&format!("oci://{host}/plugins/x:1")).unwrap();
+        let (ours, theirs) = (at("ours.example.com"), at("theirs.example.com"));
+        let me = RegistryAuth::Basic("me".to_owned(), String::new());
+
+        // A lock file alone.
+        let lock = access(Some("me"), None);
+        let error = lock.auth_of_listed(&theirs).unwrap_err().to_string();
+        assert!(error.contains("--registry"), "{error}");
+        let lock = access(Some("me"), Some("ours.example.com"));
+        assert_eq!(lock.auth_of_listed(&ours).unwrap(), me);
+        let none = lock.auth_of_listed(&theirs).unwrap();
+        assert_eq!(none, RegistryAuth::Anonymous);
+        let public = access(None, None).auth_of_listed(&theirs).unwrap();
+        assert_eq!(public, RegistryAuth::Anonymous);
+
+        // A catalogue in a registry of the settings, with plugins there and elsewhere.
+        let catalogue = access(Some("me"), None);
+        assert_eq!(catalogue.auth(&ours).unwrap(), me);
+        assert_eq!(catalogue.auth_of_listed(&ours).unwrap(), me);
+        let none = catalogue.auth_of_listed(&theirs).unwrap();
+        assert_eq!(none, RegistryAuth::Anonymous);
+
+        // Several catalogues, and a user of one of them.
+        let several = access(Some("me"), Some("ours.example.com"));
+        assert_eq!(several.auth(&ours).unwrap(), me);
+        assert_eq!(several.auth(&theirs).unwrap(), RegistryAuth::Anonymous);
+        let hub = access(Some("me"), Some("docker.io"));
+        assert_eq!(hub.auth_of_listed(&at("docker.io")).unwrap(), me);
     }
 }

@@ -27,7 +27,7 @@ use super::{
     lines::{self, Line},
     print::{Format, Printer},
 };
-use crate::commands::say::{self, aside, say, say_part};
+use crate::commands::say::{self, aside, plain, plain_lines, say, say_part};
 
 /// The columns of a result.
 type Columns = Arc<[Column]>;
@@ -223,7 +223,7 @@ impl Session<'_> {
         let start = Instant::now();
         let info = connection.check(&self.call()).await.map_err(told)?;
         took("check", start);
-        say!("{} {}", info.product, info.version);
+        say!("{} {}", plain(&info.product), plain(&info.version));
         Ok(())
     }
 
@@ -231,7 +231,9 @@ impl Session<'_> {
         let start = Instant::now();
         let tables = connection.tables(&self.call()).await.map_err(told)?;
         took("tables", start);
-        tables.iter().for_each(|table| say!("{table}"));
+        tables
+            .iter()
+            .for_each(|table| say!("{}", plain(&table.to_string())));
         Ok(())
     }
 
@@ -250,20 +252,18 @@ impl Session<'_> {
         let rows = info
             .row_count
             .map_or("unknown".to_owned(), |rows| rows.to_string());
-        say!("{table}  {}  rows: {rows}", info.kind);
+        let (table, kind) = (plain(&table.to_string()), plain(&info.kind));
+        say!("{table}  {kind}  rows: {rows}");
         for column in &info.columns {
             let null = if column.nullable { "" } else { " NOT NULL" };
             let is_key = info.primary_key.iter().any(|key| key.column == column.name);
             let key = if is_key { " PRIMARY KEY" } else { "" };
-            say!("  {} {}{null}{key}", column.name, column.native_type);
+            let (name, native_type) = (plain(&column.name), plain(&column.native_type));
+            say!("  {name} {native_type}{null}{key}");
         }
         for key in &info.foreign_keys {
-            say!(
-                "  {} -> {}.{}",
-                key.column,
-                key.referenced,
-                key.referenced_column
-            );
+            let to = format!("{}.{}", key.referenced, key.referenced_column);
+            say!("  {} -> {}", plain(&key.column), plain(&to));
         }
         Ok(())
     }
@@ -366,7 +366,7 @@ impl Session<'_> {
         let Some(question) = &self.run.input else {
             let text = model.check(&target, &self.call()).await.map_err(told)?;
             took("check", start);
-            say!("{text}");
+            say!("{}", plain_lines(&text));
             return Ok(());
         };
         let request = ModelRequest {
@@ -398,7 +398,8 @@ fn explain(connection: &dyn Connection) {
         aside!("plan     none: the engine runs the SQL itself; ask it with its own EXPLAIN");
         return;
     };
-    plan.lines().for_each(|line| aside!("plan     {line}"));
+    plan.lines()
+        .for_each(|line| aside!("plan     {}", plain(line)));
 }
 
 /// The line of an answer that is being written.
@@ -411,7 +412,7 @@ impl TextLine {
     /// Prints text to standard output as it arrives, and everything else to standard error, on lines of its own.
     fn show(&mut self, event: &ModelEvent) {
         if let ModelEvent::Text(text) = event {
-            say_part!("{text}");
+            say_part!("{}", plain_lines(text));
             self.is_open |= !text.is_empty();
             return;
         }
@@ -426,13 +427,19 @@ fn show_event(event: &ModelEvent) {
     match event {
         // It has a line of its own.
         ModelEvent::Text(_) => {}
-        ModelEvent::ToolCall(call) => aside!("call     {}({})", call.name, call.arguments),
-        ModelEvent::Opaque { kind, data } => aside!("opaque   {kind}, {} bytes", data.len()),
+        ModelEvent::ToolCall(call) => {
+            let (name, arguments) = (plain(&call.name), plain_lines(&call.arguments));
+            aside!("call     {name}({arguments})");
+        }
+        ModelEvent::Opaque { kind, data } => {
+            aside!("opaque   {}, {} bytes", plain(kind), data.len());
+        }
         ModelEvent::Usage(counts) => {
-            let counts = counts.iter().map(|(name, count)| format!("{name} {count}"));
+            let counts = counts.iter();
+            let counts = counts.map(|(name, count)| format!("{} {count}", plain(name)));
             aside!("tokens   {}", counts.collect::<Vec<_>>().join(", "));
         }
-        ModelEvent::Stop(reason, word) => aside!("stop     {reason:?} ({word})"),
+        ModelEvent::Stop(reason, word) => aside!("stop     {reason:?} ({})", plain(word)),
     }
 }
 

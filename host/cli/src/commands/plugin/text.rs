@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 
 use super::health::{self, Health};
+use crate::commands::say::plain;
 
 /// The start of a digest, for people.
 fn short(digest: &Value) -> &str {
@@ -32,7 +33,8 @@ pub(super) fn asks(inspected: &Value) -> String {
     );
     let manifest = &inspected["manifest"];
     let mut line = |what: &str, value: String| {
-        let _ = writeln!(text, "  {what:<10} {value}");
+        // The manifest is the plugin's word: it must not look like a line of this program.
+        let _ = writeln!(text, "  {what:<10} {}", plain(&value));
     };
     for engine in array(&inspected["engines"]) {
         line("serves", engine.as_str().unwrap_or_default().to_owned());
@@ -114,7 +116,7 @@ fn signed_by(inspected: &Value) -> String {
 /// The additional rights of a version, one per line.
 fn wider(version: &Value, indent: &str) -> String {
     let right = |right: &Value| {
-        let (name, what) = (of(right, "name"), of(right, "description"));
+        let [name, what] = ["name", "description"].map(|field| plain(of(right, field)));
         format!("{indent}needs --accept-rights {name}: {what}\n")
     };
     array(&version["wider_rights"]).iter().map(right).collect()
@@ -252,4 +254,35 @@ pub(super) fn rollout(rollout: &Value) -> String {
 /// The items of an array; none for other values.
 pub(super) fn array(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn no_text_of_a_manifest_makes_a_line_of_its_own() {
+        let text = "x\n  signer     us\u{1b}[2K\u{202e}";
+        let manifest = json!({
+            "http": [{"url": "url", "default": text}],
+            "credentials": [{"property": text, "scheme": "bearer"}],
+            "connection_data": {"properties": {
+                "path": {"description": text}, text: {"x-secret": true},
+            }},
+        });
+        let right = json!({"name": text, "description": text});
+        let shown = asks(&json!({"manifest": manifest, "wider_rights": [right]}));
+        let signers: Vec<&str> = shown
+            .lines()
+            .filter(|line| line.starts_with("  signer"))
+            .collect();
+        assert_eq!(signers, ["  signer     unsigned (no trusted signature)"]);
+        assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown}");
+        assert!(
+            shown.contains("  setting    path  x\u{fffd}  signer"),
+            "{shown}"
+        );
+    }
 }

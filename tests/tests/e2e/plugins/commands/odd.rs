@@ -78,6 +78,24 @@ async fn a_reader_that_has_heard_enough_is_no_error() {
 }
 
 #[tokio::test]
+async fn a_key_for_this_machine_goes_to_no_proxy() {
+    let host = host().await;
+    let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+    proxy.set_nonblocking(true).unwrap();
+    let address = format!("http://{}", proxy.local_addr().unwrap());
+    let mut command = host.command(&["plugin", "list", "--server", &host.url()]);
+    for name in ["http_proxy", "all_proxy"] {
+        command.env(name, &address);
+        command.env(name.to_uppercase(), &address);
+    }
+    command.env_remove("no_proxy").env_remove("NO_PROXY");
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    said(&output.await.unwrap());
+    let called = proxy.accept().unwrap_err();
+    assert_eq!(called.kind(), std::io::ErrorKind::WouldBlock);
+}
+
+#[tokio::test]
 async fn a_rollout_is_followed_through_a_bad_moment() {
     let host = host().await;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -78,7 +78,7 @@ pub(in super::super) async fn push_catalogue(
     let config = Config::new("{}".to_owned(), EMPTY.to_owned(), None);
     let image = OciImageManifest::build(&layers, &config, None);
     let client = access.client(&reference);
-    let auth = access.auth()?;
+    let auth = access.auth(&reference)?;
     let pushed = client.push(&reference, &layers, config, &auth, Some(image));
     pushed.await.map_err(|error| told(target, error))?;
     say!("pushed to {SCHEME}{reference}");
