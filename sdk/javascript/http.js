@@ -79,7 +79,8 @@ export function* pages(url, { next = linked, exact = false, ...options } = {}) {
   let remembered = null;
   for (let count = 1, until = 1; ; count++) {
     check();
-    const asked = `${at} ${typeof body === "string" ? body : ""}`;
+    // Bytes are written as their numbers; the type keeps them apart from a text of such numbers.
+    const asked = `${at} ${typeof body} ${body ?? ""}`;
     if (asked === remembered) throw new PluginError("upstream", "the pages of the answer go in a circle");
     if (count === until) [remembered, until] = [asked, until * 2];
     const response = request(at, { ...options, body });
@@ -96,7 +97,8 @@ export function* pages(url, { next = linked, exact = false, ...options } = {}) {
 /** The URL with these query parameters; one that is null or undefined is left out, one that is there is replaced. */
 export function withQuery(url, parameters) {
   const [, path, query = "", fragment = ""] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(String(url));
-  const kept = query.split("&").filter((pair) => pair !== "" && !(unescaped(pair.split("=")[0]) in parameters));
+  const isReplaced = (pair) => Object.hasOwn(parameters, unescaped(pair.split("=")[0]));
+  const kept = query.split("&").filter((pair) => pair !== "" && !isReplaced(pair));
   for (const [name, value] of Object.entries(parameters)) {
     if (value === null || value === undefined) continue;
     kept.push(`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`);

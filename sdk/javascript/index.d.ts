@@ -272,7 +272,7 @@ export interface Response {
   header(name: string): string | null;
   /** The body as pieces of bytes. Leaving the loop early ends the exchange. */
   pieces(): IterableIterator<Uint8Array>;
-  /** The body as lines of text, without their ends. */
+  /** The body as lines of text, without their ends; one of more than 16 Mi characters is the error `too-large`. */
   lines(): IterableIterator<string>;
   /** The data of each server-sent event; one longer than `limit` (4 MiB) is the error `too-large`. */
   events(limit?: number): IterableIterator<string>;

@@ -3,7 +3,7 @@
 import { PluginError } from "./error.js";
 import { Decimal, stringify } from "./json.js";
 import { byteLength } from "./text.js";
-import { microsOf } from "./values.js";
+import { instantOf, minorOf } from "./values.js";
 
 /** How long the first row of a batch waits for more: a page of a slow API takes about that. */
 const PATIENCE_MS = 200;
@@ -78,6 +78,9 @@ export class Answer {
   #row() {
     const { done, value } = this.#iterator.next();
     if (done) return null;
+    if (Array.isArray(value) && value.length !== this.#columns.length) {
+      throw new PluginError("internal", `a row has ${value.length} values for ${this.#columns.length} columns`);
+    }
     let bytes = 0;
     const values = this.#columns.map((own, index) => {
       const cell = encode(own, Array.isArray(value) ? value[index] : value[this.#names[index]]);
@@ -129,24 +132,24 @@ const SUITS = {
 };
 
 const ENCODERS = {
-  boolean: (value) => ({ tag: "boolean", val: Boolean(value) }),
+  boolean,
   int64: (value, name) => integer("int64", value, name),
   uint64: (value, name) => integer("uint64", value, name),
-  float64: (value) => ({ tag: "float64", val: Number(value) }),
+  float64,
   decimal: (value) => ({ tag: "decimal", val: String(value) }),
-  text: (value) => ({ tag: "text", val: String(value) }),
+  text,
   bytes: (value) => ({ tag: "bytes", val: value }),
-  date: (value, name) => temporal("date", value, name, 86_400_000, (ms) => ms / 86_400_000),
-  time: (value, name) => time(value, name),
-  timestamp: (value, name) => temporal("timestamp", value, name, 1, (ms) => ms * 1000),
-  "timestamp-utc": (value, name) => temporal("timestamp-utc", value, name, 1, (ms) => ms * 1000),
+  date: (value, name) => temporal("date", value, name),
+  time: (value) => time(value),
+  timestamp: (value, name) => temporal("timestamp", value, name),
+  "timestamp-utc": (value, name) => temporal("timestamp-utc", value, name),
   json: (value) => ({ tag: "json", val: typeof value === "string" ? value : stringify(value) }),
   other: (value) => ({ tag: "other", val: String(value) }),
   any: (value, name) => {
-    if (typeof value === "boolean") return ENCODERS.boolean(value);
+    if (typeof value === "boolean") return ENCODERS.boolean(value, name);
     if (typeof value === "bigint" || Number.isSafeInteger(value)) return ENCODERS.int64(value, name);
-    if (typeof value === "number") return ENCODERS.float64(value);
-    if (typeof value === "string") return ENCODERS.text(value);
+    if (typeof value === "number") return ENCODERS.float64(value, name);
+    if (typeof value === "string") return ENCODERS.text(value, name);
     if (value instanceof Uint8Array) return ENCODERS.bytes(value);
     if (value instanceof Date) return ENCODERS["timestamp-utc"](value, name);
     if (value instanceof Decimal) return ENCODERS.decimal(value);
@@ -154,50 +157,75 @@ const ENCODERS = {
   },
 };
 
+/** The fault of a plugin whose value its column cannot hold. */
+const misfit = (name, what) => new PluginError("internal", `a value of ${name} is no ${what}`);
+
+/** Some engines have no truth values but 0 and 1. A text is none: "false" would be true. */
+function boolean(value, name) {
+  if (![true, false, 0, 1, 0n, 1n].includes(value)) throw misfit(name, "boolean");
+  return { tag: "boolean", val: Boolean(value) };
+}
+
+/** JavaScript takes an empty text for 0, and any other that is no number for NaN. */
+const FLOAT = /^\s*[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|NaN|Infinity)\s*$/i;
+
+function float64(value, name) {
+  const isNumber = typeof value === "number" || typeof value === "bigint" || value instanceof Decimal;
+  if (!isNumber && !(typeof value === "string" && FLOAT.test(value))) throw misfit(name, "float64");
+  // JavaScript reads `Infinity` in this spelling alone.
+  return { tag: "float64", val: Number(typeof value === "string" ? value.replace(/infinity/i, "Infinity") : value) };
+}
+
+/** What has parts is no text: JavaScript would write `[object Object]`. */
+function text(value, name) {
+  const isPlain = ["string", "number", "bigint", "boolean"].includes(typeof value) || value instanceof Decimal;
+  if (!isPlain) throw misfit(name, "text");
+  return { tag: "text", val: String(value) };
+}
+
 /**
  * Numbers cross the boundary as JavaScript has them, exact to 2^53. A larger one keeps its digits as text, which a
  * reader of the answer cannot tell from how the host writes large numbers.
  */
 function integer(tag, value, name) {
   if (Number.isSafeInteger(value)) return { tag, val: value };
-  let exact;
-  try {
-    exact = BigInt(value);
-  } catch {
-    throw new PluginError("internal", `a value of ${name} is no whole number`);
-  }
+  const exact = wholeOf(value);
+  if (exact === null) throw misfit(name, "whole number");
   const number = Number(exact);
   return Number.isSafeInteger(number) ? { tag, val: number } : { tag: "other", val: String(exact) };
 }
 
-const MICROS = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\.\d{4,}(Z|[+-]\d\d:?\d\d)?$/i;
+/** A whole number as a `BigInt`; null if it is none. `BigInt` by itself takes a blank text for 0. */
+function wholeOf(value) {
+  if (typeof value === "string" && !/^\s*[+-]?\d+\s*$/.test(value)) return null;
+  if (typeof value === "object" && !(value instanceof Decimal)) return null;
+  try {
+    return value instanceof Decimal ? minorOf(value, 0) : BigInt(value);
+  } catch {
+    return null;
+  }
+}
 
 /** A `Date`, milliseconds since 1970 in UTC, or ISO text; what cannot be read travels as the engine writes it. */
-function temporal(tag, value, name, unit, convert) {
-  let ms = value;
-  if (value instanceof Date) ms = value.getTime();
-  else if (typeof value === "string") {
-    if (tag !== "date" && MICROS.test(value)) {
-      // Date knows no microseconds.
-      const micros = microsOf(value);
-      if (Number.isSafeInteger(micros)) return { tag, val: micros };
-    }
-    // A text without a zone is in UTC: Date would take it for local time.
-    const zoned = /(Z|[+-]\d\d:?\d\d)$/i.test(value) || !/\d:\d/.test(value);
-    ms = Date.parse(zoned ? value.replace(" ", "T") : `${value.replace(" ", "T")}Z`);
-    if (Number.isNaN(ms)) return { tag: "other", val: value };
+function temporal(tag, value, name) {
+  let ms = value instanceof Date ? value.getTime() : value;
+  if (typeof value === "string") {
+    const instant = instantOf(value);
+    if (instant === null) return { tag: "other", val: value };
+    // Date knows no microseconds.
+    if (tag !== "date" && Number.isSafeInteger(instant.micros)) return { tag, val: instant.micros };
+    ms = instant.ms;
   }
-  if (!Number.isFinite(ms)) throw new PluginError("internal", `a value of ${name} is no ${tag}`);
-  return { tag, val: convert(Math.floor(ms / unit) * unit) };
+  if (!Number.isFinite(ms)) throw misfit(name, tag);
+  return { tag, val: tag === "date" ? Math.floor(ms / 86_400_000) : Math.floor(ms) * 1000 };
 }
 
 /** Microseconds since midnight, or `13:45:00.5`. */
-function time(value, name) {
+function time(value) {
   if (typeof value === "number") return { tag: "time", val: value };
-  const match = /^(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6})\d*)?)?$/.exec(value);
+  const match = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,6})\d*)?)?$/.exec(value);
   if (!match) return { tag: "other", val: String(value) };
   const [, hours, minutes, seconds = "0", fraction = "0"] = match;
   const whole = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
-  if (whole >= 86_400) return { tag: "other", val: value };
   return { tag: "time", val: whole * 1_000_000 + Number(fraction.padEnd(6, "0")) };
 }

@@ -1,5 +1,7 @@
 // UTF-8, for an engine that has no TextEncoder.
 
+import { PluginError } from "./error.js";
+
 /** The bytes of a text. A lone surrogate becomes U+FFFD. */
 export function encode(text) {
   const bytes = [];
@@ -109,7 +111,7 @@ export class Decoder {
   }
 }
 
-/** The lines of a text that arrives as pieces of bytes, without their ends. A line longer than `limit` is an error. */
+/** The lines of a text that arrives in pieces of bytes, without their ends. One beyond `limit` is `too-large`. */
 export function* lines(pieces, limit = 16 << 20) {
   const decoder = new Decoder();
   let rest = "";
@@ -122,7 +124,7 @@ export function* lines(pieces, limit = 16 << 20) {
       from = at + 1;
     }
     rest = rest.slice(from);
-    if (rest.length > limit) throw new RangeError(`a line is longer than ${limit} characters`);
+    if (rest.length > limit) throw new PluginError("too-large", `a line is longer than ${limit} characters`);
   }
   rest += decoder.end();
   if (rest !== "") yield rest;

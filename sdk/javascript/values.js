@@ -24,20 +24,39 @@ export function isoTime(micros) {
   return text.includes(".") ? text.replace(/0+$/, "") : text;
 }
 
+/** A date, perhaps with a time of day, perhaps with a zone. */
+const ISO =
+  /^(\d{4}-\d\d-(\d\d))(?:[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d+))?)?(?: ?(?:Z|([+-])(\d\d)(?::?(\d\d))?))?)?$/i;
+
+/**
+ * Text in ISO 8601 form as milliseconds and microseconds since 1970, without a zone in UTC; null for any other. For the
+ * SDK itself: `Date.parse` takes other forms too, by rules of its own, and makes 1 March of 30 February.
+ */
+export function instantOf(text) {
+  const match = ISO.exec(text);
+  if (!match) return null;
+  const [, date, day, hours = 0, minutes = 0, seconds = 0, fraction = "", sign, zoneHours = 0, zoneMinutes = 0] = match;
+  const midnight = Date.parse(`${date}T00:00:00Z`);
+  if (Number.isNaN(midnight) || new Date(midnight).getUTCDate() !== Number(day)) return null;
+  const offset = (Number(zoneHours) * 60 + Number(zoneMinutes)) * (sign === "-" ? -1 : 1);
+  const minute = Number(hours) * 60 + Number(minutes) - offset;
+  const whole = midnight + minute * 60_000 + Number(seconds) * 1_000;
+  const micros = Number(fraction.padEnd(6, "0").slice(0, 6));
+  return { ms: whole + Math.floor(micros / 1_000), micros: whole * 1_000 + micros };
+}
+
 /** `2024-02-29` as days since 1970. */
-export const daysOf = (date) => numbered(Date.parse(`${date}T00:00:00Z`), date, "date") / DAY_MS;
+export function daysOf(date) {
+  const instant = /^[\d-]*$/.test(date) ? instantOf(date) : null;
+  if (instant === null) throw new RangeError(`${date} is no date in ISO 8601 form`);
+  return instant.ms / DAY_MS;
+}
 
 /** A timestamp in ISO 8601 form as microseconds since 1970. Without a zone it is in UTC. */
 export function microsOf(timestamp) {
-  const [, head, fraction = "", zone = ""] =
-    /^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?(Z|[+-]\d\d:?\d\d)?$/i.exec(timestamp) ?? [null, ""];
-  const seconds = Date.parse(`${head.replace(" ", "T")}${zone || "Z"}`);
-  return numbered(seconds, timestamp, "timestamp") * 1_000 + Number(fraction.padEnd(6, "0").slice(0, 6));
-}
-
-function numbered(value, text, what) {
-  if (Number.isNaN(value)) throw new RangeError(`${text} is no ${what} in ISO 8601 form`);
-  return value;
+  const instant = instantOf(timestamp);
+  if (instant === null) throw new RangeError(`${timestamp} is no timestamp in ISO 8601 form`);
+  return instant.micros;
 }
 
 /**

@@ -284,7 +284,7 @@ def retry_after(response: Response) -> int | None:
 def _date(text: str) -> datetime.datetime | None:
     try:
         date = email.utils.parsedate_to_datetime(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return date if date.tzinfo else date.replace(tzinfo=datetime.timezone.utc)
 

@@ -216,25 +216,34 @@ def _date(value: Any) -> Any:
     return _made("date", (value - _EPOCH.date()).days)
 
 
-def _time(value: Any) -> Any:
-    if isinstance(value, str):
+def _time(given: Any) -> Any:
+    value = given
+    if isinstance(given, str):
         try:
-            value = datetime.time.fromisoformat(value)
+            value = datetime.time.fromisoformat(given)
         except ValueError:
-            return _made("other", value)
+            return _made("other", given)
+    # The contract's time has no zone, and 13:45 in Rome is not 13:45 anywhere.
+    if value.tzinfo is not None:
+        return _made("other", str(given))
     seconds = (value.hour * 60 + value.minute) * 60 + value.second
     return _made("time", seconds * 1_000_000 + value.microsecond)
 
 
 def _timestamp(tag: str) -> Callable[[Any], Any]:
-    def encode(value: Any) -> Any:
-        if isinstance(value, str):
+    def encode(given: Any) -> Any:
+        value = given
+        if isinstance(given, str):
             try:
-                value = datetime.datetime.fromisoformat(value)
+                value = datetime.datetime.fromisoformat(given)
             except ValueError:
-                return _made("other", value)
+                return _made("other", given)
         if value.tzinfo is not None:
-            value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+            try:
+                value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+            except OverflowError:
+                # In UTC it is before the year 1 or after 9999, which Python cannot say.
+                return _made("other", str(given))
         return _made(tag, (value - _EPOCH) // _MICROSECOND)
 
     return encode

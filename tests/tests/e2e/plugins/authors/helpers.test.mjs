@@ -12,6 +12,8 @@ const sdk = (file) => import(`file://${process.env.SDK}/${file}`);
 const { Decimal, PluginError, control, files, http, json, log, values } = await sdk("index.js");
 const { open, replay, standIn } = await sdk("testing.js");
 const { jsonValues } = await sdk("json-values.js");
+const { Answer } = await sdk("rows.js");
+const { lines } = await sdk("text.js");
 
 const items = (...pages) => {
   const told = [...pages];
@@ -150,7 +152,8 @@ test("dates and decimals go both ways", () => {
   assert.equal(values.decimalOf(-5n, 2), "-0.05");
   assert.equal(values.decimalOf(7, 0), "7");
   assert.throws(() => values.minorOf("0.001", 2), RangeError);
-  assert.throws(() => values.microsOf("yesterday"), RangeError);
+  for (const none of ["yesterday", "2024-02-30T00:00:00", "99"]) assert.throws(() => values.microsOf(none), RangeError);
+  for (const none of ["2024-02-30", "05/12/2024", "2024-02-29T00:00:00"]) assert.throws(() => values.daysOf(none), RangeError);
 });
 
 test("a busy server is asked again when it says", () => {
@@ -206,6 +209,31 @@ test("pages in a circle and refused pages are errors", () => {
   assert.throws(() => [...http.pages("http://a.test/")], { kind: "auth", code: "401" });
 });
 
+test("pages whose bodies are bytes go in a circle only when the bytes come again", () => {
+  const ask = (...bodies) => {
+    const host = standIn({ http: () => ({ body: "[]" }) });
+    const next = () => bodies.length > 0 && { body: bodies.shift() };
+    const pages = [...http.pages("http://a.test/", { method: "POST", body: new Uint8Array([48]), next })];
+    assert.equal(pages.length, host.requests.length);
+    return pages.length;
+  };
+  const bytes = (...all) => new Uint8Array(all);
+  assert.equal(ask(bytes(49), bytes(50), "50", bytes(51)), 5);
+  assert.throws(() => ask(bytes(49), bytes(49), bytes(49)), { kind: "upstream", message: /circle/ });
+});
+
+test("parameters of a URL may have the names of an object's own methods", () => {
+  const url = "http://a.test/?toString=1&constructor=2&page=3";
+  assert.equal(http.withQuery(url, { page: 4 }), "http://a.test/?toString=1&constructor=2&page=4");
+  assert.equal(http.withQuery(url, { toString: null, page: null }), "http://a.test/?constructor=2");
+});
+
+test("a line that is too long is the error too-large", () => {
+  const pieces = ["ab\ncd", "ef"].map((text) => Buffer.from(text));
+  assert.deepEqual([...lines(pieces, 4)], ["ab", "cdef"]);
+  assert.throws(() => [...lines(pieces, 3)], { name: "PluginError", kind: "too-large" });
+});
+
 test("a wait ends with the call", () => {
   const host = standIn({ timeLimitMs: 1_000 });
   control.sleep(400);
@@ -257,6 +285,63 @@ test("values go through the checks of the host", () => {
   assert.throws(() => open(Source).scan("t"), { kind: "internal", message: /int64 is beyond 2\^53/ });
   rows[0][0] = 1.5;
   assert.throws(() => open(Source).scan("t"), /no whole number/);
+});
+
+/** What a connector gives to the host for one value. */
+function cell(type, value) {
+  const answer = new Answer({ columns: [{ name: "c", type }], rows: [[value]] });
+  return answer.next(1, 1 << 20).val[0][0];
+}
+
+test("no value is bent until its column holds it", () => {
+  const given = [
+    ["boolean", true, true], ["boolean", 0, false], ["boolean", 1n, true],
+    ["float64", "1.5", 1.5], ["float64", 2n, 2], ["float64", new Decimal("0.1"), 0.1], ["float64", "-infinity", -Infinity],
+    ["int64", " 7 ", 7], ["int64", new Decimal("7.0"), 7], ["uint64", 7n, 7],
+    ["text", 5, "5"], ["text", "", ""], ["text", new Decimal("1.50"), "1.50"],
+  ];
+  for (const [type, value, expected] of given) assert.deepEqual(cell(type, value), { tag: type, val: expected }, `${type} ${value}`);
+  const refused = [
+    ["boolean", "false"], ["boolean", "0"], ["boolean", "f"], ["boolean", 2], ["boolean", {}],
+    ["float64", ""], ["float64", " "], ["float64", "abc"], ["float64", "0x10"], ["float64", true], ["float64", []],
+    ["int64", ""], ["int64", " "], ["int64", "0x10"], ["int64", 1.5], ["int64", []], ["int64", new Decimal("1.5")],
+    ["text", { a: 1 }], ["text", [1]], ["text", new Date(0)], ["text", new Uint8Array(1)],
+    ["date", new Date(NaN)], ["date", {}],
+  ];
+  for (const [type, value] of refused) {
+    assert.throws(() => cell(type, value), { kind: "internal", message: /a value of c is no / }, `${type} ${String(value)}`);
+  }
+  // A number of JavaScript would have changed the last digit on its way.
+  assert.deepEqual(cell("int64", new Decimal("9007199254740993.0")), { tag: "other", val: "9007199254740993" });
+});
+
+test("a text that is no date in ISO 8601 form travels as it is", () => {
+  const micros = 1_709_210_700_000_000;
+  const given = [
+    ["date", "2024-02-29", 19_782], ["date", "2024-02-29 13:45:00", 19_782], ["date", "0001-01-01", -719_162],
+    ["timestamp", "2024-02-29T12:45", micros], ["timestamp", "2024-02-29 12:45:00.5", micros + 500_000],
+    ["timestamp", "2024-02-29", micros - 45_900_000_000], ["timestamp-utc", "2024-02-29T13:45:00+01:00", micros],
+    ["timestamp-utc", "2024-02-29 13:45:00.000001+01", micros + 1], ["timestamp-utc", "2024-02-29t08:15:00 -0430", micros],
+    ["timestamp-utc", new Date(micros / 1000), micros], ["time", "13:45", 49_500_000_000],
+  ];
+  for (const [type, value, expected] of given) assert.deepEqual(cell(type, value), { tag: type, val: expected }, `${type} ${value}`);
+  const others = [
+    ["date", "05/12/2024"], ["date", "2024-02-30"], ["date", "5"], ["date", "2024-02"], ["date", ""],
+    ["timestamp", "99"], ["timestamp", "2023-02-29T00:00:00.000001"], ["timestamp", "2024-02-29 25:00:00"],
+    ["timestamp", "Thu, 29 Feb 2024 12:45:00 GMT"], ["timestamp-utc", "2024-02-30T00:00:00Z"],
+    ["time", "13:75:00"], ["time", "24:00:00"], ["time", "13:45:00+02:00"],
+  ];
+  for (const [type, value] of others) assert.deepEqual(cell(type, value), { tag: "other", val: value }, `${type} ${value}`);
+});
+
+test("a row has a value for each column", () => {
+  const columns = [{ name: "a", type: "int64" }, { name: "b", type: "int64" }];
+  const read = (row) => new Answer({ columns, rows: [row] }).next(1, 1 << 20).val[0].map(({ tag }) => tag);
+  assert.deepEqual(read([1, 2]), ["int64", "int64"]);
+  for (const row of [[1], [1, 2, 3], []]) {
+    assert.throws(() => read(row), { kind: "internal", message: `a row has ${row.length} values for 2 columns` });
+  }
+  assert.deepEqual(read({ b: 1 }), ["null", "int64"], "a source of objects leaves out what it does not have");
 });
 
 test("a class without a method that the host calls is not opened", () => {

@@ -71,8 +71,20 @@ class Values(unittest.TestCase):
             ("text", [1], "a value of c is no text but a Python list"),
             ("text", 5, "5"),
             ("any", Tagged("date", "2024-02-29"), 19782),
+            ("time", "13:45:00", 49_500_000_000),
         ]:
             self.assertEqual(self.given(type, value), expected, (type, value))
+
+    def test_what_the_contract_cannot_say_travels_as_it_is(self) -> None:
+        zone = datetime.timezone(datetime.timedelta(hours=2))
+        in_zone = "13:45:00+02:00"
+        for type, value, text in [
+            ("time", in_zone, in_zone),
+            ("time", datetime.time(13, 45, tzinfo=zone), in_zone),
+            ("timestamp", "0001-01-01T00:00:00+01:00", "0001-01-01T00:00:00+01:00"),
+            ("timestamp-utc", datetime.datetime(1, 1, 1, tzinfo=zone), "0001-01-01 00:00:00+02:00"),
+        ]:
+            self.assertEqual(rows._encode(Column("c", type), value), rows.Cell("other", text), (type, value))
 
     def test_a_connector_without_statistics_says_so(self) -> None:
         options = StatisticsOptions(["id"], max_rows=100, max_ms=1_000)
@@ -106,7 +118,8 @@ class Requests(unittest.TestCase):
         self.assertEqual(host.slept, [2_000, 7_000])
 
     def test_without_a_time_to_come_back_at_the_waits_grow(self) -> None:
-        host = told(busy(503), busy(503), busy(503), Response())
+        # A year that no date has says nothing, either.
+        host = told(busy(503), busy(503, retry_after=f"21 Oct {10**20} 07:28:07 GMT"), busy(503), Response())
         http.get("http://a.test/", retries=3)
         for slept, longest in zip(host.slept, [500, 1_000, 2_000], strict=True):
             self.assertTrue(longest / 2 <= slept <= longest, host.slept)
