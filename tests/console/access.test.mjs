@@ -287,6 +287,72 @@ test("typed key stays signed in over a reload only where that was asked for", as
   await context.close();
 });
 
+/** Signs in so that the tab keeps the key, and gives the kept one. */
+async function signInAndStay(page, key) {
+  await page.goto(`${server.url}/console/ask`);
+  await page.getByLabel(/Stay signed in/).check();
+  await page.getByLabel("API key").fill(key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Sections" }).waitFor();
+}
+
+const kept = (page) => page.evaluate(() => sessionStorage.getItem("mindhost.key"));
+
+test("kept key outlives a server that does not answer for a moment, and no refusal", async () => {
+  const { id, key } = await server.api("POST", "/keys", { name: "kept", role: "user" });
+  const { page, watch, context } = await openPage(browser, server);
+  await signInAndStay(page, key);
+  const error = { code: "overloaded", message: "The server starts.", param: null, type: "server_error" };
+  await page.route(/\/api\/v1\/keys\/current$/, (route) => route.fulfill({ status: 503, json: { error } }));
+  await page.reload();
+  await page.getByRole("alert").getByText("The server starts.").waitFor();
+  assert.equal(await kept(page), key);
+  assert.deepEqual(await inspect(page, "a server that starts"), []);
+  // Another key that is tried in between takes nothing away, either.
+  await page.getByLabel("API key").fill(`${key}x`);
+  await Promise.all([page.waitForResponse(/\/keys\/current$/), page.getByRole("button", { name: "Sign in" }).click()]);
+  await page.getByRole("button", { name: "Sign in", disabled: false }).waitFor();
+  assert.equal(await kept(page), key);
+  await page.reload();
+  await page.getByRole("alert").getByText("The server starts.").waitFor();
+  await page.unrouteAll();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("navigation", { name: "Sections" }).waitFor();
+  assert.equal(await kept(page), key);
+  await server.api("DELETE", `/keys/${id}`);
+  await page.reload();
+  await page.getByRole("alert").waitFor();
+  assert.equal(await kept(page), null);
+  watch.check();
+  await context.close();
+});
+
+test("link takes the place of a kept key only when that is said", async () => {
+  const own = await server.keyOf("user");
+  const { key: other } = await server.api("POST", "/keys", { name: "whoever made the link", role: "user" });
+  const { page, watch, context } = await openPage(browser, server);
+  await signInAndStay(page, own);
+  const follow = async () => {
+    const { path } = await server.api("POST", "/console/links", { key: other }, other);
+    await page.goto(server.url + path);
+    await page.getByText("This tab is signed in already.").waitFor();
+    assert(!page.url().includes("code="), page.url());
+    assert.equal(await kept(page), own);
+  };
+  await follow();
+  assert.deepEqual(await inspect(page, "question about a link"), []);
+  await tabTo(page, page.getByRole("button", { name: "Keep my session" }));
+  await page.keyboard.press("Enter");
+  await page.getByText("test user", { exact: true }).waitFor();
+  assert.equal(await kept(page), own);
+  await follow();
+  await page.getByRole("button", { name: "Use the link" }).click();
+  await page.getByText("whoever made the link", { exact: true }).waitFor();
+  assert.equal(await kept(page), null);
+  watch.check();
+  await context.close();
+});
+
 test("session that ends says why, with the id of the request", async () => {
   const { id, key } = await server.api("POST", "/keys", { name: "short", role: "user" });
   const { page, watch, context } = await openPage(browser, server);

@@ -222,6 +222,8 @@ test("page that throws says so in its place, and is shown again when that is ask
   await page.getByRole("heading", { name: "This page failed" }).waitFor();
   await page.getByRole("alert").locator("p").first().waitFor();
   assert.deepEqual(await inspect(page, "page that failed"), []);
+  // A page may fail after something was sent, so it promises nothing about the server.
+  await page.getByText("What you saved or sent before may have reached the server.").waitFor();
   // The rest goes on.
   await page.getByRole("link", { name: "Minds", exact: true }).click();
   await page.getByRole("link", { name: /analyst/ }).waitFor();

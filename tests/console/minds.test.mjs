@@ -201,6 +201,29 @@ test("policy is made, refused at its place, and seen as another caller sees it",
   await context.close();
 });
 
+test("policy is saved again at once, before anything is loaded again", async () => {
+  await makeMind("hurried");
+  const { page, watch, context } = await open("/minds/hurried/policies/shop/main.orders");
+  const filter = page.getByRole("textbox", { name: "Rows that callers see" });
+  await filter.waitFor();
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  await page.route(/\/api\/v1\/datasources\/shop\/catalog$/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  for (const text of ["total > 10", "total > 20"]) {
+    await filter.fill(text);
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("Saved. It holds from the next statement on.").waitFor();
+    assert.equal((await server.api("GET", "/minds/hurried/policies")).policies[0].filter, text);
+  }
+  release();
+  await page.unrouteAll({ behavior: "wait" });
+  watch.check();
+  await context.close();
+});
+
 test("rows of a preview are not shown for a policy that was changed since", async () => {
   await makeMind("previewed");
   const { page, watch, context } = await open("/minds/previewed/policies/shop/main.orders");
@@ -300,6 +323,56 @@ test("key is made with attributes", async () => {
   assert.deepEqual(made.attributes, { level: 7, regions: ["north", "west"], staff: true, tenant: "7" });
   await page.keyboard.press("Escape");
   await page.getByRole("row").filter({ hasText: name }).getByText('regions = ["north","west"]').waitFor();
+  watch.check();
+  await context.close();
+});
+
+test("number that the console would change is refused as an attribute", async () => {
+  const { page, watch, context } = await open("/operations/keys");
+  await page.getByRole("button", { name: "Make a key" }).click();
+  const dialog = page.getByRole("dialog", { name: "Make a key" });
+  const name = `with numbers ${Date.now()}`;
+  await dialog.getByLabel("Name", { exact: true }).fill(name);
+  await dialog.getByRole("button", { name: "Add an attribute" }).click();
+  await dialog.getByLabel("Name of attribute 1").fill("account");
+  const make = async (kind, text) => {
+    await dialog.getByLabel("Kind of attribute 1").selectOption(kind);
+    await dialog.getByLabel("Value of attribute 1").fill(text);
+    await dialog.getByRole("button", { name: "Make it" }).click();
+  };
+  for (const [kind, text, said] of [
+    ["number", "12a", "“12a” is no number"],
+    ["number", "", "“” is no number"],
+    ["number", "Infinity", "“Infinity” is no number"],
+    ["number", "9007199254740993", "all digits of 9007199254740993"],
+    ["numbers", "1\na", "“a” is no number"],
+    ["numbers", "1\n-9007199254740993", "all digits of -9007199254740993"],
+  ]) {
+    await make(kind, text);
+    await dialog.getByRole("alert").getByText(said).waitFor();
+  }
+  assert(!(await server.api("GET", "/keys")).some((one) => one.name === name));
+  await make("numbers", "9007199254740991\n-1.5");
+  await page.getByRole("dialog", { name: "The new key" }).waitFor();
+  const made = (await server.api("GET", "/keys")).find((one) => one.name === name);
+  assert.deepEqual(made.attributes, { account: [9007199254740991, -1.5] });
+  watch.check();
+  await context.close();
+});
+
+test("number of a key that was rounded when it was read is not sent to a preview", async () => {
+  await makeMind("rounded");
+  // Numbers of this size are exact in the text of the request alone.
+  const body = '{"name": "large account", "role": "user", "attributes": {"account": 9007199254740993}}';
+  const headers = { Authorization: `Bearer ${server.key}`, "Content-Type": "application/json" };
+  const answer = await fetch(`${server.url}/api/v1/keys`, { method: "POST", headers, body });
+  assert.equal(answer.status, 201);
+  const { page, watch, context } = await open("/minds/rounded/policies/shop/main.orders");
+  const preview = page.getByRole("region", { name: "As a caller sees it" });
+  await preview.getByLabel(/Take them from a key/).selectOption({ label: "large account (user)" });
+  await preview.getByRole("button", { name: "Show" }).click();
+  await preview.getByRole("alert").getByText(/The attribute account: the console cannot keep all digits/).waitFor();
+  assert.equal(await preview.getByRole("cell").count(), 0);
   watch.check();
   await context.close();
 });

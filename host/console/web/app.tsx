@@ -6,10 +6,11 @@ import { may } from "./lib/api";
 import { titleOf } from "./lib/heading";
 import { Link, go, href, route } from "./lib/router";
 import { ended, isKept, keepInTab, key, me } from "./lib/session";
+import { offered } from "./lib/sign_in";
 import { MindsPage } from "./minds/page";
 import { OperationsPage } from "./operations/page";
 import { PluginsPage } from "./plugins/page";
-import { SignInPage } from "./sign_in";
+import { LinkPage, SignInPage } from "./sign_in";
 import { Boundary } from "./ui/boundary";
 import { NotFound } from "./ui/not_found";
 import { Untrusted } from "./ui/text";
@@ -34,7 +35,7 @@ export function App() {
   useEffect(() => {
     if (signedIn && route.value.length === 0) go(href("ask"), true);
   });
-  if (!signedIn) return <SignInPage />;
+  if (!signedIn) return offered.value === null ? <SignInPage /> : <LinkPage code={offered.value} />;
   const Page = section?.page;
   return (
     <div class="frame">

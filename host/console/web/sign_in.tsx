@@ -1,9 +1,26 @@
 import { useState } from "preact/hooks";
-import { endReason } from "./lib/session";
-import { signIn } from "./lib/sign_in";
+import { endReason, key } from "./lib/session";
+import { enter, signIn } from "./lib/sign_in";
 import { useAction } from "./lib/load";
 import { Failure } from "./ui/failure";
 import { Field } from "./ui/field";
+
+/** Asks whether a link may take the place of the key that the tab has. */
+export function LinkPage({ code }: { code: string }) {
+  const { busy, run } = useAction();
+  return (
+    <main class="sign-in">
+      <h1>Mindhost</h1>
+      <div class="card stack">
+        <p>This tab is signed in already. The link signs it out, and in with the key of whoever made the link, into their workspace. Use it only if you made it or asked for it.</p>
+        <div class="actions">
+          <button type="button" class="primary" disabled={busy} onClick={() => void run(() => enter(null))}>Keep my session</button>
+          <button type="button" disabled={busy} onClick={() => void run(() => enter(code))}>Use the link</button>
+        </div>
+      </div>
+    </main>
+  );
+}
 
 /** Takes a key, once. */
 export function SignInPage() {
@@ -19,7 +36,7 @@ export function SignInPage() {
       <h1>Mindhost</h1>
       <p class="lead">Questions to your databases, in words and in SQL.</p>
       <form class="card stack" onSubmit={submit}>
-        {endReason.value && !error && <Failure error={endReason.value} />}
+        {endReason.value && !error && <Failure error={endReason.value} retry={key.value ? () => void run(() => enter(null)) : undefined} />}
         <Field label="API key" help="The server's first start printed it, or wrote it to admin.key in the data directory.">
           {(id) => (
             <input

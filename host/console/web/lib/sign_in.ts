@@ -1,17 +1,24 @@
 // Ways to sign in: with a key, with the key that the tab kept, and with a one-time link.
+import { signal } from "@preact/signals";
 import { ApiError, api, send, take, toError } from "./api";
-import { begin, ended, isKept, key } from "./session";
+import { begin, endReason, ended, isKept, key } from "./session";
+
+/** The code of a link in a tab that has a key, until somebody says which of the two to take. */
+export const offered = signal<string | null>(null);
 
 /** Signs in with a key. Throws what the server says of a wrong one. */
 export async function signIn(text: string, keep: boolean): Promise<void> {
   // No header can hold it, and what the browser says of that tells nobody what to do.
   if (/[^\x21-\x7E]/.test(text)) throw new ApiError("This is no API key: it has a space or another character that no key has. Copy it again.", "console", 0, null);
+  const before = key.value;
   key.value = text;
   try {
     const who = await take(api.GET("/api/v1/keys/current"));
     begin(text, who, keep);
   } catch (error) {
-    ended(null);
+    // Only a refusal is about the key: a server that starts again takes it a moment later.
+    if (toError(error).status === 401) ended(null);
+    else key.value = before;
     throw error;
   }
 }
@@ -23,9 +30,16 @@ function takeCode(): string | null {
   return code;
 }
 
-/** Signs in with a link or with the kept key, if there is one. */
+/** Signs in with a link or with the kept key, if there is one. Where there are both it only asks: anybody can make a
+ * link to a workspace of theirs. */
 export async function resume(): Promise<void> {
   const code = takeCode();
+  if (code !== null && key.value) offered.value = code;
+  else await enter(code);
+}
+
+/** Signs in with the code of a link, or without one with the kept key, if there is one. */
+export async function enter(code: string | null): Promise<void> {
   try {
     if (code !== null) {
       const body = JSON.stringify({ code });
@@ -37,6 +51,10 @@ export async function resume(): Promise<void> {
       await signIn(key.value, isKept.value);
     }
   } catch (error) {
-    ended(toError(error));
+    const reason = toError(error);
+    if (reason.status === 401) ended(reason);
+    else endReason.value = reason;
+  } finally {
+    offered.value = null;
   }
 }

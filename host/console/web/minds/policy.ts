@@ -39,19 +39,23 @@ function without(all: Policy[], datasource: string, table: string): NewPolicy[] 
 export const isEmpty = ({ filter, hidden, masked }: NewPolicy): boolean =>
   !filter && (hidden ?? []).length === 0 && Object.keys(masked ?? {}).length === 0;
 
+/** The policy of one table among all. */
+export const policyOf = (all: Policy[], { datasource, table }: { datasource: string; table: string }): Policy | null =>
+  all.find((one) => one.datasource === datasource && one.table === table) ?? null;
+
 /** `PUT` replaces all, so the others are read again and sent back as they are. Refuses to replace another policy than
- * `known`: somebody else changed it in the meantime. */
-export async function replaceOne(name: string, of: { datasource: string; table: string }, known: Policy | null, policy: NewPolicy | null): Promise<void> {
+ * `known`: somebody else changed it in the meantime. Gives the policy as the server has it now. */
+export async function replaceOne(name: string, of: { datasource: string; table: string }, known: Policy | null, policy: NewPolicy | null): Promise<Policy | null> {
   const { datasource, table } = of;
   const all = await policiesOf(name);
-  const now = all.find((one) => one.datasource === datasource && one.table === table) ?? null;
-  if (JSON.stringify(now) !== JSON.stringify(known)) {
+  if (JSON.stringify(policyOf(all, of)) !== JSON.stringify(known)) {
     throw new Error("Somebody else changed this policy after this page was opened. Nothing was saved: open the page again to see theirs.");
   }
   const sent = without(all, datasource, table);
   // The changed one is first, so that `policies[0]` in an error is this one.
   const policies = policy ? [policy, ...sent] : sent;
-  await take(api.PUT("/api/v1/minds/{name}/policies", { params: { path: { name } }, body: { policies } }));
+  const saved = await take(api.PUT("/api/v1/minds/{name}/policies", { params: { path: { name } }, body: { policies } }));
+  return policyOf(saved.policies, of);
 }
 
 export function choiceOf(policy: Policy | null, column: string): ColumnChoice {

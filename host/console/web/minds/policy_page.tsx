@@ -10,7 +10,7 @@ import { Load } from "../ui/page";
 import { Untrusted } from "../ui/text";
 import { SqlField } from "./entry_field";
 import { Columns } from "./policy_columns";
-import { choiceOf, isColumn, placeOf, policiesOf, replaceOne, toPolicy, type ColumnChoice, type Policy } from "./policy";
+import { choiceOf, isColumn, placeOf, policiesOf, policyOf, replaceOne, toPolicy, type ColumnChoice, type Policy } from "./policy";
 import { Problem } from "./policies";
 import { Preview } from "./preview";
 
@@ -34,7 +34,7 @@ async function factsOf({ name, datasource, table }: Props, signal: AbortSignal):
   const found = catalog.tables.find((one) => tableName(one) === table);
   return {
     mind,
-    policy: policies.find((one) => one.datasource === datasource && one.table === table) ?? null,
+    policy: policyOf(policies, { datasource, table }),
     columns: found?.columns.map((column) => column.name) ?? [],
   };
 }
@@ -50,7 +50,7 @@ export function PolicyPage(props: Props) {
         {(facts) => (
           <>
             {facts.policy?.problem != null && <Problem text={facts.policy.problem} />}
-            <PolicyForm {...props} facts={facts} saved={loaded.reload} />
+            <PolicyForm {...props} facts={facts} saved={(policy) => loaded.set({ ...facts, policy })} />
           </>
         )}
       </Load>
@@ -58,7 +58,7 @@ export function PolicyPage(props: Props) {
   );
 }
 
-function PolicyForm({ name, datasource, table, facts, saved }: Props & { facts: Facts; saved: () => void }) {
+function PolicyForm({ name, datasource, table, facts, saved }: Props & { facts: Facts; saved: (policy: Policy | null) => void }) {
   const { policy, mind } = facts;
   // Also those that the policy names and the table has no more: they are what is to be changed.
   const names = [...new Set([...facts.columns, ...(policy?.hidden ?? []), ...Object.keys(policy?.masked ?? {})])];
@@ -70,9 +70,9 @@ function PolicyForm({ name, datasource, table, facts, saved }: Props & { facts: 
   const save = () => {
     setKept(false);
     void run(async () => {
-      await replaceOne(name, { datasource, table }, policy, draft);
+      // At once, so that the next save knows what it replaces.
+      saved(await replaceOne(name, { datasource, table }, policy, draft));
       setKept(true);
-      saved();
     });
   };
   const change = (column: string, choice: ColumnChoice) => {

@@ -11,20 +11,30 @@ export interface Attribute {
   text: string;
 }
 
-/** What the API takes. A number that is none is sent as it was typed, and the server says what is wrong. */
+/** A number of the attribute `name`. What is none would be sent as a text, or as null, and a whole number beyond 2^53 as
+ * its neighbour: a policy would then let the key see the rows of another. */
+function toNumber(name: string, text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isFinite(value)) throw new Error(`The attribute ${name}: “${text}” is no number.`);
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    throw new Error(`The attribute ${name}: the console cannot keep all digits of ${text}, which is beyond 2^53. The API can.`);
+  }
+  return value;
+}
+
+/** What the API takes. Throws for a number that is none, or that JavaScript cannot hold. */
 export function toAttributes(all: Attribute[]): Attributes {
-  const number = (text: string) => (text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text));
   const lines = (text: string) => text.split("\n").map((one) => one.trim()).filter(Boolean);
-  const value = ({ kind, text }: Attribute): Attributes[string] => {
-    if (kind === "number") return number(text);
+  const value = ({ name, kind, text }: Attribute): Attributes[string] => {
+    if (kind === "number") return toNumber(name, text);
     if (kind === "flag") return text === "true";
     if (kind === "texts") return lines(text);
-    return kind === "numbers" ? lines(text).map(number) : text;
+    return kind === "numbers" ? lines(text).map((one) => toNumber(name, one)) : text;
   };
   return Object.fromEntries(all.filter((one) => one.name.trim() !== "").map((one) => [one.name.trim(), value(one)]));
 }
 
-/** The fields for attributes that a key has. */
+/** The fields for attributes that a key has. A number that was rounded when it was read is refused when it is sent. */
 export function ofKey(attributes: Attributes): Attribute[] {
   return Object.entries(attributes).map(([name, value]): Attribute => {
     if (Array.isArray(value)) return { name, kind: value.every((one) => typeof one === "number") && value.length > 0 ? "numbers" : "texts", text: value.join("\n") };

@@ -25,7 +25,7 @@ export class Boundary extends Component<Props, { thrown: unknown }> {
     return (
       <div class="page">
         <h1>This page failed</h1>
-        <p>Something in the console went wrong. Nothing was changed on the server.</p>
+        <p>Something in the console went wrong. What you saved or sent before may have reached the server.</p>
         <Failure error={toError(this.state.thrown)} retry={() => this.setState({ thrown: null })} action="Show the page again" />
       </div>
     );
