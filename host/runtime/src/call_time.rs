@@ -61,7 +61,8 @@ impl Traffic {
         what.await
     }
 
-    fn is_waited_for(&self) -> bool {
+    /// Whether a wait for the network lasts now.
+    pub fn is_waited_for(&self) -> bool {
         self.waits.load(Ordering::Relaxed) > 0
     }
 }

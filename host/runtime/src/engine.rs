@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use wasmtime::{
     Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Strategy,
@@ -47,6 +48,9 @@ const MEMORIES: u32 = 2;
 const TABLES: u32 = 8;
 /// Entries of one function table; an interpreter has some ten thousand functions.
 const TABLE_ELEMENTS: usize = 100_000;
+/// Threads that guests with files may hold at once, for calls and not for instances. Far below the 512 threads for blocking
+/// work that tokio has: when those are all held, nothing drives sockets and timers any more, and no call ends.
+const MAX_FILE_THREADS: usize = 256;
 /// The baseline compiler, which is fast and makes slower code.
 pub(super) const BASELINE: Compiler = Compiler::Winch;
 /// An engine with the linker of the guests' imports. It runs the code of one compiler only.
@@ -79,6 +83,8 @@ pub struct Runtime {
     pub(super) meters: Arc<Meters>,
     /// What limits instances and their memory, for all plugins together.
     pub(super) permits: InstancePermits,
+    /// Threads that guests with files may hold.
+    pub(super) file_threads: Arc<Semaphore>,
     /// Tasks that run guest code or end a call.
     pub(super) tasks: TaskTracker,
     /// Ends waits for database engines when the host shuts down.
@@ -95,6 +101,7 @@ impl Runtime {
             baseline: Mutex::default(),
             meters: Meters::new(settings.faults.clone()),
             permits: InstancePermits::new(&settings),
+            file_threads: Arc::new(Semaphore::new(MAX_FILE_THREADS)),
             tasks: TaskTracker::new(),
             shutdown: CancellationToken::new(),
             pools: Mutex::default(),

@@ -1,12 +1,25 @@
 //! Host names: their comparable form and their addresses.
 
-use std::{net::IpAddr, time::Duration};
+use std::{
+    io,
+    net::{IpAddr, SocketAddr, ToSocketAddrs},
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
+
+use tokio::sync::Semaphore;
 
 use super::{host_errors::misconfigured, text::truncated};
 use mindhost_base::error::{Blame, Code, Error, Result};
 
 /// A name that is not resolved within this time counts as unknown.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Names that are looked up at once. A lookup holds a thread, also when nothing waits for it any more, and the resolver of
+/// the system may take longer than [`LOOKUP_TIMEOUT`].
+const MAX_LOOKUPS: usize = 64;
+
+static LOOKUPS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(MAX_LOOKUPS)));
 
 /// The addresses of a name or literal, in the order of the resolver and in canonical form.
 pub async fn addresses(name: &str, port: u16) -> Result<Vec<IpAddr>> {
@@ -18,8 +31,7 @@ pub async fn addresses(name: &str, port: u16) -> Result<Vec<IpAddr>> {
             "a Unix socket cannot be used; give a host name or an address",
         ));
     }
-    let lookup = tokio::net::lookup_host((plain_name(name), port));
-    match tokio::time::timeout(LOOKUP_TIMEOUT, lookup).await {
+    match tokio::time::timeout(LOOKUP_TIMEOUT, look_up(plain_name(name), port)).await {
         Ok(Ok(found)) => {
             let mut addresses = Vec::new();
             for ip in found.map(|address| address.ip().to_canonical()) {
@@ -32,6 +44,17 @@ pub async fn addresses(name: &str, port: u16) -> Result<Vec<IpAddr>> {
         Ok(Err(error)) => Err(unresolved(name).with_source(error)),
         Err(_) => Err(unresolved(name)),
     }
+}
+
+/// What gives up before its turn leaves nothing behind.
+async fn look_up(name: String, port: u16) -> io::Result<std::vec::IntoIter<SocketAddr>> {
+    let lookup = Arc::clone(&LOOKUPS).acquire_owned();
+    let lookup = lookup.await.map_err(io::Error::other)?;
+    let found = tokio::task::spawn_blocking(move || {
+        let _lookup = lookup;
+        (name, port).to_socket_addrs()
+    });
+    found.await.map_err(io::Error::other)?
 }
 
 /// The address of a literal host, with or without brackets.

@@ -81,6 +81,8 @@ impl WasiHttpHooks for Sender {
         let slots = Arc::clone(&self.slots);
         let traffic = Arc::clone(&self.traffic);
         let logged = ExchangeLog::begin(self.refusals.log(), &request);
+        // The future runs in a task of its own. The guest may pause before that begins, and waits for the network even then.
+        let waiting = self.traffic.wait();
         Box::new(async move {
             let Some(http) = grants.http() else {
                 refusals.note("the plugin sent an HTTP request, which its manifest does not name");
@@ -93,7 +95,9 @@ impl WasiHttpHooks for Sender {
                 MeteredBody::new(body, direction, &traffic, logged.as_ref()).boxed_unsync()
             };
             let request = request.map(|body| watched(body, Direction::Out));
-            match traffic.waited(http.send(request, options, slot)).await {
+            let answer = http.send(request, options, slot).await;
+            drop(waiting);
+            match answer {
                 Ok((response, sent)) => {
                     note(&logged, response.status().as_u16());
                     Ok((response.map(|body| watched(body, Direction::In)), sent))
@@ -125,5 +129,29 @@ impl WasiHttpHooks for Sender {
             true => ErrorCode::HttpResponseIncomplete,
             false => ErrorCode::HttpProtocolError,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mindhost_plugin_api::redact::Redactor;
+
+    use super::*;
+    use crate::{call_time::traffic, guest_log::GuestLog};
+
+    #[test]
+    fn request_counts_as_a_wait_before_its_task_begins() {
+        let traffic = traffic();
+        let log = GuestLog::new("plugin", "target", Redactor::default(), 10);
+        let refusals = Refusals::new(log);
+        let mut sender = Sender::new(Grants::none(), refusals, Arc::clone(&traffic));
+        let body = http_body_util::Empty::new()
+            .map_err(|never: std::convert::Infallible| match never {})
+            .boxed_unsync();
+        let sent = Box::new(std::future::ready(Ok(())));
+        let request = sender.send_request(Request::new(body), None, sent);
+        assert!(traffic.is_waited_for());
+        drop(request);
+        assert!(!traffic.is_waited_for());
     }
 }

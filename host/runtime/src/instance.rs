@@ -7,6 +7,7 @@ use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
+    sync::OwnedSemaphorePermit,
     time::Instant,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -160,6 +161,14 @@ impl<G: Send + Sync + 'static> Instance<G> {
         // If the client disconnects, this future is dropped, which cancels the call.
         let _stop_on_drop = stop.clone().drop_guard();
         let deadline = call.deadline.min(Instant::now() + self.max_call_time);
+        // Held until the guest has ended, even if its thread is abandoned.
+        let thread = match blocking {
+            true => match self.runtime.file_thread(&stop, deadline).await {
+                Ok(thread) => Some(thread),
+                Err(why) => return (Err(why), Some(self)),
+            },
+            false => None,
+        };
         let stopped = stop.clone();
         let grace = self.runtime.settings.cancel_grace;
         let waits = on_stop.as_ref().is_some_and(|on_stop| on_stop.waits);
@@ -196,9 +205,13 @@ impl<G: Send + Sync + 'static> Instance<G> {
             // The call may end before another thread would be awake, so it runs on this one. Its other tasks move to
             // another thread.
             RuntimeFlavor::MultiThread => tasks.spawn(async move {
+                let _thread = thread;
                 tokio::task::block_in_place(|| Handle::current().block_on(work))
             }),
-            _ => tasks.spawn_blocking(move || handle.block_on(work)),
+            _ => tasks.spawn_blocking(move || {
+                let _thread = thread;
+                handle.block_on(work)
+            }),
         };
         // The thread may hang in a system call, such as a read from a file server, where no timer runs. It is abandoned
         // and its instance is lost until it returns.
@@ -275,6 +288,22 @@ impl<G: Send + Sync + 'static> Instance<G> {
 }
 
 impl Runtime {
+    /// One of the threads for guests with files. Waits for one until the call is stopped or late.
+    async fn file_thread(
+        &self,
+        stop: &CancellationToken,
+        deadline: Instant,
+    ) -> Result<OwnedSemaphorePermit> {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => Err(cancelled()),
+            thread = Arc::clone(&self.file_threads).acquire_owned() => thread.map_err(Error::internal),
+            () = tokio::time::sleep_until(deadline) => Err(overloaded(
+                "too many calls of plugins with files run at once, and none ended within the time limit",
+            )),
+        }
+    }
+
     /// Waits up to `cancel_confirm_timeout` while a guest waits for its engine to confirm the end of a statement. Until
     /// then the statement may still run there, and its connection counts as in use.
     async fn wait_for_confirmation<F: Future + Unpin>(&self, running: &mut Timed<F>) {

@@ -159,7 +159,9 @@ impl<W: World<Guest: ConnectionExports>> PluginConnections<W> {
         let grants = tokio::select! {
             grants = derive => grants?,
             () = call.cancel.cancelled() => return Err(cancelled()),
-            () = tokio::time::sleep_until(call.deadline) => return Err(unresolved_in_time()),
+            () = tokio::time::sleep_until(call.deadline) => {
+                return Err(not_granted_in_time(&self.manifest));
+            }
         };
         let permit = self
             .runtime
@@ -585,9 +587,12 @@ pub fn gone() -> Error {
     Error::internal("the connection is gone: an earlier call on it was cancelled or failed")
 }
 
-fn unresolved_in_time() -> Error {
-    Error::new(
-        Code::Timeout,
-        "the host name could not be resolved within the time limit; check the server's name service",
-    )
+fn not_granted_in_time(manifest: &Manifest) -> Error {
+    let message = match manifest.network.is_empty() {
+        true => "its files could not be opened within the time limit; check the file system",
+        false => {
+            "the host name could not be resolved within the time limit; check the server's name service"
+        }
+    };
+    Error::new(Code::Timeout, message)
 }

@@ -11,13 +11,12 @@ use mindhost_base::error::Result;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CatalogVersion {
     tables: i64,
-    missing: i64,
     loaded: i64,
     newest_load: i64,
     /// A remainder, because the sum of many times would not fit.
     loads: i64,
-    /// Hash of what callers wrote.
-    descriptions: u64,
+    /// Hash of what callers wrote, and of the names of the tables that are missing.
+    words: u64,
 }
 
 impl CatalogStore {
@@ -27,7 +26,7 @@ impl CatalogStore {
     /// When the store fails.
     pub async fn version(&self, datasource_id: &str) -> Result<CatalogVersion> {
         let sql = format!(
-            "SELECT COUNT(*), COUNT(loaded_at), CAST(COALESCE(SUM(missing), 0) AS BIGINT), \
+            "SELECT COUNT(*), COUNT(loaded_at), \
              CAST(COALESCE(MAX(loaded_at), 0) AS BIGINT), CAST(COALESCE(SUM(loaded_at % 1000003), 0) AS BIGINT) \
              FROM catalog_tables WHERE datasource_id = $1 AND NOT ({HIDDEN})"
         );
@@ -36,17 +35,17 @@ impl CatalogStore {
         Ok(CatalogVersion {
             tables: counts.try_get(0)?,
             loaded: counts.try_get(1)?,
-            missing: counts.try_get(2)?,
-            newest_load: counts.try_get(3)?,
-            loads: counts.try_get(4)?,
-            descriptions: self.descriptions(datasource_id).await?,
+            newest_load: counts.try_get(2)?,
+            loads: counts.try_get(3)?,
+            words: self.words(datasource_id).await?,
         })
     }
 
-    /// A hash of the descriptions that callers wrote. Those of the source change with a load only.
-    async fn descriptions(&self, datasource_id: &str) -> Result<u64> {
+    /// A hash of the descriptions that callers wrote and of the missing tables. The descriptions of the source change with
+    /// a load only, but one table may go and another come back without one.
+    async fn words(&self, datasource_id: &str) -> Result<u64> {
         let mut hasher = DefaultHasher::new();
-        for sql in [OF_TABLES, OF_COLUMNS] {
+        for sql in [OF_TABLES, OF_COLUMNS, MISSING] {
             let written = query(sql.to_owned()).bind(datasource_id.to_owned());
             for row in written.fetch_all(self.store.pool()).await? {
                 let (table, column): (String, String) = (row.try_get(0)?, row.try_get(1)?);
@@ -63,3 +62,34 @@ const OF_TABLES: &str = "SELECT id, table_name, description FROM catalog_tables 
 const OF_COLUMNS: &str = "SELECT c.table_id, c.name, c.description FROM catalog_columns c \
      JOIN catalog_tables t ON t.id = c.table_id \
      WHERE t.datasource_id = $1 AND c.description_source = 'caller' ORDER BY c.table_id, c.ordinal";
+const MISSING: &str = "SELECT id, table_name, CAST(NULL AS TEXT) FROM catalog_tables \
+     WHERE datasource_id = $1 AND missing = 1 ORDER BY id";
+
+#[cfg(test)]
+mod tests {
+    use mindhost_plugin_api::TableRef;
+
+    use super::*;
+    use crate::store::fixture;
+
+    #[tokio::test]
+    async fn table_that_goes_as_another_comes_back_is_a_change() {
+        let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
+        let datasource = fixture::datasource(&store, &workspace).await;
+        let catalog = CatalogStore::new(store);
+        let listed_as = async |names: &[&str]| {
+            let table = |name: &&str| TableRef {
+                schema: "main".to_owned(),
+                name: (*name).to_owned(),
+            };
+            let listed: Vec<_> = names.iter().map(table).collect();
+            let stored = catalog.store_list(&workspace, &datasource, &listed);
+            stored.await.unwrap();
+            catalog.version(&datasource).await.unwrap()
+        };
+        listed_as(&["a", "b"]).await;
+        let without_a = listed_as(&["b"]).await;
+        assert_eq!(listed_as(&["b"]).await, without_a);
+        assert_ne!(listed_as(&["a"]).await, without_a);
+    }
+}
