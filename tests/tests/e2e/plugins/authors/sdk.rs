@@ -117,7 +117,7 @@ fn the_types_for_javascript_declare_what_the_modules_export() {
     "#;
     // What the modules export for each other.
     const INNER: &str = r#"const INNER = ["control.log", "http.Response", "json.Decimal", "text.byteLength",
-        "text.Decoder", "text.lines"];"#;
+        "text.Decoder", "text.lines", "values.instantOf"];"#;
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("compare.mjs");
     fs::write(&script, format!("{INNER}\n{SCRIPT}")).unwrap();
