@@ -358,7 +358,7 @@ impl Access {
         }
     }
 
-    /// The credentials for a reference of a lock file or a catalogue. Whoever writes one of them must not get the
+    /// The credentials for a reference of a lock file or a catalogue. The author of such a file must not get the
     /// password by naming a registry of their own.
     fn auth_of_listed(&self, reference: &Reference) -> anyhow::Result<RegistryAuth> {
         let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
