@@ -1,9 +1,12 @@
 //! Measures on a set of questions in the format of Spider how often the packed context has all tables and columns that
-//! the gold SQL reads: `just bench-retrieval FOLDER [--misses] [--budget TOKENS]`.
+//! the gold SQL reads: `just bench-retrieval FOLDER [--misses] [--budget TOKENS] [--texts]`.
 //!
 //! The folder has `tables.json`, at least one of `dev.json` and `train_spider.json`, and perhaps `values.json`: common
 //! values as `{database: {table: {column: [value, …]}}}`. Names of tables and columns are the original ones; the
 //! readable names that Spider adds by hand are not used.
+//!
+//! With vectors of a model, `{text: [number, …]}` in `vectors.json`, it also measures tables in their order by meaning.
+//! `--texts` prints the texts that need a vector, a JSON string a line, and measures nothing.
 
 #![allow(
     clippy::unwrap_used,
@@ -23,7 +26,7 @@ use std::{
 
 use gold::Gold;
 use mindhost_retrieval::{
-    Column, ForeignKey, Index, Knowledge, PackedCatalog, Table, WeightedText, tokens,
+    Column, ForeignKey, Index, Knowledge, PackedCatalog, Table, WeightedText, nearest, tokens,
 };
 use serde_json::Value;
 
@@ -36,15 +39,22 @@ struct Options {
     folder: PathBuf,
     budget: usize,
     misses: bool,
+    texts: bool,
 }
+
+/// Texts with their vectors.
+type Vectors = BTreeMap<String, Vec<f32>>;
 
 fn main() {
     if cfg!(debug_assertions) {
-        println!("a debug build: times are not those of a server");
+        eprintln!("a debug build: times are not those of a server");
     }
     let options = options();
     let databases = databases(&options.folder);
     let merged: Vec<Table> = databases.values().flatten().cloned().collect();
+    if options.texts {
+        return print_texts(&Index::new(merged, &Knowledge::default()), &options);
+    }
     println!(
         "{} databases, {} tables, budget {} tokens",
         databases.len(),
@@ -54,15 +64,51 @@ fn main() {
     let began = Instant::now();
     let index = Index::new(merged.clone(), &Knowledge::default());
     println!("index of all tables built in {:.1?}", began.elapsed());
-    for name in ["dev.json", "train_spider.json"] {
-        let Ok(text) = fs::read_to_string(options.folder.join(name)) else {
-            continue;
-        };
-        let questions: Vec<Value> = serde_json::from_str(&text).expect("a list of questions");
+    let vectors = vectors(&options.folder);
+    for (name, questions) in question_sets(&options.folder) {
         single(name, &questions, &databases, &options);
-        together(name, &questions, &databases, &index, &options);
+        together(name, &questions, &databases, &index, None, &options);
+        if let Some(vectors) = &vectors {
+            together(
+                name,
+                &questions,
+                &databases,
+                &index,
+                Some(vectors),
+                &options,
+            );
+        }
     }
     large(&merged, &options);
+}
+
+fn question_sets(folder: &Path) -> Vec<(&'static str, Vec<Value>)> {
+    ["dev.json", "train_spider.json"]
+        .into_iter()
+        .filter_map(|name| Some((name, fs::read_to_string(folder.join(name)).ok()?)))
+        .map(|(name, text)| {
+            (
+                name,
+                serde_json::from_str(&text).expect("a list of questions"),
+            )
+        })
+        .collect()
+}
+
+fn vectors(folder: &Path) -> Option<Vectors> {
+    let text = fs::read_to_string(folder.join("vectors.json")).ok()?;
+    Some(serde_json::from_str(&text).expect("an object of texts with their vectors"))
+}
+
+/// What a host would send to an embedding model.
+fn print_texts(index: &Index, options: &Options) {
+    let tables = (0..index.tables().len()).map(|table| index.embedded_text(table));
+    let sets = question_sets(&options.folder);
+    let questions = sets.iter().flat_map(|(_, questions)| questions);
+    let questions = questions.map(|question| question["question"].as_str().unwrap().to_owned());
+    for text in tables.chain(questions).collect::<BTreeSet<String>>() {
+        println!("{}", Value::String(text));
+    }
 }
 
 fn options() -> Options {
@@ -71,10 +117,12 @@ fn options() -> Options {
         folder: PathBuf::new(),
         budget: BUDGET,
         misses: false,
+        texts: false,
     };
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--misses" => options.misses = true,
+            "--texts" => options.texts = true,
             "--budget" => {
                 options.budget = arguments
                     .next()
@@ -110,23 +158,48 @@ fn single(
     let mut report = Report::new(format!("{set}, each database alone"));
     for question in questions {
         let database = question["db_id"].as_str().expect("a database");
-        report.ask(question, &indexes[database], &databases[database], options);
+        report.ask(
+            question,
+            &[],
+            &indexes[database],
+            &databases[database],
+            options,
+        );
     }
     report.print();
 }
 
-/// All databases in one catalog, each a schema.
+/// All databases in one catalog, each a schema; with vectors also by meaning.
 fn together(
     set: &str,
     questions: &[Value],
     databases: &BTreeMap<String, Vec<Table>>,
     index: &Index,
+    vectors: Option<&Vectors>,
     options: &Options,
 ) {
-    let mut report = Report::new(format!("{set}, all databases in one catalog"));
+    let how = vectors.map_or("", |_| ", by meaning too");
+    let mut report = Report::new(format!("{set}, all databases in one catalog{how}"));
+    let vector = |vectors: &Vectors, text: &str| -> Vec<f32> {
+        let vector = vectors.get(text).cloned();
+        vector.expect("a vector of each text that --texts prints")
+    };
+    let tables: Option<Vec<Vec<f32>>> = vectors.map(|vectors| {
+        let tables = 0..index.tables().len();
+        tables
+            .map(|table| vector(vectors, &index.embedded_text(table)))
+            .collect()
+    });
     for question in questions {
         let database = question["db_id"].as_str().expect("a database");
-        report.ask(question, index, &databases[database], options);
+        let nearest = match vectors.zip(tables.as_ref()) {
+            Some((vectors, tables)) => nearest(
+                &vector(vectors, question["question"].as_str().unwrap()),
+                tables,
+            ),
+            None => Vec::new(),
+        };
+        report.ask(question, &nearest, index, &databases[database], options);
     }
     report.print();
 }
@@ -200,7 +273,14 @@ impl Report {
         }
     }
 
-    fn ask(&mut self, question: &Value, index: &Index, database: &[Table], options: &Options) {
+    fn ask(
+        &mut self,
+        question: &Value,
+        nearest: &[u32],
+        index: &Index,
+        database: &[Table],
+        options: &Options,
+    ) {
         let (text, sql) = (
             question["question"].as_str().unwrap(),
             question["query"].as_str().unwrap(),
@@ -210,7 +290,11 @@ impl Report {
             return;
         };
         let (began, work) = (Instant::now(), work());
-        let packed = index.pack(&[WeightedText { text, weight: 1.0 }], options.budget);
+        let packed = index.pack_with(
+            &[WeightedText { text, weight: 1.0 }],
+            nearest,
+            options.budget,
+        );
         self.times.push(began.elapsed());
         self.work.push(self::work() - work);
         assert_eq!(tokens(&packed.text), packed.tokens);
