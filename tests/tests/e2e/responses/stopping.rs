@@ -58,7 +58,7 @@ impl Held {
     /// Waits until so many statements wait for the lock.
     async fn until_waiting(&self, count: i64) {
         let waiting = "SELECT count(*) FROM pg_stat_activity
-             WHERE usename = current_user AND wait_event_type = 'Lock'";
+             WHERE datname = current_database() AND wait_event_type = 'Lock'";
         let watcher = self.database.client().await;
         let seen = async || count_of(&watcher, waiting).await;
         eventually(seen, |seen| *seen == count).await;

@@ -208,7 +208,7 @@ async fn a_run_under_way_is_joined_and_can_be_cancelled_down_to_the_database() {
     assert_eq!(cancelled["status"]["active_flow_runs"], 0);
     assert_eq!(table(&cancelled, "z")["status"], "CANCELLED");
     assert_eq!(table(&cancelled, "a")["status"], "COMPLETED");
-    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE usename = current_user AND wait_event_type = 'Lock'";
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     let watcher = database.client().await;
     let waiting = async || -> i64 { watcher.query_one(waiting, &[]).await.unwrap().get(0) };
     eventually(waiting, |count| *count == 0).await;
