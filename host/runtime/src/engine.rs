@@ -7,7 +7,6 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use wasmtime::{
     Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Strategy,
@@ -20,7 +19,10 @@ use super::{
     http_handler,
     idle_connections::IdleConnections,
     limits::Scope,
-    permits::{InstancePermit, InstancePermits, InstanceUsage, PluginQuota, RESERVED_INSTANCES},
+    permits::{
+        InstancePermit, InstancePermits, InstanceUsage, PluginQuota, RESERVED_INSTANCES,
+        ThreadPermits,
+    },
     sockets,
     state::State,
     tcp,
@@ -48,9 +50,10 @@ const MEMORIES: u32 = 2;
 const TABLES: u32 = 8;
 /// Entries of one function table; an interpreter has some ten thousand functions.
 const TABLE_ELEMENTS: usize = 100_000;
-/// Threads that guests with files may hold at once, for calls and not for instances. Far below the 512 threads for blocking
-/// work that tokio has: when those are all held, nothing drives sockets and timers any more, and no call ends.
-const MAX_FILE_THREADS: usize = 256;
+/// Threads that calls on files may hold at once: those of guests with files, and those that open the files. Far below
+/// the 512 threads for blocking work that tokio has: when those are all held, nothing drives sockets and timers any
+/// more, and no call ends.
+const MAX_FILE_THREADS: u32 = 256;
 /// The baseline compiler, which is fast and makes slower code.
 pub(super) const BASELINE: Compiler = Compiler::Winch;
 /// An engine with the linker of the guests' imports. It runs the code of one compiler only.
@@ -83,8 +86,8 @@ pub struct Runtime {
     pub(super) meters: Arc<Meters>,
     /// What limits instances and their memory, for all plugins together.
     pub(super) permits: InstancePermits,
-    /// Threads that guests with files may hold.
-    pub(super) file_threads: Arc<Semaphore>,
+    /// Threads that calls on files may hold.
+    pub(super) file_threads: ThreadPermits,
     /// Tasks that run guest code or end a call.
     pub(super) tasks: TaskTracker,
     /// Ends waits for database engines when the host shuts down.
@@ -101,7 +104,7 @@ impl Runtime {
             baseline: Mutex::default(),
             meters: Meters::new(settings.faults.clone()),
             permits: InstancePermits::new(&settings),
-            file_threads: Arc::new(Semaphore::new(MAX_FILE_THREADS)),
+            file_threads: ThreadPermits::new(MAX_FILE_THREADS, "calls on files"),
             tasks: TaskTracker::new(),
             shutdown: CancellationToken::new(),
             pools: Mutex::default(),

@@ -14,21 +14,19 @@ use wasmtime_wasi::filesystem::{Dir, FsPerms, OpenMode};
 
 use super::{
     connection_data::{configured, port, text},
+    engine::Runtime,
     file_grant::FileGrant,
-    host_errors::not_allowed,
+    host_errors::{cancelled, files_hang, not_allowed},
     host_names::{addresses, plain_name, unresolved},
-    http::{HttpGrant, access_token::TokenStore},
+    http::HttpGrant,
+    permits::ThreadPermits,
     refusals::Refusals,
     roots,
 };
 use crate::policy::{EgressRules, Policy};
-use mindhost_base::{
-    config::PluginSettings,
-    error::{Error, Result},
-    locks::lock,
-};
+use mindhost_base::{config::PluginSettings, error::Result, locks::lock};
 use mindhost_plugin_api::{
-    Target,
+    Call, Target,
     manifest::{CredentialScheme, FileGrant as FileRule, Manifest},
     redact::Redactor,
     schema::Rules,
@@ -41,6 +39,8 @@ pub struct Grants {
     files: Vec<FileGrant>,
     http: Option<HttpGrant>,
     redactor: Redactor,
+    /// The workspace of the target; none for `describe`.
+    workspace: Option<String>,
     /// The operator's rules at the time; none for grants without network.
     allowed: Option<Allowed>,
     /// The server of the connection, so that `cancel` reaches the same one.
@@ -50,7 +50,6 @@ pub struct Grants {
 /// The operator's rules at one time, and the policy with the current ones.
 struct Allowed {
     policy: Arc<dyn Policy>,
-    workspace: String,
     egress: EgressRules,
 }
 
@@ -74,19 +73,22 @@ impl Grants {
             files: Vec::new(),
             http: None,
             redactor,
+            workspace: None,
             allowed: None,
             connected: Mutex::default(),
         }
     }
 
-    /// Derives the grants of a target. Resolves names and opens directories, but does not connect.
+    /// Derives the grants of a target. Resolves names and opens directories, but does not connect. Waits for its turn
+    /// until the call ends.
     pub async fn derive(
+        runtime: &Runtime,
         manifest: &Manifest,
         target: &Target,
-        policy: &Arc<dyn Policy>,
         settings: &PluginSettings,
-        tokens: &TokenStore,
+        call: &Call,
     ) -> Result<Arc<Self>> {
+        let policy = &runtime.policy;
         let data = &configured(manifest, &target.connection_data)?;
         let egress = policy.egress(&target.workspace);
         let reserved = policy.reserved();
@@ -97,6 +99,7 @@ impl Grants {
             }
         }
         let mut grants = Self::empty(String::new(), Redactor::new(manifest, data));
+        grants.workspace = Some(target.workspace.clone());
         for rule in &manifest.network {
             let name = text(data, &rule.host);
             if !name.is_empty() {
@@ -105,7 +108,7 @@ impl Grants {
                     let refusal = egress.refusal(address, &reserved);
                     refusal.or_else(|| egress.port_refusal(address, Some(rule.default_port)))
                 };
-                let granted = resolve(&name, port, refusal).await?;
+                let granted = resolve(&name, port, &target.workspace, refusal).await?;
                 grants.sockets.push(granted);
             }
         }
@@ -113,7 +116,9 @@ impl Grants {
             let roots = policy.file_roots(&target.folder);
             let named = manifest.files.iter();
             let named = named.filter(|rule| data.contains_key(&rule.path)).cloned();
-            let (files, rewritten) = open_files(named.collect(), visible, roots).await?;
+            let open = open_files(named.collect(), visible, roots);
+            let threads = &runtime.file_threads;
+            let (files, rewritten) = threads.run(&target.workspace, call, open).await??;
             grants.files = files;
             visible = rewritten;
         }
@@ -125,14 +130,13 @@ impl Grants {
                 reserved,
                 settings,
                 &grants.redactor,
-                (&target.workspace, tokens),
+                (&target.workspace, &runtime.tokens),
             )?;
             grants.http = Some(http);
         }
         if grants.http.is_some() || !grants.sockets.is_empty() {
             grants.allowed = Some(Allowed {
                 policy: Arc::clone(policy),
-                workspace: target.workspace.clone(),
                 egress,
             });
         }
@@ -167,18 +171,35 @@ impl Grants {
 
     /// Whether the granted files and the operator's rules are unchanged. If a file was replaced, the old connection
     /// would read the old one; if the rules changed, it may reach what is no longer allowed. Both need a new
-    /// connection.
-    pub fn is_current(&self) -> bool {
-        let still_allowed =
-            |allowed: &Allowed| allowed.policy.egress(&allowed.workspace) == allowed.egress;
-        self.files.iter().all(FileGrant::is_current)
-            && self.allowed.as_ref().is_none_or(still_allowed)
+    /// connection. A file server may hang, so it is asked on a thread that may, until the call ends.
+    pub async fn is_current(
+        self: &Arc<Self>,
+        threads: &ThreadPermits,
+        call: &Call,
+    ) -> Result<bool> {
+        let workspace = self.workspace().unwrap_or_default();
+        let still_allowed = |allowed: &Allowed| allowed.policy.egress(workspace) == allowed.egress;
+        if !self.allowed.as_ref().is_none_or(still_allowed) {
+            return Ok(false);
+        }
+        if self.files.iter().all(|file| file.is_local) {
+            return Ok(self.files.iter().all(FileGrant::is_current));
+        }
+        let grants = Arc::clone(self);
+        let files = threads.run(workspace, call, move || {
+            grants.files.iter().all(FileGrant::is_current)
+        });
+        tokio::select! {
+            biased;
+            is_current = files => is_current,
+            () = call.cancel.cancelled() => Err(cancelled()),
+            () = tokio::time::sleep_until(call.deadline) => Err(files_hang()),
+        }
     }
 
-    /// The workspace of the grants; none for grants without network.
+    /// The workspace of the grants; none for those of `describe`.
     pub fn workspace(&self) -> Option<&str> {
-        let allowed = self.allowed.as_ref();
-        allowed.map(|allowed| allowed.workspace.as_str())
+        self.workspace.as_deref()
     }
 
     /// The granted directories.
@@ -229,9 +250,10 @@ impl Grants {
 async fn resolve(
     name: &str,
     port: u16,
+    workspace: &str,
     refusal_of: impl Fn(SocketAddr) -> Option<String>,
 ) -> Result<SocketGrant> {
-    let found = addresses(name, port).await?;
+    let found = addresses(name, port, workspace).await?;
     let mut refusal = None;
     let addresses: Vec<IpAddr> = found
         .into_iter()
@@ -254,13 +276,13 @@ async fn resolve(
     }
 }
 
-async fn open_files(
+/// What opens the files, for a thread that may hang.
+fn open_files(
     rules: Vec<FileRule>,
-    visible: Map<String, Value>,
+    mut visible: Map<String, Value>,
     roots: Vec<std::path::PathBuf>,
-) -> Result<(Vec<FileGrant>, Map<String, Value>)> {
-    let open = move || {
-        let mut visible = visible;
+) -> impl FnOnce() -> Result<(Vec<FileGrant>, Map<String, Value>)> + Send + 'static {
+    move || {
         let mut files = Vec::new();
         for rule in &rules {
             let path = text(&visible, &rule.path);
@@ -272,10 +294,7 @@ async fn open_files(
             files.push(grant);
         }
         Ok((files, visible))
-    };
-    tokio::task::spawn_blocking(open)
-        .await
-        .map_err(Error::internal)?
+    }
 }
 
 fn open_file(
@@ -311,6 +330,11 @@ fn open_file(
 
 #[cfg(test)]
 mod tests {
+    use std::{fs::File, time::Duration};
+
+    use mindhost_base::error::Code;
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
     use crate::guest_log::GuestLog;
 
@@ -333,5 +357,34 @@ mod tests {
             grants.lookup("DB.example.", &refusals),
             Some(vec![ip("10.0.0.2")])
         );
+    }
+    #[tokio::test]
+    async fn files_that_hang_are_asked_within_the_share_of_their_workspace() {
+        let root = File::open("/").unwrap();
+        let mut grants = Grants::empty(String::from("{}"), Redactor::default());
+        grants.workspace = Some(String::from("crowded"));
+        grants.files.push(FileGrant {
+            mount: String::from("/data"),
+            identity: roots::identity(&root, "tmp"),
+            dir: Dir::new(root, FsPerms::ReadOnly, OpenMode::READ, true),
+            names: Some(vec![String::from("tmp")]),
+            is_local: false,
+        });
+        let grants = Arc::new(grants);
+        let threads = ThreadPermits::new(4, "calls on files");
+        let call = |time| Call::new(time, CancellationToken::new());
+        let (short, long) = (
+            call(Duration::from_millis(20)),
+            call(Duration::from_secs(60)),
+        );
+
+        let hanging = threads.acquire("crowded", &long).await.ok().unwrap();
+        let refused = grants.is_current(&threads, &short).await.unwrap_err();
+        assert!(
+            matches!(refused.code(), Code::Overloaded | Code::Timeout),
+            "{refused}"
+        );
+        drop(hanging);
+        assert!(grants.is_current(&threads, &long).await.unwrap());
     }
 }

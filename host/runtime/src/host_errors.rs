@@ -34,6 +34,14 @@ pub fn timed_out(blame: Blame) -> Error {
     .blamed(blame)
 }
 
+/// The error of a call that waited for a file system until its deadline.
+pub fn files_hang() -> Error {
+    Error::new(
+        Code::Timeout,
+        "its files could not be opened within the time limit; check the file system",
+    )
+}
+
 /// Blames the guest for a timeout after it has returned empty batches.
 pub fn blame_guest(error: Error) -> Error {
     match error.code() == Code::Timeout && error.blame() == Some(Blame::Host) {

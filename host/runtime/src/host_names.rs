@@ -1,28 +1,30 @@
 //! Host names: their comparable form and their addresses.
 
 use std::{
-    io,
-    net::{IpAddr, SocketAddr, ToSocketAddrs},
-    sync::{Arc, LazyLock},
+    net::{IpAddr, ToSocketAddrs as _},
+    sync::LazyLock,
     time::Duration,
 };
 
-use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
-use super::{host_errors::misconfigured, text::truncated};
+use super::{host_errors::misconfigured, permits::ThreadPermits, text::truncated};
 use mindhost_base::error::{Blame, Code, Error, Result};
+use mindhost_plugin_api::Call;
 
-/// A name that is not resolved within this time counts as unknown.
+/// A name that is not resolved within this time counts as unknown. A lookup waits as long for its turn.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Names that are looked up at once. A lookup holds a thread, also when nothing waits for it any more, and the resolver of
-/// the system may take longer than [`LOOKUP_TIMEOUT`].
-const MAX_LOOKUPS: usize = 64;
+/// Names that are looked up at once. A lookup holds a thread, also when nothing waits for it any more, and the resolver
+/// of the system may take longer than [`LOOKUP_TIMEOUT`].
+const MAX_LOOKUPS: u32 = 64;
 
-static LOOKUPS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(MAX_LOOKUPS)));
+static LOOKUPS: LazyLock<ThreadPermits> =
+    LazyLock::new(|| ThreadPermits::new(MAX_LOOKUPS, "lookups of host names"));
 
-/// The addresses of a name or literal, in the order of the resolver and in canonical form.
-pub async fn addresses(name: &str, port: u16) -> Result<Vec<IpAddr>> {
+/// The addresses of a name or literal, in the order of the resolver and in canonical form. `workspace` asks for them,
+/// and its name service may hang.
+pub async fn addresses(name: &str, port: u16, workspace: &str) -> Result<Vec<IpAddr>> {
     if let Some(ip) = literal(name) {
         return Ok(vec![ip]);
     }
@@ -31,30 +33,25 @@ pub async fn addresses(name: &str, port: u16) -> Result<Vec<IpAddr>> {
             "a Unix socket cannot be used; give a host name or an address",
         ));
     }
-    match tokio::time::timeout(LOOKUP_TIMEOUT, look_up(plain_name(name), port)).await {
-        Ok(Ok(found)) => {
-            let mut addresses = Vec::new();
-            for ip in found.map(|address| address.ip().to_canonical()) {
-                if !addresses.contains(&ip) {
-                    addresses.push(ip);
-                }
-            }
-            Ok(addresses)
-        }
-        Ok(Err(error)) => Err(unresolved(name).with_source(error)),
-        Err(_) => Err(unresolved(name)),
-    }
-}
-
-/// What gives up before its turn leaves nothing behind.
-async fn look_up(name: String, port: u16) -> io::Result<std::vec::IntoIter<SocketAddr>> {
-    let lookup = Arc::clone(&LOOKUPS).acquire_owned();
-    let lookup = lookup.await.map_err(io::Error::other)?;
-    let found = tokio::task::spawn_blocking(move || {
-        let _lookup = lookup;
-        (name, port).to_socket_addrs()
+    let turn = Call::new(LOOKUP_TIMEOUT, CancellationToken::new());
+    let thread = LOOKUPS.acquire(workspace, &turn).await?;
+    let host = plain_name(name);
+    let lookup = tokio::task::spawn_blocking(move || {
+        let _thread = thread;
+        (host, port).to_socket_addrs()
     });
-    found.await.map_err(io::Error::other)?
+    let Ok(found) = tokio::time::timeout(LOOKUP_TIMEOUT, lookup).await else {
+        return Err(unresolved(name));
+    };
+    let found = found.map_err(Error::internal)?;
+    let mut addresses = Vec::new();
+    for address in found.map_err(|error| unresolved(name).with_source(error))? {
+        let ip = address.ip().to_canonical();
+        if !addresses.contains(&ip) {
+            addresses.push(ip);
+        }
+    }
+    Ok(addresses)
 }
 
 /// The address of a literal host, with or without brackets.
@@ -81,4 +78,24 @@ pub fn unresolved(name: &str) -> Error {
 /// A host name in lower case without the trailing dot, for comparison.
 pub fn plain_name(name: &str) -> String {
     name.trim_end_matches('.').to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn hanging_lookups_of_one_workspace_leave_the_names_of_others_resolved() {
+        let call = Call::new(Duration::from_secs(60), CancellationToken::new());
+        let mut hanging = Vec::new();
+        for _ in 0..MAX_LOOKUPS / 4 {
+            hanging.push(LOOKUPS.acquire("crowded", &call).await.ok().unwrap());
+        }
+        let waits = addresses("localhost", 1, "crowded");
+        let waits = tokio::time::timeout(Duration::from_millis(20), waits);
+        assert!(waits.await.is_err(), "one workspace took all lookups");
+        assert!(!addresses("localhost", 1, "other").await.unwrap().is_empty());
+        hanging.clear();
+        assert!(addresses("localhost", 1, "crowded").await.is_ok());
+    }
 }

@@ -102,6 +102,7 @@ impl HttpGrant {
             }
         }
         let rules = Arc::new(Rules {
+            workspace: workspace.to_owned(),
             egress,
             reserved,
             destinations: granted.iter().map(GrantedOrigin::destination).collect(),

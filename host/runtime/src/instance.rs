@@ -7,7 +7,6 @@ use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
-    sync::OwnedSemaphorePermit,
     time::Instant,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -163,10 +162,18 @@ impl<G: Send + Sync + 'static> Instance<G> {
         let deadline = call.deadline.min(Instant::now() + self.max_call_time);
         // Held until the guest has ended, even if its thread is abandoned.
         let thread = match blocking {
-            true => match self.runtime.file_thread(&stop, deadline).await {
-                Ok(thread) => Some(thread),
-                Err(why) => return (Err(why), Some(self)),
-            },
+            true => {
+                let workspace = grants.workspace().unwrap_or_default().to_owned();
+                let bounds = Call {
+                    deadline,
+                    cancel: stop.clone(),
+                    ..call.clone()
+                };
+                match self.runtime.file_threads.acquire(&workspace, &bounds).await {
+                    Ok(thread) => Some(thread),
+                    Err(why) => return (Err(why), Some(self)),
+                }
+            }
             false => None,
         };
         let stopped = stop.clone();
@@ -288,22 +295,6 @@ impl<G: Send + Sync + 'static> Instance<G> {
 }
 
 impl Runtime {
-    /// One of the threads for guests with files. Waits for one until the call is stopped or late.
-    async fn file_thread(
-        &self,
-        stop: &CancellationToken,
-        deadline: Instant,
-    ) -> Result<OwnedSemaphorePermit> {
-        tokio::select! {
-            biased;
-            () = stop.cancelled() => Err(cancelled()),
-            thread = Arc::clone(&self.file_threads).acquire_owned() => thread.map_err(Error::internal),
-            () = tokio::time::sleep_until(deadline) => Err(overloaded(
-                "too many calls of plugins with files run at once, and none ended within the time limit",
-            )),
-        }
-    }
-
     /// Waits up to `cancel_confirm_timeout` while a guest waits for its engine to confirm the end of a statement. Until
     /// then the statement may still run there, and its connection counts as in use.
     async fn wait_for_confirmation<F: Future + Unpin>(&self, running: &mut Timed<F>) {

@@ -97,20 +97,21 @@ type ModelInstance = Box<Instance<ModelExports>>;
 impl Inner {
     async fn grants(&self, target: &Target, call: &Call) -> Result<Arc<Grants>> {
         let print = fingerprint(target);
-        if let Some((cached, grants)) = lock(&self.cached_grants).get(&target.id)
-            && *cached == print
-            && grants.is_current()
+        let cached = lock(&self.cached_grants).get(&target.id).cloned();
+        if let Some((_, grants)) = cached.filter(|(cached, _)| *cached == print)
+            && grants.is_current(&self.runtime.file_threads, call).await?
         {
-            return Ok(Arc::clone(grants));
+            return Ok(grants);
         }
         let derive = Grants::derive(
+            &self.runtime,
             &self.manifest,
             target,
-            &self.runtime.policy,
             &self.quota.settings,
-            &self.runtime.tokens,
+            call,
         );
         let grants = tokio::select! {
+            biased;
             grants = derive => grants?,
             () = call.cancel.cancelled() => return Err(cancelled()),
             () = tokio::time::sleep_until(call.deadline) => {

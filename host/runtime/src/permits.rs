@@ -1,6 +1,7 @@
 //! Permits for instances: limits on their number (host, workspace, key) and their memory budgets.
 
 mod keyed;
+mod threads;
 
 use std::{
     collections::HashMap,
@@ -9,8 +10,8 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-pub use self::keyed::Waiters;
 use self::keyed::{KeyedPermits, cancel_limit_reached, workspace_limit_reached};
+pub use self::{keyed::Waiters, threads::ThreadPermits};
 use super::{
     host_errors::{cancelled, overloaded},
     limits::{MemoryBudget, Scope},

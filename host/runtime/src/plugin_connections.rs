@@ -18,7 +18,7 @@ use super::{
     errors::{self, Phase},
     grants::Grants,
     guest_log::GuestLog,
-    host_errors::{blame_guest, cancelled, replaced},
+    host_errors::{blame_guest, cancelled, files_hang, replaced},
     instance::{Instance, OnStop, StartOptions},
     permits::{ConnectionPermit, PluginQuota},
     pool::{LiveConnection, Pool, Pools},
@@ -119,7 +119,8 @@ impl<W: World<Guest: ConnectionExports>> PluginConnections<W> {
         let key_permit = self.runtime.permits.acquire_for_key(call).await?;
         let pool = self.pools.of(target);
         let permit = pool.acquire(target, call).await?;
-        let pooled = pool.take(self.code.generation());
+        let threads = &self.runtime.file_threads;
+        let pooled = pool.take(self.code.generation(), threads, call).await?;
         let reused = pooled.is_some();
         let live = match pooled {
             Some(live) => live,
@@ -149,14 +150,9 @@ impl<W: World<Guest: ConnectionExports>> PluginConnections<W> {
         let settings = &self.quota.settings;
         let (world, generation) = self.code.get(call).await?;
         let runtime = &self.runtime;
-        let derive = Grants::derive(
-            &self.manifest,
-            target,
-            &runtime.policy,
-            settings,
-            &runtime.tokens,
-        );
+        let derive = Grants::derive(runtime, &self.manifest, target, settings, call);
         let grants = tokio::select! {
+            biased;
             grants = derive => grants?,
             () = call.cancel.cancelled() => return Err(cancelled()),
             () = tokio::time::sleep_until(call.deadline) => {
@@ -588,11 +584,11 @@ pub fn gone() -> Error {
 }
 
 fn not_granted_in_time(manifest: &Manifest) -> Error {
-    let message = match manifest.network.is_empty() {
-        true => "its files could not be opened within the time limit; check the file system",
-        false => {
-            "the host name could not be resolved within the time limit; check the server's name service"
-        }
-    };
-    Error::new(Code::Timeout, message)
+    match manifest.network.is_empty() {
+        true => files_hang(),
+        false => Error::new(
+            Code::Timeout,
+            "the host name could not be resolved within the time limit; check the server's name service",
+        ),
+    }
 }

@@ -25,7 +25,7 @@ use super::{
     idle_connections::IdleConnections,
     instance::{Instance, OnStop},
     limits::Scope,
-    permits::{ConnectionPermit, Waiters},
+    permits::{ConnectionPermit, ThreadPermits, Waiters},
     state::State,
 };
 use mindhost_base::{
@@ -182,12 +182,28 @@ impl<G: ConnectionExports> Pool<G> {
 
     /// Takes the connection that was used last, so that the others reach the idle timeout. Closes connections of older
     /// code or grants.
-    pub fn take(&self, generation: u64) -> Option<LiveConnection<G>> {
+    pub async fn take(
+        &self,
+        generation: u64,
+        threads: &ThreadPermits,
+        call: &Call,
+    ) -> Result<Option<LiveConnection<G>>> {
         loop {
-            let (_, live) = lock(&self.idle).pop()?;
-            match live.grants.is_current() && live.generation == generation {
-                true => return Some(live),
-                false => live.retire(),
+            let idle = lock(&self.idle).pop();
+            let Some((_, live)) = idle else {
+                return Ok(None);
+            };
+            let is_current = match live.generation == generation {
+                true => live.grants.is_current(threads, call).await,
+                false => Ok(false),
+            };
+            match is_current {
+                Ok(true) => return Ok(Some(live)),
+                Ok(false) => live.retire(),
+                Err(error) => {
+                    self.put(live);
+                    return Err(error);
+                }
             }
         }
     }

@@ -66,6 +66,8 @@ fn tls(egress: &EgressRules) -> Result<rustls::ClientConfig> {
 
 /// What decides whether a request may go to an address that a granted name resolved to.
 pub struct Rules {
+    /// The workspace whose requests they are.
+    pub workspace: String,
     /// The operator's rules.
     pub egress: EgressRules,
     /// Addresses of the host.
@@ -158,7 +160,7 @@ impl tower::Service<Name> for Resolver {
             let name = plain_name(name.as_str());
             let mut allowed = Vec::new();
             let mut refusal = None;
-            for ip in addresses(&name, 0).await? {
+            for ip in addresses(&name, 0, &rules.workspace).await? {
                 match rules.check_name(ip, &name) {
                     Ok(()) => allowed.push(SocketAddr::new(ip, 0)),
                     Err(why) => refusal = Some(why),
@@ -309,6 +311,7 @@ mod tests {
 
     async fn get(port: u16, egress: EgressRules) -> Result<u16, legacy::Error> {
         let rules = Rules {
+            workspace: String::from("default"),
             egress: EgressRules {
                 allow_loopback: true,
                 ..egress
