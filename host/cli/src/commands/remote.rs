@@ -89,7 +89,7 @@ impl Remote {
         let key = self.key(&config, &base)?;
         let mut client = Client::builder().timeout(TIMEOUT);
         // The proxy of the environment would get the key, and could not reach the server.
-        if is_on_this_machine(&base) {
+        if is_own(&base, config.listen) {
             client = client.no_proxy();
         }
         let client = client.build()?;
@@ -101,10 +101,8 @@ impl Remote {
         match (&self.key_file, config.admin_key.get()) {
             (Some(file), _) => read(file),
             (None, Some(key)) => Ok(key.to_owned()),
-            (None, None) if is_on_this_machine(base) || is_at(base, config.listen) => {
-                read(&config.data_dir.join("admin.key"))
-                    .context("no key was given; name a file that holds one with --key-file")
-            }
+            (None, None) if is_own(base, config.listen) => read(&config.data_dir.join("admin.key"))
+                .context("no key was given; name a file that holds one with --key-file"),
             (None, None) => bail!(
                 "no key was given for {}; name a file that holds one with --key-file, or set MINDHOST_ADMIN_KEY (the \
                  admin.key of the data directory is only sent to a server on this machine)",
@@ -112,6 +110,11 @@ impl Remote {
             ),
         }
     }
+}
+
+/// Whether an address is one of this machine, or where the server of the settings listens.
+fn is_own(url: &Url, listen: SocketAddr) -> bool {
+    is_on_this_machine(url) || is_at(url, listen)
 }
 
 /// Whether an address is one of this machine.
@@ -333,6 +336,21 @@ mod tests {
             assert_eq!(key(elsewhere, &set, None).unwrap(), set[0].1);
             let file = dir.path().join("admin.key");
             assert_eq!(key(elsewhere, &[], Some(file)).unwrap(), "mh_local");
+        }
+    }
+
+    #[test]
+    fn own_server_is_asked_without_a_proxy_wherever_it_listens() {
+        let is_own = |url: &str| is_own(&address(url).unwrap(), "192.0.2.7:80".parse().unwrap());
+        for own in ["http://192.0.2.7", "http://192.0.2.7:80", "http://[::1]:1"] {
+            assert!(is_own(own), "{own}");
+        }
+        for other in [
+            "http://192.0.2.8",
+            "https://192.0.2.7",
+            "http://proxy.example",
+        ] {
+            assert!(!is_own(other), "{other}");
         }
     }
 
