@@ -62,7 +62,11 @@ pub(super) async fn run(command: Commands) -> anyhow::Result<()> {
 pub(super) async fn search(search: &Search) -> anyhow::Result<()> {
     let config = Config::load()?;
     let (mut found, mut failed) = (Vec::new(), 0);
-    for source in chosen(&config, search.catalogue.as_deref())? {
+    let sources = chosen(&config, search.catalogue.as_deref())?;
+    search
+        .oci
+        .name(sources.iter().map(|one| one.source.as_str()))?;
+    for source in sources {
         match read(&config, source, &search.oci).await {
             Ok(catalogue) => found.push(catalogue),
             Err(error) => {
@@ -126,7 +130,9 @@ pub(super) async fn find(
     let config = Config::load()?;
     let mut picks = Vec::new();
     // All of them: if one is silent, another could offer a plugin of its own under the name.
-    for source in chosen(&config, catalogue)? {
+    let sources = chosen(&config, catalogue)?;
+    oci.name(sources.iter().map(|one| one.source.as_str()))?;
+    for source in sources {
         let catalogue = read(&config, source, oci).await?;
         if let Some(listing) = catalogue.listing(name) {
             let listed = listing.version(version).cloned();

@@ -10,7 +10,7 @@ use std::{
     collections::BTreeSet,
     fs,
     path::PathBuf,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -52,7 +52,8 @@ pub(crate) struct Access {
     /// The user of the registry of the reference, or of the catalogue. Others are asked without it.
     #[arg(long, value_name = "USER")]
     registry_user: Option<String>,
-    /// The registry that the user is of, such as registry.example.com. Needed with a lock file.
+    /// The registry that the user is of, such as registry.example.com. Needed with a lock file, and with catalogues in
+    /// several registries.
     #[arg(long, value_name = "HOST", requires = "registry_user")]
     registry: Option<String>,
     /// A file with the user's password or token.
@@ -347,35 +348,54 @@ impl Access {
         })
     }
 
+    /// Notes the registries that the person or the settings name, before the first one gets a password. Sources that
+    /// are files are of none.
+    pub(super) fn name<'a>(
+        &self,
+        sources: impl IntoIterator<Item = &'a str>,
+    ) -> anyhow::Result<()> {
+        for source in sources {
+            if is_reference(source)? {
+                let reference = reference(source)?;
+                self.named().insert(reference.resolve_registry().to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn named(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.named.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The credentials for a reference that the person typed, or that the settings have.
     fn auth(&self, reference: &Reference) -> anyhow::Result<RegistryAuth> {
-        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
-        named.insert(reference.resolve_registry().to_owned());
-        drop(named);
-        match self.registry.is_some() && !self.is_of_user(reference) {
-            true => Ok(RegistryAuth::Anonymous),
-            false => self.credentials(),
-        }
+        self.named().insert(reference.resolve_registry().to_owned());
+        self.auth_of_listed(reference)
     }
 
     /// The credentials for a reference of a lock file or a catalogue. The author of such a file must not get the
-    /// password by naming a registry of their own.
+    /// password by naming a registry of their own, and the registry of one catalogue not that of another.
     fn auth_of_listed(&self, reference: &Reference) -> anyhow::Result<RegistryAuth> {
-        let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_named = named.contains(reference.resolve_registry());
-        let is_any_named = !named.is_empty();
-        drop(named);
         if self.registry_user.is_none() {
             return Ok(RegistryAuth::Anonymous);
         }
-        ensure!(
-            self.registry.is_some() || is_any_named,
-            "say with --registry which registry the user and the password are for; a file names {}",
-            reference.registry()
-        );
         let is_theirs = match &self.registry {
             Some(_) => self.is_of_user(reference),
-            None => is_named,
+            None => {
+                let named = self.named();
+                ensure!(
+                    named.len() == 1,
+                    "say with --registry which registry the user and the password are for; {}",
+                    match named.is_empty() {
+                        true => format!("a file names {}", reference.registry()),
+                        false => format!(
+                            "there are several: {}",
+                            named.iter().cloned().collect::<Vec<_>>().join(", ")
+                        ),
+                    }
+                );
+                named.contains(reference.resolve_registry())
+            }
         };
         match is_theirs {
             true => self.credentials(),
@@ -473,5 +493,27 @@ mod tests {
         assert_eq!(several.auth(&theirs).unwrap(), RegistryAuth::Anonymous);
         let hub = access(Some("me"), Some("docker.io"));
         assert_eq!(hub.auth_of_listed(&at("docker.io")).unwrap(), me);
+    }
+
+    #[test]
+    fn password_goes_to_no_registry_until_one_of_several_catalogues_is_named() {
+        let source = |host: &str| format!("oci://{host}/catalogue:latest");
+        let (ours, theirs) = (source("ours.example.com"), source("theirs.example.com"));
+        let several = access(Some("me"), None);
+        several
+            .name([ours.as_str(), theirs.as_str(), "./catalogue.json"])
+            .unwrap();
+        for one in [&ours, &theirs] {
+            let error = several.auth(&reference(one).unwrap()).unwrap_err();
+            let error = error.to_string();
+            assert!(
+                error.contains("--registry") && error.contains("theirs.example.com"),
+                "{error}"
+            );
+        }
+        let public = access(None, None);
+        public.name([ours.as_str(), theirs.as_str()]).unwrap();
+        let none = public.auth(&reference(&theirs).unwrap()).unwrap();
+        assert_eq!(none, RegistryAuth::Anonymous);
     }
 }

@@ -75,6 +75,7 @@ pub(super) async fn add(add: &Add) -> anyhow::Result<()> {
         ),
     };
     let max_bytes = Config::load()?.plugins.limits.max_package_bytes;
+    add.oci.name(add.plugins.iter().map(String::as_str))?;
     for source in &add.plugins {
         let parcel = match fetch::is_reference(source)? {
             true => fetch::pull(source, &add.oci, max_bytes).await?,
