@@ -220,19 +220,13 @@ impl Auth {
     /// Accepts the keys of the store that `keys` prove, and the configured admin key, which belongs to `workspace`.
     ///
     /// # Errors
-    /// When the store fails, or the configured key is too short to be safe.
+    /// When the store fails.
     pub async fn new(
         store: Store,
         keys: SecretKeys,
         configured: Option<&str>,
         workspace: &str,
     ) -> Result<Self> {
-        if configured.is_some_and(|key| key.len() < 24) {
-            return Err(Error::invalid(
-                "admin_key",
-                "MINDHOST_ADMIN_KEY is too short to be safe: use at least 24 characters",
-            ));
-        }
         store::configured_key(&store, workspace, configured.is_some()).await?;
         let configured = configured.map(|key| {
             let caller = Caller {

@@ -25,6 +25,13 @@ pub enum LogError {
     /// `log.level` is not a filter.
     #[error("log.level: {0}; use a level such as \"info\" or \"info,mindhost=debug\"")]
     Level(#[from] ParseError),
+    /// `log.level` has a word that is no level, or none at all. As a filter it would be the name of a module, and mute
+    /// all others.
+    #[error(
+        "log.level: `{0}` is not a level; use off, error, warn, info, debug or trace, and write a module with its \
+         level, as in \"info,mindhost=debug\""
+    )]
+    NoLevel(String),
     /// `telemetry.otlp_endpoint` is not a collector.
     #[error(transparent)]
     Endpoint(#[from] traces::EndpointError),
@@ -39,7 +46,7 @@ pub enum LogError {
 /// # Errors
 /// When `log.level` is not a filter or `telemetry.otlp_endpoint` not a collector.
 pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, LogError> {
-    let filter = EnvFilter::builder().parse(filter(&log.level))?;
+    let filter = filter(&log.level)?;
     let traces = Traces::start(telemetry)?;
     match &traces {
         None => registry().with(filter).with(line_layer(log)).try_init(),
@@ -67,13 +74,28 @@ pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, LogErro
     Ok(traces)
 }
 
-/// Mutes the MCP library unless the setting names it: it logs an error when a client disconnects, and the host logs
-/// failed calls itself.
-fn filter(level: &str) -> String {
-    match level.contains("rmcp") {
+/// The filter of `log.level`. Mutes the MCP library unless the setting names it: it logs an error when a client
+/// disconnects, and the host logs failed calls itself.
+///
+/// # Errors
+/// When `level` is not a filter.
+pub fn filter(level: &str) -> Result<EnvFilter, LogError> {
+    let is_level = |part: &str| {
+        part.contains(['=', '[', ']', '{', '}']) || part.parse::<LevelFilter>().is_ok()
+    };
+    let parts = level.split(',').map(str::trim);
+    let mut parts = parts.filter(|part| !part.is_empty()).peekable();
+    if parts.peek().is_none() {
+        return Err(LogError::NoLevel(level.to_owned()));
+    }
+    if let Some(wrong) = parts.find(|part| !is_level(part)) {
+        return Err(LogError::NoLevel(wrong.to_owned()));
+    }
+    let muted = match level.contains("rmcp") {
         true => level.to_owned(),
         false => format!("{level},rmcp=off"),
-    }
+    };
+    Ok(EnvFilter::builder().parse(muted)?)
 }
 
 fn line_layer<S>(log: &Log) -> Box<dyn Layer<S> + Send + Sync>
@@ -93,5 +115,37 @@ where
             .with_current_span(true)
             .with_span_list(false)
             .boxed(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misspelled_level_is_refused_instead_of_muting_the_log() {
+        for level in [
+            "inof",
+            "info,mindhost",
+            "warning",
+            "debug,inof",
+            "",
+            " ",
+            ",",
+        ] {
+            let error = filter(level).unwrap_err().to_string();
+            assert!(error.starts_with("log.level: "), "{level}: {error}");
+        }
+        for level in [
+            "info",
+            "WARN",
+            "off",
+            "info,mindhost=debug",
+            "mindhost_api=trace",
+            "warn,rmcp=info",
+            "info,mindhost[request]=debug",
+        ] {
+            assert!(filter(level).is_ok(), "{level}");
+        }
     }
 }

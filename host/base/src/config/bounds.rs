@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use super::{Config, ConfigError, PluginLimits};
 
+/// Characters of the admin key. A shorter one could be guessed.
+const MIN_ADMIN_KEY: usize = 24;
+
 /// Refuses the first setting that is out of range.
 pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     for (name, value) in counts(config) {
@@ -15,6 +18,12 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     for (plugin, limits) in &config.plugins.limits.by_plugin {
         of_plugin(plugin, limits)?;
     }
+    let admin_key = config.admin_key.get();
+    require(
+        "admin_key",
+        admin_key.is_none_or(|key| key.len() >= MIN_ADMIN_KEY),
+        "must be 24 characters or more",
+    )?;
     let rollouts = &config.rollouts;
     let is_share = (0.0..=1.0).contains(&rollouts.fault_share);
     require(
@@ -199,6 +208,7 @@ mod tests {
             ("rollouts.slower", "0"),
             ("rollouts.check_timeout", "0s"),
             ("answering.keep_alive", "0s"),
+            ("admin_key", "mh_12345678901234567890"),
         ] {
             let variable = name.replace('.', "__").replace('-', "_").to_uppercase();
             let set = [(format!("MINDHOST_{variable}"), value.to_owned())];

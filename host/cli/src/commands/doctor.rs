@@ -1,6 +1,12 @@
 //! `mindhost doctor`: checks the installation without changing it, and suggests fixes.
 
-use std::{fs, os::unix::fs::MetadataExt, path::Path, process::ExitCode};
+use std::{
+    fs, io,
+    net::{SocketAddr, TcpListener},
+    os::unix::fs::MetadataExt,
+    path::Path,
+    process::ExitCode,
+};
 
 use mindhost_base::config::{Config, ConfigError, Switch};
 use mindhost_core::{
@@ -8,6 +14,7 @@ use mindhost_core::{
     secrets::{KeyError, SecretKeys, Source},
 };
 use mindhost_store::{DEFAULT_WORKSPACE, SchemaState, Store};
+use mindhost_telemetry::{self as telemetry, LogError, Traces};
 
 use super::{
     finding::Finding::{self, Bad, Good, Note},
@@ -50,13 +57,16 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) {
         "settings: valid; the server would listen on {}",
         config.listen
     )));
-    let is_new = !config.data_dir.exists();
-    findings.push(match is_new {
-        true => Note(format!(
-            "data directory: {} will be made by the first start",
-            config.data_dir.display()
-        )),
-        false => data_dir(&config.data_dir),
+    if let Err(error) = log_and_traces(config).await {
+        findings.push(Finding::bad(
+            format!("settings: {error}"),
+            "see the settings of [log] and [telemetry]",
+        ));
+    }
+    findings.extend(listeners(config));
+    findings.push(match config.data_dir.exists() {
+        false => future_data_dir(&config.data_dir),
+        true => data_dir(&config.data_dir),
     });
     let has_store =
         config.database_url.get().is_some() || config.data_dir.join("mindhost.db").exists();
@@ -65,9 +75,89 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) {
         false => {
             findings.push(loopback(config, None));
             findings.push(Note("store: will be made by the first start".to_owned()));
+            findings.push(secret_key(config, None).await);
         }
     }
+    if let Err(error) = load_plugins::checked(config) {
+        findings.push(Finding::bad(
+            format!("plugins: {error:#}"),
+            "correct that setting; `serve` does not start with it",
+        ));
+    }
     findings.extend(plugin::examine(config).await);
+}
+
+/// Reads the settings of the log and of traces as `serve` does, without a logger.
+async fn log_and_traces(config: &Config) -> Result<(), LogError> {
+    telemetry::filter(&config.log.level)?;
+    if let Some(traces) = Traces::start(&config.telemetry)? {
+        traces.shut_down().await;
+    }
+    Ok(())
+}
+
+/// Whether the addresses of the server can be listened on.
+fn listeners(config: &Config) -> Vec<Finding> {
+    // Both are held until the end: they may be in the way of each other.
+    let api = TcpListener::bind(config.listen);
+    let metrics = config.metrics.listen;
+    let metrics = metrics.map(|address| (address, TcpListener::bind(address)));
+    // If the address of the API is free, this server does not run, so another program has that of the metrics.
+    let may_run = is_in_use(&api);
+    let mut findings: Vec<_> = listener("listen", config.listen, &api, true)
+        .into_iter()
+        .collect();
+    if let Some((address, bound)) = &metrics {
+        findings.extend(listener("metrics.listen", *address, bound, may_run));
+    }
+    findings
+}
+
+fn is_in_use(bound: &io::Result<TcpListener>) -> bool {
+    matches!(bound, Err(error) if error.kind() == io::ErrorKind::AddrInUse)
+}
+
+/// What there is to say of one address. `may_be_own`: the program that has it may be this server.
+fn listener(
+    setting: &str,
+    address: SocketAddr,
+    bound: &io::Result<TcpListener>,
+    may_be_own: bool,
+) -> Option<Finding> {
+    let error = bound.as_ref().err()?;
+    if may_be_own && is_in_use(bound) {
+        return Some(Note(format!(
+            "{setting}: a program listens on {address}; if it is not this server, set another address"
+        )));
+    }
+    Some(Finding::bad(
+        format!("{setting}: cannot listen on {address}: {error}"),
+        "set an address of this machine, and a port that is free and that its user may open",
+    ))
+}
+
+/// Whether the first start can make the data directory.
+fn future_data_dir(path: &Path) -> Finding {
+    let shown = path.display();
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let parent = absolute.ancestors().find(|parent| parent.exists());
+    match parent {
+        Some(parent) if !parent.is_dir() || !is_writable(parent) => Finding::bad(
+            format!(
+                "data directory: {shown} cannot be made in {}",
+                parent.display()
+            ),
+            "make it, owned by the user that runs the server, or set another data_dir",
+        ),
+        _ => Note(format!(
+            "data directory: {shown} will be made by the first start"
+        )),
+    }
+}
+
+fn is_writable(dir: &Path) -> bool {
+    let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+    rustix::fs::access(dir, access).is_ok()
 }
 
 fn data_dir(path: &Path) -> Finding {
@@ -87,12 +177,7 @@ fn data_dir(path: &Path) -> Finding {
             );
         }
     };
-    if rustix::fs::access(
-        path,
-        rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK,
-    )
-    .is_err()
-    {
+    if !is_writable(path) {
         return Finding::bad(
             format!("data directory: {shown} cannot be written"),
             format!(
@@ -150,9 +235,9 @@ async fn store(config: &Config, findings: &mut Vec<Finding>) {
     };
     if migrated {
         findings.push(loopback(config, store.workspace_count().await.ok()));
-        findings.push(secret_key(config, &store).await);
         findings.push(default_provider(&store).await);
     }
+    findings.push(secret_key(config, migrated.then_some(&store)).await);
     store.close().await;
 }
 
@@ -180,17 +265,22 @@ fn loopback(config: &Config, workspaces: Option<i64>) -> Finding {
     }
 }
 
-async fn secret_key(config: &Config, store: &Store) -> Finding {
+/// Whether the secret key can be read, and whether it is that of `store`, where there is one to ask.
+async fn secret_key(config: &Config, store: Option<&Store>) -> Finding {
     let found = async {
         let source = Source::of(config)?;
-        let fits = SecretKeys::verify(&source, store).await?;
-        Ok::<_, KeyError>((source, fits))
+        let is_there = match store {
+            Some(store) => SecretKeys::verify(&source, store).await?,
+            None => !source.read().await?.is_empty(),
+        };
+        Ok::<_, KeyError>((source, is_there))
     };
-    let (source, fits) = match found.await {
+    let (source, is_there) = match found.await {
         Ok(found) => found,
         Err(error) => {
             let fix = match &error {
                 KeyError::AlreadyUpgraded { .. } => "look for who else can write the store",
+                KeyError::Several | KeyError::Command(_) => "see the settings of [secrets]",
                 _ => "restore the file from your backup of it",
             };
             return Finding::bad(format!("secret key: {error}"), fix);
@@ -198,15 +288,14 @@ async fn secret_key(config: &Config, store: &Store) -> Finding {
     };
     let shown = source.shown();
     let is_private = |path: &Path| fs::metadata(path).is_ok_and(|meta| meta.mode() & 0o077 == 0);
-    match fits {
-        true if source.file().is_none_or(is_private) => {
-            Good(format!("secret key: {shown} is that of the store"))
-        }
-        true => Finding::bad(
+    match (is_there, store) {
+        (true, _) if !source.file().is_none_or(is_private) => Finding::bad(
             format!("secret key: others may read {shown}"),
             format!("chmod 600 {shown}"),
         ),
-        false => Note(format!(
+        (true, Some(_)) => Good(format!("secret key: {shown} is that of the store")),
+        (true, None) => Good(format!("secret key: {shown} can be read")),
+        (false, _) => Note(format!(
             "secret key: {shown} will be made by the first start"
         )),
     }
@@ -231,5 +320,85 @@ async fn default_provider(store: &Store) -> Finding {
             format!("default model provider: {error}"),
             "see the finding on the store",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong with an installation that has never started, under these settings. That it has no directory of
+    /// plugins is left out.
+    async fn wrong(set: &[(&str, &str)]) -> Vec<String> {
+        let dir = tempfile::tempdir().unwrap();
+        let data_dir = dir.path().join("data").display().to_string();
+        let own = [
+            ("MINDHOST_LISTEN", "127.0.0.1:0"),
+            ("MINDHOST_DATA_DIR", data_dir.as_str()),
+            ("MINDHOST_PLUGINS_DIR", "/nothing"),
+        ];
+        let vars = own.iter().chain(set);
+        let vars = vars.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let config = Config::from_env(vars).unwrap();
+        let mut findings = Vec::new();
+        examine(&config, &mut findings).await;
+        let bad = findings.into_iter().filter_map(|finding| match finding {
+            Bad { what, .. } => Some(what),
+            Good(_) | Note(_) => None,
+        });
+        bad.filter(|what| !what.starts_with("plugins: there is no directory"))
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn settings_with_which_serve_would_not_start_are_bad() {
+        assert_eq!(wrong(&[]).await, Vec::<String>::new());
+        for (name, value, expected) in [
+            ("LOG__LEVEL", "inof", "settings: log.level: "),
+            (
+                "TELEMETRY__OTLP_ENDPOINT",
+                "https://collector.example",
+                "settings: telemetry.otlp_endpoint: ",
+            ),
+            (
+                "LISTEN",
+                "192.0.2.1:8080",
+                "listen: cannot listen on 192.0.2.1:8080",
+            ),
+            (
+                "DATA_DIR",
+                "/dev/null/data",
+                "data directory: /dev/null/data cannot be made in /dev/null",
+            ),
+            (
+                "SECRETS__KEY",
+                "short",
+                "secret key: secrets.key is not a secret key",
+            ),
+            (
+                "SECRETS__KEY_COMMAND",
+                "false",
+                "secret key: secrets.key_command failed",
+            ),
+            (
+                "EGRESS__ROOT_CERTIFICATES",
+                "/nothing.pem",
+                "plugins: egress.root_certificates is /nothing.pem",
+            ),
+        ] {
+            let found = wrong(&[(&format!("MINDHOST_{name}"), value)]).await;
+            let is_it = |what: &String| what.starts_with(expected);
+            assert!(found.iter().any(is_it), "{expected}: {found:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn address_in_use_is_bad_unless_this_server_may_have_it() {
+        let other = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = other.local_addr().unwrap().to_string();
+        assert!(wrong(&[("MINDHOST_LISTEN", &address)]).await.is_empty());
+        let found = wrong(&[("MINDHOST_METRICS__LISTEN", &address)]).await;
+        let expected = format!("metrics.listen: cannot listen on {address}");
+        assert!(found.iter().any(|what| what.starts_with(&expected)));
     }
 }

@@ -45,12 +45,7 @@ pub(super) async fn load(
     own: &[SocketAddr],
     locality: &Arc<Locality>,
 ) -> anyhow::Result<Registry> {
-    if is_same(&config.plugins_dir, &config.artifacts_dir()) {
-        anyhow::bail!(
-            "plugins_dir is {}, where the server itself keeps what is installed; set it to another directory",
-            config.plugins_dir.display()
-        );
-    }
+    let root_certificates = checked(config)?;
     let rules = FixedPolicy {
         egress: EgressRules {
             // With "auto", the locality decides.
@@ -60,7 +55,7 @@ pub(super) async fn load(
             allow: config.egress.allow.clone(),
             deny: config.egress.deny.clone(),
             allow_ports: config.egress.allow_ports.clone(),
-            root_certificates: own_authorities(&config.egress.root_certificates)?,
+            root_certificates,
         },
         data_dir: config.data_dir.clone(),
         file_roots: config.files.roots.clone(),
@@ -93,6 +88,18 @@ pub(super) async fn load(
         .add_first(&registry.active(), rights)
         .await?;
     Ok(registry)
+}
+
+/// Refuses settings with which no plugin could be loaded, and reads the certificates that one of them names. `doctor`
+/// asks this too.
+pub(super) fn checked(config: &Config) -> anyhow::Result<RootCertificates> {
+    if is_same(&config.plugins_dir, &config.artifacts_dir()) {
+        anyhow::bail!(
+            "plugins_dir is {}, where the server itself keeps what is installed; set it to another directory",
+            config.plugins_dir.display()
+        );
+    }
+    own_authorities(&config.egress.root_certificates)
 }
 
 /// The certificates of `egress.root_certificates`.
