@@ -41,6 +41,17 @@ pub(super) struct Readiness {
     compiling: Vec<String>,
 }
 
+/// Refuses from the moment when the server is asked to end, which is before it refuses connections.
+fn staying(shutdown: &Shutdown) -> Result<(), Error> {
+    match shutdown.leaving.is_cancelled() || shutdown.ending.is_cancelled() {
+        true => {
+            let error = Error::new(Code::Overloaded, "the server is shutting down");
+            Err(error.blamed(Blame::Host))
+        }
+        false => Ok(()),
+    }
+}
+
 /// Says that the process answers
 #[utoipa::path(get, path = "/healthz", operation_id = "get_health",
     responses((status = 200, body = Health, description = "It lives.")))]
@@ -56,11 +67,7 @@ pub(super) async fn readyz(
     State(shutdown): State<Shutdown>,
     State(registry): State<Arc<Registry>>,
 ) -> ApiResult<Json<Readiness>> {
-    if shutdown.ending.is_cancelled() {
-        return Err(Error::new(Code::Overloaded, "the server is shutting down")
-            .blamed(Blame::Host)
-            .into());
-    }
+    staying(&shutdown)?;
     store.ping().await.map_err(|error| {
         Error::new(
             Code::Overloaded,
@@ -73,4 +80,19 @@ pub(super) async fn readyz(
         status: "ready",
         compiling: registry.compiling(),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn server_that_was_asked_to_end_is_not_ready_while_it_still_serves() {
+        let shutdown = Shutdown::default();
+        assert!(staying(&shutdown).is_ok());
+        shutdown.leaving.cancel();
+        let refused = staying(&shutdown).unwrap_err();
+        assert_eq!(refused.code(), Code::Overloaded);
+        assert!(!shutdown.ending.is_cancelled());
+    }
 }

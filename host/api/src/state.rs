@@ -146,6 +146,8 @@ pub struct Services {
 /// Tells background work that the server ends, and waits for it.
 #[derive(Clone, Debug, Default)]
 pub struct Shutdown {
+    /// Cancelled when the server was asked to end, perhaps before it does: it is not ready any more.
+    pub leaving: CancellationToken,
     /// Cancelled when the server shall end: nothing new begins.
     pub ending: CancellationToken,
     /// Cancelled when the time to finish is over: what still runs stops and stores how it ended.

@@ -96,6 +96,9 @@ pub struct Server {
     /// Time for running requests to end at shutdown.
     #[serde(deserialize_with = "values::duration")]
     pub shutdown_grace: Duration,
+    /// Time before that in which load balancers see that the server is not ready any more; may be zero.
+    #[serde(deserialize_with = "values::duration")]
+    pub shutdown_delay: Duration,
 }
 
 /// Limits per key and per workspace.

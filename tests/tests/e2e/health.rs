@@ -2,6 +2,7 @@
 
 use mindhost_tests::{Host, Postgres, Reply, eventually, json};
 use reqwest::Method;
+use rustix::process::Signal;
 
 use crate::stores;
 
@@ -49,6 +50,27 @@ async fn host_without_its_store_lives_and_is_not_ready() {
 
     run(format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true")).await;
     eventually(status, |status| *status == 200).await;
+    assert!(host.shut_down().await, "{}", host.log());
+}
+
+#[tokio::test]
+async fn host_that_is_asked_to_end_is_not_ready_and_serves_until_the_delay_is_over() {
+    let host = Host::builder()
+        .env("MINDHOST_SERVER__SHUTDOWN_DELAY", "1h")
+        .start()
+        .await;
+    assert_eq!(ask(&host, "/readyz").await.status, 200);
+    host.signal(Signal::TERM);
+    let refused = eventually(
+        async || ask(&host, "/readyz").await,
+        |reply| reply.status != 200,
+    )
+    .await;
+    let error = refused.expect_error(503, "overloaded");
+    assert_eq!(error["message"], "the server is shutting down");
+    ask(&host, "/healthz").await.expect_status(200);
+    host.get("/minds").await.expect_status(200);
+    // A second signal does not wait for the hour.
     assert!(host.shut_down().await, "{}", host.log());
 }
 

@@ -504,6 +504,21 @@ mod tests {
     }
 
     #[test]
+    fn empty_variable_counts_as_not_set() {
+        let names = [
+            "CONFIG",
+            "LISTEN",
+            "ADMIN_KEY",
+            "FILES__ROOTS",
+            "SERVER__BODY_LIMIT",
+        ];
+        let names = names.map(|name| format!("MINDHOST_{name}"));
+        let vars: Vec<_> = names.iter().map(|name| (name.as_str(), "")).collect();
+        let (empty, unset) = (config(&vars).unwrap(), config(&[]).unwrap());
+        assert_eq!(format!("{empty:?}"), format!("{unset:?}"));
+    }
+
+    #[test]
     fn environment_can_set_a_fraction() {
         let config = config(&[("MINDHOST_ROLLOUTS__SLOWER", "2.5")]).unwrap();
         assert!((config.rollouts.slower - 2.5).abs() < f64::EPSILON);

@@ -114,19 +114,7 @@ async fn serve(
     let registry =
         Arc::new(load_plugins::load(&config, &opened.store, &keys, &own, &locality).await?);
     registry.follow();
-    for plugin in config.plugins.limits.by_plugin.keys() {
-        let is_it = |one: &Installed| {
-            one.about
-                .as_ref()
-                .is_some_and(|about| about.name == *plugin)
-        };
-        if !registry.installed().iter().any(is_it) {
-            tracing::warn!(
-                plugin,
-                "plugins.limits has a section for a plugin that is not installed; is its name right?"
-            );
-        }
-    }
+    warn_of_missing_plugins(&config, &registry.installed());
     let state = AppState::new(
         config.clone(),
         opened.store.clone(),
@@ -156,6 +144,36 @@ async fn serve(
         state.shutdown.tasks.spawn(served);
     }
     until_signal(listener, state, open_files).await
+}
+
+fn warn_of_missing_plugins(config: &Config, installed: &[Installed]) {
+    if let Some(advice) = without_plugins(installed) {
+        let dir = config.plugins_dir.display();
+        tracing::warn!(plugins_dir = %dir, "{advice}");
+        return;
+    }
+    for plugin in config.plugins.limits.by_plugin.keys() {
+        let is_it = |one: &Installed| {
+            one.about
+                .as_ref()
+                .is_some_and(|about| about.name == *plugin)
+        };
+        if !installed.iter().any(is_it) {
+            tracing::warn!(
+                plugin,
+                "plugins.limits has a section for a plugin that is not installed; is its name right?"
+            );
+        }
+    }
+}
+
+/// What to do about a server that can reach no database and no model. A file that cannot be used is no plugin.
+fn without_plugins(installed: &[Installed]) -> Option<&'static str> {
+    let has_some = installed.iter().any(|one| one.about.is_some());
+    (!has_some).then_some(
+        "no plugin is installed, so there is no database and no model to use; put .wasm files into plugins_dir and \
+         start again, or install one with `mindhost plugin install FILE`",
+    )
 }
 
 /// A label of this server: machine, address, process.
@@ -204,10 +222,23 @@ async fn until_signal(
     let ending = token.clone().cancelled_owned();
     let server = api::serve(listener, state.clone(), open_files, ending);
     tokio::pin!(server);
-    tokio::select! {
+    let delay = tokio::select! {
         () = &mut server => return Ok(()),
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+        _ = terminate.recv() => state.config.server.shutdown_delay,
+        // A person at a terminal waits for no load balancer.
+        _ = interrupt.recv() => Duration::ZERO,
+    };
+    state.shutdown.leaving.cancel();
+    if !delay.is_zero() {
+        tracing::info!(
+            "asked to end: not ready any more, and serving until server.shutdown_delay is over"
+        );
+        tokio::select! {
+            () = &mut server => return Ok(()),
+            () = tokio::time::sleep(delay) => {}
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
     }
     tracing::info!("ending: no new connections; what is in progress may finish");
     token.cancel();
@@ -283,4 +314,20 @@ fn leave_in_file(path: &Path, text: &str) -> io::Result<()> {
         owner_only::make_dir(parent)?;
     }
     owner_only::write(path, format!("{text}\n").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use mindhost_plugins::registry::Registry;
+
+    use super::*;
+
+    #[test]
+    fn start_without_plugins_says_where_they_belong() {
+        let advice = without_plugins(&Registry::default().installed()).unwrap();
+        assert!(
+            advice.contains("plugins_dir") && advice.contains("mindhost plugin install"),
+            "{advice}"
+        );
+    }
 }
