@@ -31,7 +31,7 @@ impl Temporary {
     fn of(error: &sqlx::Error) -> Option<Self> {
         match error {
             sqlx::Error::PoolTimedOut => Some(Self::NoConnection),
-            sqlx::Error::Io(_) => Some(Self::Unreachable),
+            sqlx::Error::Io(_) | sqlx::Error::Tls(_) => Some(Self::Unreachable),
             other => Self::of_code(&other.as_database_error()?.code()?),
         }
     }
