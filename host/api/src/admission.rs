@@ -249,17 +249,47 @@ fn encoded() -> Error {
     )
 }
 
+/// The text of the key. A message never repeats the header, which may hold one.
 fn key(headers: &HeaderMap) -> Result<&str> {
-    headers
+    let refused = |message: &str| Error::new(Code::InvalidApiKey, message);
+    let value = headers
         .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.split_once(' '))
+        .ok_or_else(|| refused("no API key was sent; send one as `Authorization: Bearer <key>`"))?;
+    let parts = value.to_str().ok().and_then(|text| text.split_once(' '));
+    parts
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
         .map(|(_, key)| key.trim())
         .ok_or_else(|| {
-            Error::new(
-                Code::InvalidApiKey,
-                "no API key was sent; send one as `Authorization: Bearer <key>`",
+            refused(
+                "the header `Authorization` is not of the form `Bearer <key>`; send the word Bearer, a space and the \
+                 API key",
             )
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn header_without_a_bearer_key_is_told_how_to_send_one() {
+        const ABSENT: &str = "no API key was sent; send one as `Authorization: Bearer <key>`";
+        const OTHER_FORM: &str = "the header `Authorization` is not of the form `Bearer <key>`; send the word Bearer, \
+             a space and the API key";
+        for (sent, expected) in [
+            (None, ABSENT),
+            (Some("mh_secret"), OTHER_FORM),
+            (Some("Basic mh_secret"), OTHER_FORM),
+            (Some("Bearer"), OTHER_FORM),
+            (Some("Bearer mh_secret"), "mh_secret"),
+            (Some("bearer  mh_secret"), "mh_secret"),
+        ] {
+            let header = sent.map(|text| (header::AUTHORIZATION, HeaderValue::from_static(text)));
+            let headers = HeaderMap::from_iter(header);
+            match key(&headers) {
+                Ok(key) => assert_eq!(key, expected),
+                Err(error) => assert_eq!(error.message(), expected, "{sent:?}"),
+            }
+        }
+    }
 }

@@ -17,6 +17,7 @@ use axum::{
 use bytes::Bytes;
 use http_body::Body as _;
 use http_body_util::LengthLimitError;
+use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -116,7 +117,16 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
-        let pairs = url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+        let query = parts.uri.query().unwrap_or_default();
+        let is_broken = |pair: &&str| percent_decode_str(pair).decode_utf8().is_err();
+        if let Some(pair) = query.split('&').find(is_broken) {
+            let name = pair.split('=').next().unwrap_or_default();
+            let message = format!(
+                "`{name}` in the query cannot be read: it is no text in UTF-8 once it is decoded"
+            );
+            return Err(Error::invalid(name, message).into());
+        }
+        let pairs = url::form_urlencoded::parse(query.as_bytes());
         if let Some((name, _)) = pairs
             .clone()
             .find(|(name, value)| (name.to_string() + value).contains('\0'))

@@ -85,8 +85,8 @@ pub(super) struct Promote {
 #[schema(as = Feedback)]
 pub(super) struct FeedbackBody {
     id: Uuid,
-    #[schema(example = "resp_0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4")]
-    response_id: String,
+    /// Id of the rated response.
+    response_id: Uuid,
     /// Id of the key that gave it.
     key_id: String,
     rating: Rating,
@@ -112,7 +112,7 @@ impl From<&Feedback> for FeedbackBody {
         let feedback = feedback.clone();
         Self {
             id: feedback.id,
-            response_id: format!("resp_{}", feedback.response_id),
+            response_id: feedback.response_id,
             key_id: feedback.key_id,
             rating: feedback.rating,
             comment: feedback.comment,

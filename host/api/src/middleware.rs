@@ -36,6 +36,20 @@ pub(super) struct ClientAddress(pub IpAddr);
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// The headers of an answer that a page of another origin may read: all that clients decide by.
+const EXPOSED: [&str; 10] = [
+    "allow",
+    "content-disposition",
+    "idempotency-replayed",
+    "mcp-session-id",
+    "retry-after",
+    "www-authenticate",
+    "x-mindhost-plugin",
+    "x-mindhost-plugins",
+    "x-request-id",
+    "x-should-retry",
+];
+
 /// Puts the layers around the routes.
 pub(super) fn wrap(router: Router, observer: Observer, server: &Server) -> Router {
     let router = router.layer(CatchPanicLayer::custom(super::error::panicked));
@@ -83,12 +97,7 @@ fn cors(origins: &[String]) -> CorsLayer {
         // Clients send headers of their own: how often they tried, what they run on. None of them gives any right, and
         // the key is no cookie that a page could have sent for it.
         .allow_headers(AllowHeaders::mirror_request())
-        .expose_headers([
-            REQUEST_ID.clone(),
-            header::RETRY_AFTER,
-            header::CONTENT_DISPOSITION,
-            HeaderName::from_static("mcp-session-id"),
-        ])
+        .expose_headers(EXPOSED.map(HeaderName::from_static))
 }
 
 async fn trace(

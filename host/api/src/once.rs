@@ -12,7 +12,9 @@ use axum::{
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use super::{error::ApiResult, extract, routes::below, state::AppState};
+use super::{
+    error::ApiResult, extract, response_object::has_lost_its_result, routes::below, state::AppState,
+};
 use mindhost_answers::{
     answering::{Answering, Ask, events::EventReader},
     idempotency::{Idempotency, Outcome},
@@ -57,21 +59,16 @@ pub async fn resource(
     let (head, body) = request.into_parts();
     let caller = extract::caller(&head)?;
     let body = extract::body(Request::from_parts(head.clone(), body)).await?;
-    let query = head.uri.query().unwrap_or_default();
-    // The same request of another resource is another request.
-    let place = match parts.route.contains('{') {
-        true => below(head.uri.path()),
-        false => "",
+    let request = {
+        // The same request of another resource is another request.
+        let place = parts.route.contains('{').then(|| below(head.uri.path()));
+        let query = head.uri.query().unwrap_or_default();
+        let sent = place.map(str::as_bytes).into_iter();
+        let sent: Vec<&[u8]> = sent.chain([query.as_bytes(), &body[..]]).collect();
+        parts
+            .idempotency
+            .request(&caller, parts.route, &name, &sent)?
     };
-    let sent = [place.as_bytes(), query.as_bytes(), &body];
-    let sent = if place.is_empty() {
-        &sent[1..]
-    } else {
-        &sent[..]
-    };
-    let request = parts
-        .idempotency
-        .request(&caller, parts.route, &name, sent)?;
     let tasks = parts.tasks.clone();
     let work = async move {
         let (claim, known) = parts.idempotency.begin(request).await?;
@@ -99,7 +96,8 @@ pub async fn resource(
     Ok(done?)
 }
 
-/// Begins an answer, or joins or repeats the one that the same request began before. One that failed is made again.
+/// Begins an answer, or joins or repeats the one that the same request began before. One that failed, or whose result
+/// is gone, is made again.
 ///
 /// # Errors
 /// As [`Answering::start`]; `idempotency_key_reused`.
@@ -118,7 +116,10 @@ pub async fn answer(
     if let Some(Outcome::Response(id)) = known
         && let Some(reader) = answering.attach(caller, id).await?
     {
-        return Ok(reader);
+        let record = reader.log().record();
+        if !record.is_some_and(|record| has_lost_its_result(&record)) {
+            return Ok(reader);
+        }
     }
     let reader = answering.start(caller, ask).await?;
     if let Some(record) = reader.log().record() {
@@ -151,7 +152,14 @@ fn name(headers: &HeaderMap) -> Result<Option<String>> {
             )
         })
     };
-    headers.get(&NAME).map(text).transpose()
+    let mut values = headers.get_all(&NAME).iter();
+    match (values.next(), values.next()) {
+        (_, Some(_)) => Err(Error::invalid(
+            "Idempotency-Key",
+            "the header Idempotency-Key was sent twice; send it once",
+        )),
+        (value, None) => value.map(text).transpose(),
+    }
 }
 
 fn replayed(status: u16, body: String) -> Result<Response> {
@@ -162,4 +170,33 @@ fn replayed(status: u16, body: String) -> Result<Response> {
         (REPLAYED.clone(), HeaderValue::from_static("true")),
     ];
     Ok((status, headers, body).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(sent: &[&[u8]], expected: Result<Option<&str>, &str>) {
+        let mut headers = HeaderMap::new();
+        for value in sent {
+            headers.append(NAME.clone(), HeaderValue::from_bytes(value).unwrap());
+        }
+        let found = name(&headers);
+        let found = found.as_ref().map(Option::as_deref);
+        assert_eq!(found.map_err(Error::message), expected, "{sent:?}");
+    }
+
+    #[test]
+    fn name_that_is_sent_twice_or_is_no_text_is_refused() {
+        check(&[], Ok(None));
+        check(&[b"a"], Ok(Some("a")));
+        check(
+            &[b"a", b"b"],
+            Err("the header Idempotency-Key was sent twice; send it once"),
+        );
+        check(
+            &[b"\xff"],
+            Err("the header Idempotency-Key must be visible ASCII; a UUID works"),
+        );
+    }
 }

@@ -31,6 +31,22 @@ async fn unknown_routes_wrong_methods_and_missing_keys() {
 }
 
 #[tokio::test]
+async fn key_without_its_scheme_is_told_how_to_send_it() {
+    let host = Host::start().await;
+    let key = host.key();
+    for sent in [key, &format!("Token {key}"), "Bearer"] {
+        let reply = host.get("/minds").header("authorization", sent).await;
+        let error = reply.expect_error(401, "invalid_api_key");
+        let message = error["message"].as_str().unwrap();
+        assert!(
+            message.contains("is not of the form `Bearer <key>`"),
+            "{message}"
+        );
+        assert!(!reply.text().contains(key), "{message}");
+    }
+}
+
+#[tokio::test]
 async fn bodies_that_are_not_what_they_should_be() {
     let host = Host::builder()
         .env("MINDHOST_SERVER__BODY_LIMIT", "1000")
@@ -145,6 +161,9 @@ async fn a_part_of_a_path_that_names_nothing_is_named_itself() {
     let error = host.get("/minds/%ff").await;
     let error = error.expect_error(400, "invalid_parameter");
     assert_eq!(error["param"], "name", "{error}");
+    let error = host.get("/conversations?limit=1&search=%ff").await;
+    let error = error.expect_error(400, "invalid_parameter");
+    assert_eq!(error["param"], "search", "{error}");
 }
 
 #[tokio::test]
@@ -200,15 +219,19 @@ async fn pages_of_foreign_origins_are_let_in_only_when_configured() {
         .env("MINDHOST_SERVER__CORS_ORIGINS", "https://app.example.com")
         .start()
         .await;
-    let origin = async |origin: &str| {
-        let reply = host.get("/minds").header("origin", origin).await;
-        reply.header("access-control-allow-origin").to_owned()
-    };
+    let asked_from = async |origin: &str| host.get("/minds").header("origin", origin).await;
+    let reply = asked_from("https://app.example.com").await;
     assert_eq!(
-        origin("https://app.example.com").await,
+        reply.header("access-control-allow-origin"),
         "https://app.example.com"
     );
-    assert_eq!(origin("https://evil.example.com").await, "");
+    let exposed = reply.header("access-control-expose-headers");
+    let exposed: Vec<_> = exposed.split(',').map(str::trim).collect();
+    for header in ["x-request-id", "retry-after", "idempotency-replayed"] {
+        assert!(exposed.contains(&header), "{header} in {exposed:?}");
+    }
+    let reply = asked_from("https://evil.example.com").await;
+    assert_eq!(reply.header("access-control-allow-origin"), "");
 }
 
 /// Takes tables of the store away under the running server.

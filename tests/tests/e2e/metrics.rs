@@ -129,6 +129,10 @@ async fn a_listener_of_their_own_needs_no_key_and_serves_nothing_else() {
         .without_key()
         .await
         .expect_error(401, "invalid_api_key");
+    host.request(Method::GET, "//metrics")
+        .without_key()
+        .await
+        .expect_error(401, "invalid_api_key");
     let url = host.metrics_url();
     let reply = reqwest::get(format!("{url}/metrics")).await.unwrap();
     assert_eq!(reply.status(), 200);

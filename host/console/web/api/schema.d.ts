@@ -1516,6 +1516,7 @@ export interface components {
         Feedback: {
             /** Format: uuid */
             id: string;
+            /** Format: uuid */
             response_id: string;
             key_id: string;
             rating: components["schemas"]["Rating"];
@@ -2044,6 +2045,7 @@ export interface components {
             data: {
                 /** Format: uuid */
                 id: string;
+                /** Format: uuid */
                 response_id: string;
                 key_id: string;
                 rating: components["schemas"]["Rating"];
@@ -4678,7 +4680,7 @@ export interface operations {
                      *       "data": [
                      *         {
                      *           "id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
-                     *           "response_id": "resp_0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4",
+                     *           "response_id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
                      *           "key_id": "0198f3c2-10b4-7c11-8f02-6d9e3a7b1c55",
                      *           "rating": "up",
                      *           "comment": "Without cancelled ones.",
@@ -5564,7 +5566,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
-                     *       "response_id": "resp_0190e4c7-3f2a-7b1c-8d5e-6f708192a3b4",
+                     *       "response_id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
                      *       "key_id": "0198f3c2-10b4-7c11-8f02-6d9e3a7b1c55",
                      *       "rating": "up",
                      *       "comment": "Without cancelled ones.",
@@ -5820,7 +5822,7 @@ export interface operations {
                      *           ],
                      *           "created_at": 1768469400,
                      *           "sql": "SELECT count(*) FROM orders",
-                     *           "response_id": "resp_0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70"
+                     *           "response_id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70"
                      *         }
                      *       ],
                      *       "first_id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
@@ -5884,7 +5886,7 @@ export interface operations {
                      *           ],
                      *           "created_at": 1768469400,
                      *           "sql": "SELECT count(*) FROM orders",
-                     *           "response_id": "resp_0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70"
+                     *           "response_id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70"
                      *         }
                      *       ],
                      *       "first_id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70",
@@ -5931,7 +5933,7 @@ export interface operations {
                      *       ],
                      *       "created_at": 1768469400,
                      *       "sql": "SELECT count(*) FROM orders",
-                     *       "response_id": "resp_0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70"
+                     *       "response_id": "0198f3c2-7a51-7d0e-9b6a-2f4c8e1d5a70"
                      *     }
                      */
                     "application/json": components["schemas"]["Item"];

@@ -16,6 +16,7 @@ async fn feedback_replaces_what_the_key_said_before() {
         (&json!("down"), &json!("SELECT 1"))
     );
     assert_eq!(first["question"], Value::Null);
+    assert_eq!(first["response_id"], response["id"]);
     let again = host
         .post(&path, json!({"rating": "up"}))
         .await

@@ -49,6 +49,25 @@ async fn a_stored_query_that_may_not_run_any_more_says_why() {
 }
 
 #[tokio::test]
+async fn query_whose_message_was_deleted_is_not_found_and_can_be_deleted() {
+    let (host, mind) = shop().await;
+    for whole in [true, false] {
+        let first = mind.sql("SELECT id FROM orders").await.expect_status(200);
+        let first = first.json();
+        let path = format!("/responses/{}", id(&first));
+        let conversation = format!("/conversations/{}", id(&first["conversation"]));
+        let message = format!("{conversation}/items/{}", id(&first["output"][0]));
+        let deleted = if whole { &conversation } else { &message };
+        host.delete(deleted).await.expect_status(200);
+        for read in [&path, &format!("{path}?stream=true")] {
+            let reply = host.get(read).await;
+            reply.expect_error(404, "response_not_found");
+        }
+        host.delete(&path).await.expect_status(200);
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_was_cut_is_completed_and_says_so() {
     let (host, _mind) = shop().await;
     let turns = [
