@@ -5,6 +5,7 @@ mod clickhouse;
 pub mod files;
 mod mssql;
 mod mysql;
+mod pages;
 mod postgres;
 mod scanner;
 mod swap;

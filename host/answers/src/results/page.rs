@@ -97,10 +97,10 @@ pub fn report_of_one(
     guarded: &GuardedStatement,
     plan: Option<String>,
 ) -> ExecutionReport {
-    let rows = match guarded.count() {
-        Some(_) => page.rows(),
+    let rows = match (guarded.page(0, 0), guarded.count()) {
+        (PageStatement::Engine(_), Some(_)) => page.rows(),
         // The host cut the page.
-        None => page.total,
+        _ => page.total,
     };
     ExecutionReport {
         plan: plan.filter(|_| !guarded.is_policed()).unwrap_or_default(),

@@ -2,6 +2,8 @@
 
 use mindhost_tests::{Host, MariaDatabase, MariaDb, Mind, eventually, json};
 
+use super::pages;
+
 const SHOP: &str = "
     CREATE TABLE customer (
         id int unsigned PRIMARY KEY, name varchar(40) NOT NULL COMMENT 'how they sign', vip boolean) COMMENT 'who buys';
@@ -143,4 +145,14 @@ async fn what_the_account_could_do_is_refused() {
         mind.sql(sql).await.expect_error(400, code);
     }
     assert_eq!(database.run("SELECT COUNT(*) FROM sale").await, "25000\n");
+}
+
+#[tokio::test]
+async fn rows_with_equal_sort_keys_are_on_one_page_each() {
+    let (_host, mind, _database) = shop().await;
+    // 25,000 rows with two keys.
+    let sql = "SELECT id, customer FROM sale ORDER BY customer";
+    pages::each_row_is_on_one_page(&mind, sql, 25_000).await;
+    let sql = "SELECT * FROM sale ORDER BY customer";
+    pages::each_row_is_on_one_page(&mind, sql, 25_000).await;
 }

@@ -2,6 +2,8 @@
 
 use mindhost_tests::{Host, Postgres, Reply, Value, json};
 
+use super::pages;
+
 /// Connects as `user` with `more`; the table list is read, so the connection works when it is made.
 async fn connect(host: &Host, user: &str, more: Value) -> Reply {
     let mut data = json!({
@@ -132,4 +134,27 @@ async fn what_the_server_refuses_later_is_no_fault_of_the_question() {
     let error = reply.expect_error(502, "upstream_error");
     assert_eq!(error["blame"], "upstream");
     assert_eq!(error["engine_code"], "28P01");
+}
+
+#[tokio::test]
+async fn rows_with_equal_sort_keys_are_on_one_page_each() {
+    let host = Host::start().await;
+    // JSON has no order of its own.
+    let database = Postgres::shared()
+        .database(
+            "CREATE TABLE sale AS SELECT id, id % 3 AS customer, ('{\"of\": ' || id % 5 || '}')::json AS note
+             FROM generate_series(1, 20000) AS id",
+        )
+        .await;
+    host.postgres("shop", &database).await.load().await;
+    let mind = host.mind("sales").datasource("shop");
+    let mind = mind.direct_queries().create().await;
+    for sql in [
+        "SELECT id, note FROM sale ORDER BY customer",
+        "SELECT *, (SELECT max(id) FROM sale) AS last FROM sale ORDER BY customer",
+        "SELECT DISTINCT id, customer FROM sale ORDER BY customer",
+        "SELECT id, customer FROM sale UNION ALL SELECT id, 7 FROM sale WHERE id < 0 ORDER BY 2",
+    ] {
+        pages::each_row_is_on_one_page(&mind, sql, 20_000).await;
+    }
 }
