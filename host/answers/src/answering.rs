@@ -62,7 +62,7 @@ use crate::{
     conversations::{Conversations, Message, SqlOrigin},
     jobs::Job,
     knowledge::CheckedKnowledge,
-    results::{Results, stored::StoredResults},
+    results::{Page, Results, stored::StoredResults},
 };
 use mindhost_base::{
     config,
@@ -339,33 +339,42 @@ impl Answering {
     /// `response_not_found`.
     pub async fn get_with_rows(&self, caller: &Caller, id: Uuid) -> Result<ResponseRecord> {
         let mut record = self.get(caller, id).await?;
+        if let Some((message, page)) = self.read_again(caller, &record).await? {
+            let item = match page {
+                Ok(page) => items::query_result(&message, page, false, None)?,
+                Err(error) if matches!(error.kind(), Kind::Internal | Kind::Cancelled) => {
+                    return Err(error);
+                }
+                Err(error) => items::without_rows(&message, &error)?,
+            };
+            record.output = vec![item];
+        }
+        Ok(record)
+    }
+
+    /// The message of a completed `sql_query`, with its rows as they are now, or why they cannot be read. `None` for any
+    /// other response, and for one without its message.
+    async fn read_again(
+        &self,
+        caller: &Caller,
+        record: &ResponseRecord,
+    ) -> Result<Option<(Message, Result<Page>)>> {
         if record.status != ResponseStatus::Completed || !record.output.is_empty() {
-            return Ok(record);
+            return Ok(None);
         }
         let services = &self.0.services;
-        let Some(message) = services.conversations.answer_of(id).await? else {
-            return Ok(record);
-        };
-        let Some(conversation) = record.conversation_id.filter(|_| message.sql.is_some()) else {
-            return Ok(record);
+        let message = services.conversations.answer_of(record.id).await?;
+        let message = message.filter(|message| message.sql.is_some());
+        let Some((message, conversation)) = message.zip(record.conversation_id) else {
+            return Ok(None);
         };
         let rows = record.limits.max_inline_rows.unwrap_or(MAX_INLINE_ROWS);
-        let page = async {
-            let found = services
-                .stored_results
-                .find(caller, conversation, message.id)
-                .await?;
-            services.stored_results.page(&found, rows, 0).await
+        let stored = &services.stored_results;
+        let page = match stored.find(caller, conversation, message.id).await {
+            Ok(found) => stored.page(&found, rows, 0).await,
+            Err(error) => Err(error),
         };
-        let item = match page.await {
-            Ok(page) => items::query_result(&message, page, false, None)?,
-            Err(error) if matches!(error.kind(), Kind::Internal | Kind::Cancelled) => {
-                return Err(error);
-            }
-            Err(error) => items::without_rows(&message, &error)?,
-        };
-        record.output = vec![item];
-        Ok(record)
+        Ok(Some((message, page)))
     }
 
     /// The events of a response: live, from the kept log, or rebuilt from the stored response. Rebuilt events of an
@@ -435,7 +444,7 @@ impl Answering {
     /// cancelled when the last client that requested it disconnects.
     ///
     /// # Errors
-    /// As [`Self::get_with_rows`], except that a missing response is `None`.
+    /// Why the rows of a `sql_query` cannot be read any more. A missing response is `None`.
     pub async fn attach(&self, caller: &Caller, id: Uuid) -> Result<Option<EventReader>> {
         if let Some(running) = self.0.running.find(id) {
             let now = running.now();
@@ -447,7 +456,7 @@ impl Answering {
             // Its last client left. What was cancelled is done again, after its end.
             reader.last().await;
         }
-        let record = match self.get_with_rows(caller, id).await {
+        let mut record = match self.get(caller, id).await {
             Ok(record) if record.status == ResponseStatus::Completed => record,
             Ok(record) if record.completed_at.is_none() => {
                 return Err(Error::new(
@@ -460,6 +469,9 @@ impl Answering {
             Err(error) if error.kind() == Kind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
+        if let Some((message, page)) = self.read_again(caller, &record).await? {
+            record.output = vec![items::query_result(&message, page?, false, None)?];
+        }
         caller.count(|tally| tally.mind(&record.mind_id));
         let log = match self.0.running.finished_log(id) {
             Some(log) => log,

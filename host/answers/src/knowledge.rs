@@ -15,6 +15,7 @@ use futures_util::future::join_all;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::check::Checker;
+pub use self::told::Told;
 use crate::results::{Access, Results};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_catalog::Catalog;
@@ -149,8 +150,8 @@ impl CheckedKnowledge {
     /// What a model is told for a question: at most `tokens`, estimated at four bytes each; empty if there is nothing.
     /// Metrics and terms of the `earlier` questions belong to it: "and by month?" asks for them again.
     ///
-    /// What does not fit is left out, from the end of this order: the verified query of the very question,
-    /// instructions, metrics, terms, relationships, similar verified queries.
+    /// An entry that does not fit is left out, in this order: the verified query of the very question, instructions,
+    /// metrics, terms, relationships, similar verified queries.
     ///
     /// # Errors
     /// When the store fails.
@@ -160,7 +161,7 @@ impl CheckedKnowledge {
         question: &str,
         earlier: &str,
         tokens: usize,
-    ) -> Result<String> {
+    ) -> Result<Told> {
         let all = self.0.base.all(mind).await?;
         let valid = all.iter().filter(|entry| entry.status == Status::Valid);
         let valid: Vec<&Knowledge> = valid.map(|entry| &entry.knowledge).collect();

@@ -12,6 +12,7 @@ mod input;
 mod meaning;
 mod numbers;
 mod once;
+mod outages;
 mod plan_cost;
 mod repair;
 mod retrieval;

@@ -290,7 +290,8 @@ impl Task {
             services
                 .knowledge
                 .told(mind, self.prepared.question(), &earlier, KNOWLEDGE_TOKENS);
-        let mut messages = dialogue(&self.prepared, &self.record, &access, &told.await?);
+        let told = told.await?;
+        let mut messages = dialogue(&self.prepared, &self.record, &access, &told.text);
         let words = words(&messages);
         let bounds = &services.settings;
         let toolbox = Toolbox {
@@ -306,6 +307,7 @@ impl Task {
             // A quarter of the room, at about four bytes a token.
             max_result_bytes: bounds.context_tokens,
             warned: Mutex::default(),
+            outages: Mutex::default(),
         };
         earlier_answers::note(&toolbox, &self.prepared).await;
         // After `words`: what the catalog says was not said by the caller.
@@ -315,7 +317,11 @@ impl Task {
             call: Call::new(bounds.wall_clock, log.cancel.clone())
                 .for_key(self.record.key_id.as_str()),
         });
-        let step = context::add(&mut messages, &toolbox, meaning, bounds.catalog_tokens).await?;
+        let mut step =
+            context::add(&mut messages, &toolbox, meaning, bounds.catalog_tokens).await?;
+        if told.left_out > 0 {
+            step.message += &format!("; {} entries of knowledge did not fit", told.left_out);
+        }
         log.push(Event::Step(Arc::new(step)));
         let dialogue = Dialogue::pack(
             messages,

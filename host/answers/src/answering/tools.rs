@@ -6,6 +6,7 @@
 mod current_rights;
 mod find_values;
 mod origins;
+mod outages;
 
 use std::{
     collections::HashSet,
@@ -35,7 +36,7 @@ use mindhost_base::{
 use mindhost_catalog::Catalog;
 use mindhost_plugin_api::{Call, Tool, ToolCall};
 
-pub use self::current_rights::CurrentRights;
+pub use self::{current_rights::CurrentRights, outages::Outages};
 
 /// Everything that the tools need.
 pub struct Toolbox<'a> {
@@ -61,6 +62,8 @@ pub struct Toolbox<'a> {
     pub max_result_bytes: usize,
     /// Statements that the model was warned of, each once.
     pub warned: Mutex<HashSet<String>>,
+    /// The datasources that could not be reached.
+    pub outages: Mutex<Outages>,
 }
 
 /// The outcome of a tool call.
@@ -330,12 +333,17 @@ impl Toolbox<'_> {
         }
         let accepted = accepted.with_max_cost(self.max_plan_cost);
         // What comes out of several together belongs to none of them, so it may be sent to none.
-        let datasource = &accepted.datasources().join(" and ");
-        let note_error = |error: &Error| self.note(datasource, &json!(error.message()));
+        let datasources = accepted.datasources();
+        let datasource = &datasources.join(" and ");
+        let note_error = |error: &Error| {
+            self.note(datasource, &json!(error.message()));
+            lock(&self.outages).failed(&datasources, error);
+        };
         let checked = self.results.check_cost(&accepted, call);
         checked.await.inspect_err(note_error)?;
         let page = self.results.page(&accepted, limit.into(), 0, call).await;
         let page = page.inspect_err(note_error)?;
+        lock(&self.outages).reached(&datasources);
         let message = format!("{} of {} rows", page.rows(), page.total);
         let mut content = sample::for_model(&page, access.sends_rows())?;
         sample::limit(&mut content, self.max_result_bytes, data_marks::bytes);

@@ -24,6 +24,7 @@ use crate::conversations::{ReadFrom, StoredSql};
 use mindhost_base::{
     config,
     error::{Blame, Code, Error, Kind, Result},
+    locks::lock,
 };
 use mindhost_core::usage::Tally;
 use mindhost_plugin_api::{
@@ -366,8 +367,14 @@ impl Turns<'_> {
     /// Ends the answer: with the model's last word, or with a text of the host.
     ///
     /// # Errors
-    /// `answer_failed` when the vendor refused to answer at all.
+    /// `answer_failed` when the vendor refused to answer at all; the error of a datasource that was out of reach, if
+    /// there is no answer because of that.
     async fn end(mut self, end: End) -> Result<Answer> {
+        if let End::Declined(_) | End::At(EarlyEnd::RepairLimit) = end
+            && let Some(outage) = lock(&self.toolbox.outages).newest()
+        {
+            return Err(outage);
+        }
         // Of a turn that was not read to its end. A correction is shown as a whole or not at all.
         let rest = self.links.end();
         if self.check.held.take().is_none() {

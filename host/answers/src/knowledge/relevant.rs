@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::words::{has, scores, words};
+use super::words::{has, scores, signs, words};
 use mindhost_core::knowledge::{Instruction, Knowledge, Metric, Relationship, Term, VerifiedQuery};
 
 /// Similar verified queries at most.
@@ -46,7 +46,10 @@ pub(super) fn choose<'a>(all: &[&'a Knowledge], question: &str, earlier: &str) -
             Knowledge::VerifiedQuery(one) => queries.push(one),
         }
     }
-    choose_queries(&mut chosen, &queries, &asked, &text);
+    let is_same = |query: &VerifiedQuery, said: &[String]| {
+        !asked.is_empty() && said == asked && signs(&query.question) == signs(question)
+    };
+    choose_queries(&mut chosen, &queries, is_same, &text);
     let named = named(&chosen, text);
     relationships.retain(|one| {
         has(&named, bare(&one.from_table))
@@ -60,7 +63,7 @@ pub(super) fn choose<'a>(all: &[&'a Knowledge], question: &str, earlier: &str) -
 fn choose_queries<'a>(
     chosen: &mut Relevant<'a>,
     queries: &[&'a VerifiedQuery],
-    asked: &[String],
+    is_same: impl Fn(&VerifiedQuery, &[String]) -> bool,
     text: &HashSet<String>,
 ) {
     let texts: Vec<_> = queries.iter().map(|query| words(&query.question)).collect();
@@ -68,7 +71,7 @@ fn choose_queries<'a>(
     let mut ranked: Vec<_> = queries.iter().copied().zip(&texts).zip(scores).collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
     for ((query, words), score) in ranked {
-        if !asked.is_empty() && words == asked && chosen.same.is_none() {
+        if chosen.same.is_none() && is_same(query, words) {
             chosen.same = Some(query);
         } else if score > 0.0 && chosen.similar.len() < SIMILAR {
             chosen.similar.push(query);
@@ -94,4 +97,28 @@ fn named(chosen: &Relevant<'_>, question: HashSet<String>) -> HashSet<String> {
 /// The name of a table without its schema.
 fn bare(table: &str) -> &str {
     table.rsplit('.').next().unwrap_or(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mindhost_core::knowledge::yaml;
+
+    #[test]
+    fn question_with_another_sign_is_not_the_same() {
+        let document =
+            "verified_queries:\n  - {question: 'Which products cost < 5.5?', sql: SELECT 1}\n";
+        let entries = yaml::read(document.as_bytes()).unwrap();
+        let all: Vec<&Knowledge> = entries.iter().map(|entry| &entry.knowledge).collect();
+        for (question, is_same) in [
+            ("which products cost <5.5", true),
+            ("Which products cost > 5.5?", false),
+            ("Which products cost < -5.5?", false),
+            ("Which products cost < 5 5?", false),
+        ] {
+            let chosen = choose(&all, question, "");
+            assert_eq!(chosen.same.is_some(), is_same, "{question}");
+            assert_eq!(chosen.similar.is_empty(), is_same, "{question}");
+        }
+    }
 }

@@ -9,20 +9,30 @@ const TOKEN_BYTES: usize = 4;
 const HEAD: &str = "Knowledge of this Mind, written by its editors. Use its definitions in place of your own; it does \
                     not change the rules above.\n";
 
-/// The text for a question, of at most so many tokens. What does not fit is left out, and so is all that follows in the
-/// order of [`Relevant`].
-pub(super) fn text(relevant: &Relevant<'_>, tokens: usize) -> String {
+/// What a model is told for a question.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Empty if there is nothing.
+    pub text: String,
+    /// Entries that fit the question, and not into the text.
+    pub left_out: usize,
+}
+
+/// The text for a question, of at most so many tokens. Each entry that does not fit is left out; those behind it, in
+/// the order of [`Relevant`], may still fit.
+pub(super) fn text(relevant: &Relevant<'_>, tokens: usize) -> Told {
     let room = tokens.saturating_mul(TOKEN_BYTES);
-    let mut text = String::new();
+    let mut told = Told::default();
     for line in lines(relevant) {
-        let head = if text.is_empty() { HEAD } else { "" };
-        if text.len() + head.len() + line.len() > room {
-            break;
+        let head = if told.text.is_empty() { HEAD } else { "" };
+        if told.text.len() + head.len() + line.len() > room {
+            told.left_out += 1;
+            continue;
         }
-        text.push_str(head);
-        text.push_str(&line);
+        told.text.push_str(head);
+        told.text.push_str(&line);
     }
-    text
+    told
 }
 
 /// What is told, the most important first.
@@ -145,7 +155,7 @@ verified_queries:
     fn told_after(earlier: &str, question: &str, tokens: usize) -> String {
         let entries = yaml::read(SHOP.as_bytes()).unwrap();
         let all: Vec<&Knowledge> = entries.iter().map(|entry| &entry.knowledge).collect();
-        text(&choose(&all, question, earlier), tokens)
+        text(&choose(&all, question, earlier), tokens).text
     }
 
     #[test]
@@ -207,5 +217,19 @@ verified_queries:
             assert!(text.len() <= tokens * TOKEN_BYTES, "{tokens}");
         }
         assert_eq!(told("How many?", 10), "");
+    }
+
+    #[test]
+    fn entry_that_is_too_long_leaves_room_for_those_behind_it() {
+        let document = format!(
+            "instructions:\n  - {{name: long, text: {}}}\n  - {{name: short, text: Round to euros.}}\n",
+            "word ".repeat(400)
+        );
+        let entries = yaml::read(document.as_bytes()).unwrap();
+        let all: Vec<&Knowledge> = entries.iter().map(|entry| &entry.knowledge).collect();
+        let told = text(&choose(&all, "How many?", ""), 100);
+        assert!(told.text.contains("Round to euros."), "{told:?}");
+        assert!(!told.text.contains("word word"), "{told:?}");
+        assert_eq!(told.left_out, 1);
     }
 }

@@ -32,6 +32,37 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words
 }
 
+/// Punctuation that never changes what is asked.
+const PUNCTUATION: &str = ";:?¡¿'\"`´‘’“”„«»()[]{}—_…";
+
+/// The signs of a text that change what is asked, each with the number of words before it: comparisons, operators and
+/// currencies, and of numbers the sign and the point. So `-5` and `5`, or `a < b` and `a > b`, are not the same.
+pub(super) fn signs(text: &str) -> Vec<(usize, char)> {
+    let mut signs = Vec::new();
+    let (mut count, mut counted) = (0, 0);
+    let mut before = ' ';
+    let mut letters = text.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        let next = letters.peek().map_or(' ', |(_, next)| *next);
+        let is_sign = match letter {
+            '-' | '–' | '\u{2212}' => next.is_numeric() && !before.is_alphanumeric(),
+            '.' | ',' => next.is_numeric(),
+            '!' => next == '=',
+            _ => {
+                let is_word = letter.is_alphanumeric() || letter.is_whitespace();
+                !is_word && !PUNCTUATION.contains(letter)
+            }
+        };
+        if is_sign {
+            count += text.get(counted..at).map_or(0, |said| words(said).len());
+            counted = at;
+            signs.push((count, letter));
+        }
+        before = letter;
+    }
+    signs
+}
+
 /// Without the endings of an English plural; the same for both forms is enough.
 fn singular(word: &str) -> String {
     let is_short = word.chars().count() < 4;
@@ -102,6 +133,30 @@ mod tests {
         );
         assert_eq!(words("größte Städte, 2026"), ["größte", "städte", "2026"]);
         assert_eq!(words(" ?! "), [""; 0]);
+    }
+
+    #[test]
+    fn signs_that_change_what_is_asked_are_kept() {
+        for (one, other) in [
+            ("price < 5", "price > 5"),
+            ("price <= 5", "price < 5"),
+            ("price != 5", "price = 5"),
+            ("below -5 degrees", "below 5 degrees"),
+            ("more than 1.5", "more than 1 5"),
+            ("more than .5", "more than 5"),
+            ("above 5 €", "above 5 $"),
+            ("a < b c", "a b < c"),
+        ] {
+            assert_ne!(signs(one), signs(other), "{one}; {other}");
+        }
+        for (one, other) in [
+            ("price <5", "Price < 5?"),
+            ("How many Order-Items?", "how many order items"),
+            ("orders of 2023 - 2024", "Orders of 2023-2024!"),
+            ("Who is \"Ann\", (really)?", "who is Ann really"),
+        ] {
+            assert_eq!(signs(one), signs(other), "{one}; {other}");
+        }
     }
 
     #[test]

@@ -155,6 +155,40 @@ async fn an_unstored_statement_is_run_anew() {
 }
 
 #[tokio::test]
+async fn query_whose_message_was_deleted_is_run_anew() {
+    let (host, _mind) = shop().await;
+    let tool = json!({"type": "sql_query", "query": "SELECT count(*) FROM orders"});
+    let ask = async || {
+        let body = json!({"model": "sales", "tools": [tool]});
+        let reply = named(host.post("/responses", body)).await;
+        reply.expect_status(200).json()
+    };
+    let first = ask().await;
+    let conversation = first["conversation"]["id"].as_str().unwrap();
+    host.delete(&format!("/conversations/{conversation}"))
+        .await
+        .expect_status(200);
+    let second = ask().await;
+    assert_ne!(second["id"], first["id"]);
+    assert_eq!(second["output"][0]["data"], json!([[3]]));
+    assert_eq!(ask().await["id"], second["id"]);
+}
+
+#[tokio::test]
+async fn query_that_may_not_run_any_more_is_refused_again() {
+    let (host, _mind) = shop().await;
+    let tool = json!({"type": "sql_query", "query": "SELECT count(*) FROM orders"});
+    let ask =
+        async || named(host.post("/responses", json!({"model": "sales", "tools": [tool]}))).await;
+    ask().await.expect_status(200);
+    let parameters = json!({"parameters": {"allow_direct_queries": false}});
+    host.put("/minds/sales", parameters)
+        .await
+        .expect_status(200);
+    ask().await.expect_error(403, "direct_queries_not_allowed");
+}
+
+#[tokio::test]
 async fn a_resource_is_made_once() {
     let (host, _mind) = shop().await;
     host.write_sqlite("more.db", super::SHOP);

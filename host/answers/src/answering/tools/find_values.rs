@@ -215,8 +215,11 @@ impl Toolbox<'_> {
             return Err(error);
         }
         search.tried += 1;
+        let datasource = [candidate.table.datasource.as_str()];
         match self.values_of(candidate, value, &access, call).await {
-            Ok(values) => {
+            Ok(None) => search.not_read.push(candidate.name()),
+            Ok(Some(values)) => {
+                lock(&self.outages).reached(&datasource);
                 search.read += 1;
                 if candidate.table.row_count.is_none() {
                     search.read_in_part.push(candidate.name());
@@ -230,18 +233,23 @@ impl Toolbox<'_> {
                 return Err(error);
             }
             // A column that cannot be compared with text is no reason to stop.
-            Err(_) => search.not_read.push(candidate.name()),
+            Err(error) => {
+                lock(&self.outages).failed(&datasource, &error);
+                search.not_read.push(candidate.name());
+            }
         }
         Ok(())
     }
 
+    /// The values of a column that have this one in them. `None` if so many others fit the pattern that it may be
+    /// behind them.
     async fn values_of(
         &self,
         candidate: Candidate<'_>,
         value: &str,
         access: &Arc<Access>,
         call: &Call,
-    ) -> Result<Vec<String>> {
+    ) -> Result<Option<Vec<String>>> {
         let dialect = access
             .dialect_of(&candidate.table.datasource)
             .unwrap_or(Dialect::Generic);
@@ -253,10 +261,11 @@ impl Toolbox<'_> {
         let first = |row: &Value| row.get(0)?.as_str().map(str::to_owned);
         let values = rows["rows"].as_array().into_iter().flatten();
         let mut values: Vec<String> = values.filter_map(first).collect();
-        // The pattern has wildcards in place of signs that engines read differently.
+        // The pattern may have wildcards in place of signs that engines read differently.
+        let is_full = values.len() as u64 >= MOST_FITTING;
         values.retain(|found| found.to_lowercase().contains(value));
         values.truncate(MOST_VALUES);
-        Ok(values)
+        Ok((!is_full || !values.is_empty()).then_some(values))
     }
 }
 
@@ -331,13 +340,13 @@ fn is_text(data_type: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use mindhost_plugin_api::{Paging, TableRef};
     use mindhost_sql::{Scope, ScopeDatasource, ScopeTable};
 
     /// Of one table.
-    pub(super) fn scope(dialect: Dialect, columns: &[&str]) -> Scope {
+    pub(in crate::answering::tools) fn scope(dialect: Dialect, columns: &[&str]) -> Scope {
         let table = ScopeTable {
             table: TableRef {
                 schema: "main".to_owned(),

@@ -70,7 +70,8 @@ impl Toolbox<'_> {
     }
 }
 
-/// The names that a statement gives, without those that it may read.
+/// The names that a statement gives or writes for a column, without those that it may read. The engine gets the name of
+/// a column that it does not have, too, and may log it.
 fn given_names(outline: &Outline, access: &Access) -> Vec<String> {
     let mut known = HashSet::new();
     for table in access.scope.datasources.iter().flat_map(|one| &one.tables) {
@@ -78,7 +79,29 @@ fn given_names(outline: &Outline, access: &Access) -> Vec<String> {
         known.extend(table.columns.iter().map(|column| column.to_lowercase()));
     }
     let aliases = outline.tables().filter_map(|table| table.alias.as_ref());
-    let given = outline.defined.iter().chain(aliases);
-    let given = given.filter(|name| !known.contains(&name.to_lowercase()));
-    given.cloned().collect()
+    let columns = outline.columns.iter().flat_map(|column| {
+        let qualifier = column.qualifier.iter();
+        qualifier.chain([&column.name]).map(|name| &name.text)
+    });
+    let given = outline.defined.iter().chain(aliases).chain(columns);
+    let given = given.map(|name| name.to_lowercase());
+    let given: HashSet<String> = given.filter(|name| !known.contains(name)).collect();
+    given.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answering::tools::find_values::tests::scope;
+    use mindhost_plugin_api::Dialect;
+
+    #[test]
+    fn names_of_columns_that_are_not_in_the_catalog_are_given_names() {
+        let access = Access::of(scope(Dialect::Sqlite, &["id", "label"]));
+        let sql = "SELECT t.Id, ann_miller, secret.label AS wanted FROM t AS x WHERE harper > id";
+        let outline = outline::outline(sql, Dialect::Sqlite).unwrap();
+        let mut names = given_names(&outline, &access);
+        names.sort();
+        assert_eq!(names, ["ann_miller", "harper", "secret", "wanted", "x"]);
+    }
 }

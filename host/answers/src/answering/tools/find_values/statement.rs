@@ -7,10 +7,13 @@ use mindhost_retrieval::Table;
 /// Letters whose capitals a statement replaces one by one.
 const MOST_CAPITALS: usize = 16;
 
-/// The statement that finds a lower-case value in one column. Quotes are doubled. `%`, `_`, `[` and `\` become the
-/// wildcard for one letter, which needs no escape in any dialect. A table that may have any number of rows is read
-/// through a subquery with a limit, so that the engine can stop. To ClickHouse, a backslash in a name begins an escape;
-/// the guard refuses every such name there, so that column counts as not read.
+/// What stands for any one letter in a value that [`lowered`] gives. It is not in a value that can be found.
+const ANY: char = '\0';
+
+/// The statement that finds a lower-case value in one column. Quotes are doubled. `%` and `_` are escaped where the
+/// dialect has ESCAPE. There `[` and `\`, and elsewhere all four, become the wildcard for one letter. A table that may
+/// have any number of rows is read through a subquery with a limit, so that the engine can stop. To ClickHouse, a
+/// backslash in a name begins an escape; the guard refuses every such name there, so that column counts as not read.
 pub(super) fn statement(dialect: Dialect, candidate: Candidate<'_>, value: &str) -> String {
     let quote = |name: &str| match dialect {
         Dialect::Mysql => format!("`{}`", name.replace('`', "``")),
@@ -24,10 +27,11 @@ pub(super) fn statement(dialect: Dialect, candidate: Candidate<'_>, value: &str)
     };
     let column = quote(&candidate.column.name);
     let (lowered, value) = lowered(dialect, &column, value);
-    let pattern = value
-        .replace(['%', '[', '\\'], "_")
-        .replace(|letter: char| letter.is_control(), "_")
-        .replace('\'', "''");
+    let Pattern {
+        text: pattern,
+        escape,
+        is_exact,
+    } = pattern(dialect, &value);
     let limits = |rows: u64| match dialect {
         Dialect::Mssql => (format!("TOP {rows} "), String::new()),
         _ => (String::new(), format!(" LIMIT {rows}")),
@@ -39,16 +43,52 @@ pub(super) fn statement(dialect: Dialect, candidate: Candidate<'_>, value: &str)
             format!("(SELECT {top}{column} FROM {table}{limit}) AS some_rows")
         }
     };
-    let (top, limit) = limits(match pattern.contains('_') {
-        true => MOST_FITTING,
-        false => MOST_VALUES as u64,
+    let (top, limit) = limits(match is_exact {
+        true => MOST_VALUES as u64,
+        false => MOST_FITTING,
     });
-    format!("SELECT DISTINCT {top}{column} FROM {source} WHERE {lowered} LIKE '%{pattern}%'{limit}")
+    format!(
+        "SELECT DISTINCT {top}{column} FROM {source} WHERE {lowered} LIKE '%{pattern}%'{escape}{limit}"
+    )
+}
+
+/// What stands between the `%` of a LIKE.
+struct Pattern {
+    text: String,
+    /// The clause behind the pattern; empty if nothing is escaped.
+    escape: &'static str,
+    /// Whether no other value fits.
+    is_exact: bool,
+}
+
+fn pattern(dialect: Dialect, value: &str) -> Pattern {
+    let has_escape = !matches!(
+        dialect,
+        Dialect::Clickhouse | Dialect::Datafusion | Dialect::Generic
+    );
+    let escapes = has_escape && value.contains(['%', '_']);
+    let (mut text, mut is_exact) = (String::new(), true);
+    for letter in value.chars() {
+        match letter {
+            '%' | '_' | '!' if escapes => text.extend(['!', letter]),
+            letter if r"%_[\".contains(letter) || letter.is_control() => {
+                text.push('_');
+                is_exact = false;
+            }
+            '\'' => text.push_str("''"),
+            letter => text.push(letter),
+        }
+    }
+    Pattern {
+        text,
+        escape: if escapes { " ESCAPE '!'" } else { "" },
+        is_exact,
+    }
 }
 
 /// A column in lower case, and a lower-case value as it may stand there. LOWER of SQLite and ClickHouse knows only the
 /// letters of ASCII. SQLite has no other function, so the capitals of the value's other letters are replaced one by one.
-/// A letter that cannot be had in this way, such as `ß` and `ς`, becomes the wildcard for one.
+/// A letter that cannot be had in this way, such as `ß` and `ς`, becomes [`ANY`].
 fn lowered(dialect: Dialect, column: &str, value: &str) -> (String, String) {
     let mut text = match dialect {
         Dialect::Clickhouse if !value.is_ascii() => format!("lowerUTF8({column})"),
@@ -75,7 +115,7 @@ fn lowered(dialect: Dialect, column: &str, value: &str) -> (String, String) {
                 replaced.push(letter);
                 pattern.push(letter);
             }
-            _ => pattern.push('_'),
+            _ => pattern.push(ANY),
         }
     }
     (text, pattern)
@@ -112,8 +152,8 @@ mod tests {
         let value = r"o'neil \' 50%_[x";
         assert_eq!(
             statement(Dialect::Sqlite, candidate, value),
-            r#"SELECT DISTINCT "a`b]" FROM "main"."odd""name" WHERE LOWER("a`b]") LIKE '%o''neil _'' 50__[x%' LIMIT 25"#
-                .replace("__[x", "___x")
+            "SELECT DISTINCT \"a`b]\" FROM \"main\".\"odd\"\"name\" WHERE LOWER(\"a`b]\") \
+             LIKE '%o''neil _'' 50!%!__x%' ESCAPE '!' LIMIT 25"
         );
         assert!(
             statement(Dialect::Mysql, candidate, value)
@@ -123,6 +163,31 @@ mod tests {
             statement(Dialect::Mssql, candidate, "x")
                 .starts_with("SELECT DISTINCT TOP 5 [a`b]]] FROM")
         );
+    }
+
+    #[test]
+    fn wildcards_in_a_value_are_escaped_where_the_dialect_can() {
+        let like = |dialect, value| {
+            let Pattern {
+                text,
+                escape,
+                is_exact,
+            } = pattern(dialect, value);
+            (format!("{text}{escape}"), is_exact)
+        };
+        for dialect in [
+            Dialect::Postgresql,
+            Dialect::Mysql,
+            Dialect::Sqlite,
+            Dialect::Mssql,
+            Dialect::Trino,
+        ] {
+            let escaped = ("50!% a!_b!! ESCAPE '!'".to_owned(), true);
+            assert_eq!(like(dialect, "50% a_b!"), escaped, "{dialect:?}");
+        }
+        let wildcards = ("50_ a_b!".to_owned(), false);
+        assert_eq!(like(Dialect::Clickhouse, "50% a_b!"), wildcards);
+        assert_eq!(like(Dialect::Datafusion, "a!"), ("a!".to_owned(), true));
     }
 
     #[test]
@@ -205,7 +270,7 @@ mod tests {
         let all: String = ('а'..='я').collect();
         let (text, pattern) = lowered(Dialect::Sqlite, "c", &all);
         assert_eq!(text.matches("REPLACE(").count(), MOST_CAPITALS);
-        assert_eq!(pattern.matches('_').count(), 32 - MOST_CAPITALS);
+        assert_eq!(pattern.matches(ANY).count(), 32 - MOST_CAPITALS);
     }
 
     #[test]
@@ -230,6 +295,15 @@ mod tests {
         };
         let all: String = ('а'..='я').collect();
         assert!(accepts(Dialect::Sqlite, "label", &all));
+        for dialect in [
+            Dialect::Postgresql,
+            Dialect::Mysql,
+            Dialect::Sqlite,
+            Dialect::Mssql,
+            Dialect::Trino,
+        ] {
+            assert!(accepts(dialect, "label", "50% a_b!"), "{dialect:?}");
+        }
         assert!(accepts(Dialect::Clickhouse, "label", "x"));
         assert!(accepts(Dialect::Clickhouse, "label", "ö"));
         for name in [r"a\", r"a\b", r"a\\", r#"a\" FROM system.users -- "#] {
