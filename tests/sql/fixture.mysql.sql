@@ -65,6 +65,10 @@ CREATE SEQUENCE order_numbers START WITH 5000;
 
 -- Functions of users: one that reads, one that writes, and one that sleeps.
 CREATE FUNCTION secret_salary() RETURNS varchar(40) READS SQL DATA RETURN (SELECT max(employee) FROM salaries);
+-- Names of functions of MySQL, which MariaDB has only without quotes, or not at all.
+CREATE FUNCTION `count`(x integer) RETURNS varchar(40) READS SQL DATA RETURN (SELECT max(employee) FROM salaries);
+CREATE FUNCTION regexp_like(x text, y text) RETURNS varchar(40) READS SQL DATA
+  RETURN (SELECT max(employee) FROM salaries);
 DELIMITER //
 CREATE FUNCTION tamper() RETURNS integer MODIFIES SQL DATA
   BEGIN INSERT INTO tampered VALUES ('called'); RETURN 1; END//

@@ -270,6 +270,14 @@ mod tests {
     }
 
     #[test]
+    fn type_has_a_name_that_clickhouse_knows() {
+        assert_eq!(
+            text("SELECT CAST(1 AS Int64), 1::Float64, [1]::Array(Int64), 1::Nullable(Float64)"),
+            "SELECT CAST(1 AS BIGINT), 1::DOUBLE, [1]::Array(BIGINT), 1::Nullable(DOUBLE)"
+        );
+    }
+
+    #[test]
     fn cast_may_be_written_as_a_function() {
         assert_eq!(text("SELECT CAST(1, 'String')"), "SELECT CAST(1, 'String')");
         assert_eq!(

@@ -75,6 +75,11 @@ impl PrefixLimited {
         {
             return Some(function);
         }
+        if self.inner.is::<MySqlDialect>()
+            && let Some(operation) = mysql::modulo(parser, expr, precedence)
+        {
+            return Some(operation);
+        }
         if self.has_null_tests()
             && let Some(form) = sqlite::null_test(parser)
         {
@@ -263,9 +268,9 @@ impl Dialect for PrefixLimited {
             return Some(operation);
         }
         if self.inner.is::<PostgreSqlDialect>()
-            && let Some(literal) = postgres::interval(parser)
+            && let Some(operation) = postgres::prefix(parser)
         {
-            return Some(literal);
+            return Some(operation);
         }
         self.inner.parse_prefix(parser)
     }
@@ -295,6 +300,14 @@ impl Dialect for PrefixLimited {
     /// The parser does not know that MySQL has WITH ROLLUP.
     fn supports_group_by_with_modifier(&self) -> bool {
         self.inner.is::<MySqlDialect>() || self.inner.supports_group_by_with_modifier()
+    }
+
+    /// A text that goes on in the next line.
+    fn supports_string_literal_concatenation_with_newline(&self) -> bool {
+        self.inner.is::<PostgreSqlDialect>()
+            || self
+                .inner
+                .supports_string_literal_concatenation_with_newline()
     }
 
     /// `EXTRACT(YEAR_MONTH FROM a)`; the walk checks the unit.
@@ -343,6 +356,9 @@ impl Dialect for PrefixLimited {
             && let Some(precedence) = clickhouse::precedence(parser)
         {
             return Ok(precedence);
+        }
+        if self.inner.is::<MySqlDialect>() && mysql::is_modulo(parser) {
+            return Ok(self.prec_value(Precedence::MulDivModOp));
         }
         if self.has_null_tests() && sqlite::null_test(parser).is_some() {
             return Ok(self.prec_value(Precedence::Is));
@@ -430,9 +446,8 @@ impl Dialect for PrefixLimited {
         supports_select_wildcard_ilike supports_select_wildcard_rename supports_select_wildcard_replace
         supports_select_wildcard_with_alias supports_semantic_view_table_factor supports_settings
         supports_string_escape_constant supports_string_literal_backslash_escape
-        supports_string_literal_concatenation supports_string_literal_concatenation_with_newline
-        supports_struct_literal supports_subquery_as_function_arg supports_table_hints
-        supports_table_sample_before_alias supports_table_versioning supports_top_before_distinct
+        supports_string_literal_concatenation supports_struct_literal supports_subquery_as_function_arg
+        supports_table_hints supports_table_sample_before_alias supports_table_versioning supports_top_before_distinct
         supports_trailing_commas supports_triple_quoted_string supports_try_convert supports_unicode_string_literal
         supports_user_host_grantee supports_values_as_table_factor supports_window_clause_named_window_reference
         supports_window_function_null_treatment_arg supports_with_fill supports_within_after_array_aggregation

@@ -275,6 +275,7 @@ fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result
         lexical::without_hash_comments(source, rules)?;
     }
     let (mut query, headings) = read_named(source, rules)?;
+    headings.read_texts(&mut query, scope);
     let walk = Walk::over(&mut query, scope, rules, source, Mode::Engine)?;
     let has_dialect = |index: usize| {
         let datasource = scope.datasources.get(index);
@@ -308,6 +309,7 @@ fn guard_as(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result
 /// The statement as the caller may see it: checked and rewritten, with the tables in place of their policies.
 fn without_policies(source: &Source<'_>, scope: &Scope, rules: &'static Rules) -> Result<String> {
     let (mut query, headings) = read_named(source, rules)?;
+    headings.read_texts(&mut query, scope);
     Walk::over(&mut query, scope, rules, source, Mode::Shown)?;
     headings.keep_in(&mut query);
     printed(&query, rules)

@@ -3,6 +3,7 @@
 //! text, which the statement itself may refer to, and for the columns of the result.
 
 mod items;
+mod texts;
 
 use std::ops::ControlFlow;
 

@@ -1,7 +1,10 @@
 //! Words of MySQL and MariaDB that the parser reads in another way than they do.
 
 use sqlparser::{
-    ast::{CastKind, DataType, DateTimeField, Expr, Ident, Interval, UnaryOperator, Value},
+    ast::{
+        BinaryOperator, CastKind, DataType, DateTimeField, Expr, Ident, Interval, UnaryOperator,
+        Value,
+    },
     keywords::Keyword,
     parser::{Parser, ParserError},
     tokenizer::{Span, Token, TokenWithSpan},
@@ -36,6 +39,29 @@ pub(super) fn prefix(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
         Keyword::TRIM => trim(parser),
         _ => None,
     }
+}
+
+/// Whether the operator MOD follows.
+pub(super) fn is_modulo(parser: &Parser) -> bool {
+    matches!(&parser.peek_token_ref().token, Token::Word(word) if word.keyword == Keyword::MOD)
+}
+
+/// `a MOD b` as `a % b`. The parser knows the function of this name only.
+pub(super) fn modulo(
+    parser: &mut Parser,
+    left: &Expr,
+    precedence: u8,
+) -> Option<Result<Expr, ParserError>> {
+    if !is_modulo(parser) {
+        return None;
+    }
+    parser.advance_token();
+    let right = parser.parse_subexpr(precedence);
+    Some(right.map(|right| Expr::BinaryOp {
+        left: Box::new(left.clone()),
+        op: BinaryOperator::Modulo,
+        right: Box::new(right),
+    }))
 }
 
 /// Whether a name is that of a unit of time that has two parts.
@@ -87,7 +113,7 @@ fn unit(parser: &mut Parser) -> Result<DateTimeField, ParserError> {
 }
 
 /// `TRIM(TRAILING FROM a)`, which trims spaces. The parser wants a text in front of FROM.
-fn trim(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+pub(super) fn trim(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
     let is = |nth: usize, keywords: &[Keyword]| match &parser.peek_nth_token_ref(nth).token {
         Token::Word(word) => keywords.contains(&word.keyword),
         _ => false,
@@ -354,9 +380,49 @@ mod tests {
             "JSON_SCHEMA_VALID('{}', name)",
             "RANDOM_BYTES(4)",
             "VECTOR_DIM(name)",
+            "ANY_VALUE(name)",
+            "GROUPING(name)",
+            "JSON_OVERLAPS(name, name)",
+            "IS_UUID(name)",
         ] {
             let error = refused(&format!("SELECT {call} FROM customers"));
             assert_eq!(error.code(), Code::SqlFunctionNotAllowed, "{call}");
+        }
+        let error = refused("SELECT regexp_like(name, '^a') FROM customers");
+        assert!(error.message().contains("write x REGEXP"), "{error}");
+    }
+
+    #[test]
+    fn word_mod_is_an_operator() {
+        for (written, sent) in [
+            ("id MOD 2 = 1", "id % 2 = 1"),
+            ("1 + id mod 2 * 3 = 4", "1 + id % 2 * 3 = 4"),
+            ("id mod (mod(7, 4)) = 1", "id % (mod(7, 4)) = 1"),
+        ] {
+            assert_eq!(filter(written), sent);
+        }
+        let error = refused("SELECT 5 MOD sleep(1)");
+        assert_eq!(error.code(), Code::SqlFunctionNotAllowed);
+    }
+
+    #[test]
+    fn full_text_search_takes_columns_and_a_text() {
+        for condition in [
+            "MATCH (name) AGAINST ('a')",
+            "MATCH (name, `city`) AGAINST ('+a -b' IN BOOLEAN MODE) > 0.5",
+        ] {
+            assert_eq!(filter(condition), condition);
+        }
+        let error = refused("SELECT MATCH (name) AGAINST (@a) FROM customers");
+        assert_eq!(error.code(), Code::SqlSyntax);
+    }
+
+    #[test]
+    fn name_of_a_function_in_quotes_may_be_a_stored_one() {
+        for name in ["`count`", "`NOW`", "`substring`", "`lower`"] {
+            let error = refused(&format!("SELECT {name}(name) FROM customers"));
+            assert_eq!(error.code(), Code::SqlFunctionNotAllowed, "{name}");
+            assert!(error.message().contains("without quotes"), "{error}");
         }
     }
 

@@ -1,43 +1,199 @@
-//! PostgreSQL, where the parser loses something.
+//! PostgreSQL, where the parser loses something or does not know a form.
 
 use sqlparser::{
-    ast::{CastKind, DataType, Expr},
+    ast::{CastKind, DataType, Expr, Ident, ObjectName, ValueWithSpan},
     keywords::Keyword,
     parser::{Parser, ParserError},
     tokenizer::Token,
 };
 
-/// `interval(0) '1.6 sec'` as the cast that it is. The parser drops the precision.
-pub(super) fn interval(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
-    let token = |nth| &parser.peek_nth_token_ref(nth).token;
-    match token(0) {
-        Token::Word(word) if word.keyword == Keyword::INTERVAL && word.quote_style.is_none() => {}
+use super::mysql;
+
+/// Types that may stand before a text. The parser knows this form for its own types only.
+const TYPES: [&str; 12] = [
+    "cidr",
+    "daterange",
+    "inet",
+    "int4range",
+    "int8range",
+    "jsonpath",
+    "macaddr",
+    "macaddr8",
+    "money",
+    "numrange",
+    "tsrange",
+    "tstzrange",
+];
+
+/// What begins with a word that the parser reads in another way.
+pub(super) fn prefix(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    let keyword = match &parser.peek_token_ref().token {
+        Token::Word(word) if word.quote_style.is_none() => word.keyword,
         _ => return None,
+    };
+    match keyword {
+        Keyword::INTERVAL => interval(parser),
+        Keyword::TRIM => mysql::trim(parser),
+        _ => typed(parser),
     }
+}
+
+/// `interval(0) '1.6 sec'` as the cast that it is. The parser drops the precision.
+fn interval(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    let token = |nth| &parser.peek_nth_token_ref(nth).token;
     let precision = match (token(1), token(2), token(3), token(4)) {
-        (
-            Token::LParen,
-            Token::Number(digits, false),
-            Token::RParen,
-            Token::SingleQuotedString(_)
-            | Token::EscapedStringLiteral(_)
-            | Token::UnicodeStringLiteral(_)
-            | Token::DollarQuotedString(_),
-        ) => digits.parse().ok()?,
+        (Token::LParen, Token::Number(digits, false), Token::RParen, text) if is_text(text) => {
+            digits.parse().ok()?
+        }
         _ => return None,
     };
     for _ in 0..4 {
         parser.advance_token();
     }
-    let cast = |text| Expr::Cast {
+    let data_type = DataType::Interval {
+        fields: None,
+        precision: Some(precision),
+    };
+    Some(parser.parse_value().map(|text| cast(text, data_type)))
+}
+
+/// `inet '10.0.0.1'` as the cast that it is.
+fn typed(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    let name = match &parser.peek_token_ref().token {
+        Token::Word(word) => word.value.to_ascii_lowercase(),
+        _ => return None,
+    };
+    if !TYPES.contains(&name.as_str()) || !is_text(&parser.peek_nth_token_ref(1).token) {
+        return None;
+    }
+    parser.advance_token();
+    let data_type = DataType::Custom(ObjectName::from(vec![Ident::new(name)]), Vec::new());
+    Some(parser.parse_value().map(|text| cast(text, data_type)))
+}
+
+fn is_text(token: &Token) -> bool {
+    matches!(
+        token,
+        Token::SingleQuotedString(_)
+            | Token::EscapedStringLiteral(_)
+            | Token::UnicodeStringLiteral(_)
+            | Token::DollarQuotedString(_)
+    )
+}
+
+fn cast(text: ValueWithSpan, data_type: DataType) -> Expr {
+    Expr::Cast {
         kind: CastKind::Cast,
         expr: Box::new(Expr::Value(text)),
-        data_type: DataType::Interval {
-            fields: None,
-            precision: Some(precision),
-        },
+        data_type,
         array: false,
         format: None,
-    };
-    Some(parser.parse_value().map(cast))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{guard, tests::shop};
+    use mindhost_base::error::{Code, Error};
+    use mindhost_plugin_api::Dialect;
+
+    /// The text for the engine, which must pass again as it is.
+    fn text(sql: &str) -> String {
+        let scope = shop(Dialect::Postgresql);
+        let text = guard(sql, &scope).unwrap().text().to_owned();
+        assert_eq!(guard(&text, &scope).unwrap().text(), text);
+        text
+    }
+
+    fn refused(sql: &str) -> Error {
+        guard(sql, &shop(Dialect::Postgresql)).unwrap_err()
+    }
+
+    #[test]
+    fn type_before_a_text_is_a_cast() {
+        for (written, sent) in [
+            ("inet '10.0.0.1'", "CAST('10.0.0.1' AS inet)"),
+            ("NOT INET '::1' = '::1'", "NOT CAST('::1' AS inet) = '::1'"),
+            (
+                "numrange '[1,2)' && numrange(1, 3)",
+                "CAST('[1,2)' AS numrange) && pg_catalog.numrange(1, 3)",
+            ),
+        ] {
+            assert_eq!(text(&format!("SELECT {written}")), format!("SELECT {sent}"));
+        }
+        let error = refused("SELECT regclass 'salaries'");
+        assert_eq!(error.code(), Code::SqlNotSupported);
+    }
+
+    #[test]
+    fn trim_of_one_side_without_a_text_trims_spaces() {
+        assert_eq!(
+            text("SELECT trim(leading from name) FROM customers"),
+            r#"SELECT TRIM(LEADING ' ' FROM name) FROM "public"."customers""#
+        );
+    }
+
+    #[test]
+    fn field_of_extract_may_be_a_text() {
+        assert_eq!(
+            text("SELECT extract('month' FROM now())"),
+            "SELECT EXTRACT('month' FROM pg_catalog.now())"
+        );
+        let error = refused("SELECT extract('a b' FROM now())");
+        assert_eq!(error.code(), Code::SqlNotSupported);
+    }
+
+    #[test]
+    fn text_goes_on_in_the_next_line() {
+        assert_eq!(text("SELECT 'a'\n  'b'\n\n'c'"), "SELECT 'abc'");
+        refused("SELECT 'a' 'b'");
+    }
+
+    #[test]
+    fn like_takes_any_pattern_of_an_array() {
+        for condition in [
+            "name LIKE ANY (ARRAY['a%', 'b%'])",
+            "NOT name ILIKE ANY ('{a%}')",
+        ] {
+            let sql = format!("SELECT id FROM customers WHERE {condition}");
+            assert!(text(&sql).ends_with(condition), "{sql}");
+        }
+        for (condition, code) in [
+            (
+                "name LIKE ANY (ARRAY[pg_read_file('x')])",
+                Code::SqlFunctionNotAllowed,
+            ),
+            (
+                "name LIKE ANY (SELECT employee FROM salaries)",
+                Code::SqlTableNotAllowed,
+            ),
+            ("name LIKE ANY (ARRAY['a']) || 'b'", Code::SqlNotSupported),
+        ] {
+            let error = refused(&format!("SELECT id FROM customers WHERE {condition}"));
+            assert_eq!(error.code(), code, "{condition}");
+        }
+    }
+
+    #[test]
+    fn only_before_a_table_is_named_in_the_refusal() {
+        for sql in ["SELECT * FROM ONLY orders", "SELECT * FROM only (orders)"] {
+            let error = refused(sql);
+            assert_eq!(error.code(), Code::SqlNotSupported, "{sql}");
+            assert!(error.message().contains("ONLY"), "{error}");
+        }
+    }
+
+    #[test]
+    fn type_of_a_value_is_no_attribute() {
+        for value in [
+            "c.pg_typeof",
+            "(c).pg_typeof",
+            r#"public.customers."pg_typeof""#,
+            "(1).PG_TYPEOF",
+        ] {
+            let error = refused(&format!("SELECT {value} FROM customers AS c"));
+            assert_eq!(error.code(), Code::SqlFunctionNotAllowed, "{value}");
+            assert!(error.message().contains("pg_typeof(x)"), "{error}");
+        }
+    }
 }

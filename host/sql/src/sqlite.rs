@@ -57,6 +57,11 @@ impl Dialect for Sqlite {
         true
     }
 
+    /// `a CROSS JOIN b ON …`, which joins in this order.
+    fn supports_cross_join_constraint(&self) -> bool {
+        true
+    }
+
     fn supports_comma_separated_trim(&self) -> bool {
         true
     }

@@ -213,6 +213,22 @@ SELECT FOUND_ROWS()
 ;;
 SELECT SYS_EXEC('id')
 ;;
+SELECT `count`(id) FROM customers
+;;
+SELECT `COUNT`(1)
+;;
+SELECT `now`(1)
+;;
+SELECT regexp_like(name, '^A') FROM customers
+;;
+SELECT any_value(name) FROM customers
+;;
+SELECT country, grouping(country) FROM customers GROUP BY country WITH ROLLUP
+;;
+SELECT uuid_to_bin(uuid())
+;;
+SELECT 5 MOD sleep(10)
+;;
 SELECT SYS_EVAL('id')
 ;;
 SELECT NEXTVAL(order_numbers)

@@ -320,7 +320,12 @@ SELECT * FROM a.b.c.d
 ;;
 SELECT * FROM "public.salaries"
 ;;
+SELECT id FROM customers WHERE name LIKE ANY (SELECT employee FROM salaries)
+;;
+-- expect: sql_not_supported
 SELECT * FROM ONLY salaries
+;;
+SELECT * FROM ONLY (salaries)
 ;;
 -- # Functions that read files, write, wait, run text as SQL, tell about the session, or are not built in
 -- expect: sql_function_not_allowed
@@ -505,6 +510,16 @@ SELECT (ARRAY['/etc/passwd'])[1].pg_read_file
 ;;
 SELECT (profile).nextval FROM customers
 ;;
+SELECT CASE WHEN false THEN c.pg_typeof ELSE 'public.salaries' END FROM customers c
+;;
+SELECT CASE WHEN false THEN (c).pg_typeof ELSE 'public.salaries' END FROM customers c
+;;
+SELECT CASE WHEN false THEN (1).pg_typeof ELSE 'public.salaries' END
+;;
+SELECT CASE WHEN false THEN public.customers.pg_typeof ELSE 'public.salaries' END FROM customers
+;;
+SELECT CASE WHEN false THEN p."pg_typeof" ELSE 'public.salaries' END FROM unnest(ARRAY[1]) AS p
+;;
 -- # Operators and types of other schemas
 SELECT 1 OPERATOR(public.=) 'x'
 ;;
@@ -515,6 +530,10 @@ SELECT id FROM customers ORDER BY id OPERATOR(audit.+) 1
 SELECT 'sad'::public.mood
 ;;
 SELECT * FROM customers WHERE name = ANY (ARRAY[pg_read_file('/etc/passwd')])
+;;
+SELECT * FROM customers WHERE name LIKE ANY (ARRAY[pg_read_file('/etc/passwd')])
+;;
+SELECT trim(LEADING FROM pg_read_file('/etc/passwd'))
 ;;
 SELECT pg_size_pretty(pg_database_size('shop'))
 ;;

@@ -150,6 +150,12 @@ SELECT id FROM customers WHERE EXISTS (SELECT 1 FROM salaries WHERE amount > 900
 ;;
 SELECT id FROM customers UNION SELECT id FROM salaries
 ;;
+SELECT id FROM customers WHERE name = "x" UNION SELECT id FROM salaries
+;;
+SELECT id FROM customers WHERE name = "'" OR id IN (SELECT id FROM salaries) OR name = "'"
+;;
+SELECT * FROM customers c CROSS JOIN salaries s ON s.id = c.id
+;;
 SELECT name FROM customers INTERSECT SELECT employee FROM salaries
 ;;
 SELECT name FROM customers EXCEPT SELECT employee FROM salaries
@@ -405,6 +411,12 @@ WITH salaries AS (SELECT * FROM salaries) SELECT * FROM salaries
 WITH a AS (SELECT * FROM b), b AS (SELECT * FROM a) SELECT * FROM a
 ;;
 SELECT no_such_column FROM customers
+;;
+SELECT "no_such_column" FROM customers
+;;
+SELECT id FROM customers WHERE "no_such_column" = 'Eve'
+;;
+SELECT id FROM customers ORDER BY "no_such_column"
 ;;
 SELECT salaries.amount FROM customers
 ;;

@@ -271,6 +271,10 @@ SELECT CAST('5' AS UInt8), CAST('5' AS Int8), CAST(5 AS String), CAST('1.5' AS D
 ;;
 SELECT '5'::UInt64, 5::Nullable(Int32), [1]::Array(UInt8), 'a'::LowCardinality(String), 'ab'::FixedString(2)
 ;;
+SELECT CAST('5' AS Int64), CAST(1.5 AS Float64), CAST(NULL AS Nullable(Float64))
+;;
+SELECT 7::Int64, '1.5'::Float64, [1]::Array(Int64), toTypeName(id::Int64) FROM orders WHERE id = 1001
+;;
 SELECT CAST('2024-01-01 00:00:00' AS DateTime64(3, 'UTC')), CAST(1 AS Float32), CAST(NULL AS Nullable(String)), CAST(map('a', 1) AS Map(String, UInt8))
 ;;
 SELECT toUInt8OrNull('x'), toInt32OrZero('x'), toDecimal64('1.5', 2), toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0'), toIPv4('1.2.3.4'), toIPv6('::1')

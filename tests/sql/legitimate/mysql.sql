@@ -364,6 +364,8 @@ SELECT VERSION() <> '', COALESCE(DATABASE(), SCHEMA(), 'none') <> '', SYSDATE() 
 -- # Syntax of MySQL
 SELECT id FROM customers WHERE id>1 && id<4 && NOT vip ORDER BY id
 ;;
+SELECT id MOD 2, 1 + id mod 3 * 2 FROM customers ORDER BY id
+;;
 SELECT TRIM(TRAILING FROM 'a  '), TRIM(LEADING FROM '  a'), TRIM(BOTH FROM ' a '), TRIM(TRAILING 'x' FROM 'axx')
 ;;
 SELECT EXTRACT(YEAR_MONTH FROM placed_at), EXTRACT(day_hour FROM placed_at) FROM orders ORDER BY id

@@ -113,6 +113,8 @@ SELECT id FROM orders WHERE total > ALL (SELECT price FROM products WHERE catego
 ;;
 SELECT id FROM orders WHERE status = ANY (ARRAY['paid', 'new']) ORDER BY id
 ;;
+SELECT id FROM customers WHERE name LIKE ANY (ARRAY['A%', 'E%']) OR email ILIKE ANY ('{ben%}') ORDER BY id
+;;
 WITH paid AS (SELECT * FROM orders WHERE status = 'paid'), big AS (SELECT * FROM paid WHERE total > 30) SELECT id, total FROM big ORDER BY id
 ;;
 WITH orders AS (SELECT 1 AS id) SELECT * FROM orders
@@ -161,6 +163,11 @@ SELECT md5('a'), encode(sha256('a'::bytea), 'hex'), encode(image, 'base64'), asc
 ;;
 SELECT name FROM customers ORDER BY name COLLATE "C"
 ;;
+SELECT trim(LEADING FROM '  a'), trim(TRAILING FROM 'a  '), trim(BOTH FROM ' a ')
+;;
+SELECT 'one '
+  'text' AS t
+;;
 -- # Numbers
 SELECT abs(-1), ceil(1.2), ceiling(1.2), floor(-1.2), round(2.345, 2), trunc(9.99), mod(7, 3), power(2, 10), sqrt(2), ln(10), log(100), exp(1), sign(-3), pi(), div(7, 2), width_bucket(5, 0, 10, 5), gcd(12, 18)
 ;;
@@ -174,6 +181,8 @@ SELECT extract(year FROM joined), extract(epoch FROM joined), date_part('dow', j
 SELECT placed_at AT TIME ZONE 'Europe/Paris', placed_at::date, placed_at - INTERVAL '1 day 2 hours' FROM orders ORDER BY id
 ;;
 SELECT make_date(2024, 2, 29), make_interval(days => 3), to_date('20240229', 'YYYYMMDD'), DATE '2024-01-01' - DATE '2023-01-01', TIMESTAMP '2024-01-01 10:00' + INTERVAL '90' MINUTE, justify_hours(INTERVAL '30 hours')
+;;
+SELECT extract('month' FROM joined), extract('year' FROM joined) FROM customers ORDER BY id
 ;;
 SELECT current_date = now()::date, current_timestamp = now(), localtimestamp IS NOT NULL
 ;;
@@ -213,6 +222,10 @@ SELECT ts_rank(to_tsvector('english', name), to_tsquery('english', 'moby & dick'
 SELECT x.* FROM jsonb_to_recordset('[{"a": 1, "b": "x"}, {"a": 2}]') AS x(a int, b text) ORDER BY a
 ;;
 SELECT '192.168.1.0/24'::inet >> '192.168.1.5'::inet, host('10.0.0.1/8'::inet), 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid, B'101'::bit(3), '{1,2}'::int[], X'1F'
+;;
+SELECT inet '10.0.0.1' << inet '10.0.0.0/8', host(cidr '10.0.0.0/8'), int4range '[1,5)' @> 3
+;;
+SELECT point(1, 2) <-> point(4, 6), box(point(0, 0), point(2, 2)) @> point(1, 1), area(circle(point(0, 0), 2)) > 12
 ;;
 SELECT pg_typeof(1), pg_size_pretty(1024::bigint), row_to_json(c) FROM (SELECT id, name FROM categories WHERE id = 1) c
 ;;

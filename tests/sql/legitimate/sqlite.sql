@@ -55,6 +55,19 @@ SELECT id FROM orders WHERE placed_at >= '2024-02-01' AND placed_at < date('2024
 ;;
 SELECT id FROM orders WHERE id IN () ORDER BY id
 ;;
+-- # Texts in double quotes
+SELECT id FROM customers WHERE name = "Eve" OR name <> "Ben O'Hara" AND country = "GB" ORDER BY id
+;;
+SELECT id FROM orders WHERE status IN ("paid", 'new') AND note NOT LIKE "%x%" ORDER BY id
+;;
+SELECT id FROM customers WHERE "joined" BETWEEN "2023-01-01" AND "2023-12-31" AND email != "" ORDER BY id
+;;
+SELECT CASE country WHEN "GB" THEN 'home' ELSE 'abroad' END AS place, count(*) FROM customers GROUP BY 1 ORDER BY 1
+;;
+SELECT name="Eve", name GLOB "E*" FROM customers ORDER BY id
+;;
+SELECT n FROM (SELECT status AS "State", count(*) AS n FROM orders GROUP BY 1) WHERE 'paid' = "state" ORDER BY n
+;;
 -- # Aggregates
 SELECT count(*), count(total), count(DISTINCT status), sum(total), avg(total), min(total), max(note), total(total) FROM orders
 ;;
@@ -87,6 +100,8 @@ SELECT p.name, k.name FROM products p FULL OUTER JOIN categories k ON k.id = p.c
 SELECT a.name, b.name FROM categories a, categories b WHERE b.parent_id = a.id ORDER BY 2
 ;;
 SELECT count(*) FROM customers CROSS JOIN categories
+;;
+SELECT o.id, c.name FROM customers c CROSS JOIN orders o ON c.id = o.customer_id WHERE o.total > 10 ORDER BY o.id
 ;;
 SELECT order_id, items_total, total FROM order_totals JOIN orders ON orders.id = order_totals.order_id ORDER BY order_id
 ;;

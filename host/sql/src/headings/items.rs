@@ -42,6 +42,11 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// The whole statement.
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
     /// The items behind the SELECT at this location; empty if they are not plain to see.
     pub fn of_select(&self, at: Location) -> Vec<Item<'_>> {
         let found = self

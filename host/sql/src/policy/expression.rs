@@ -2,7 +2,7 @@
 //! functions that give the same for the same arguments.
 
 use sqlparser::ast::{
-    BinaryOperator, CaseWhen, CastKind, Expr, Function, FunctionArg, FunctionArgExpr,
+    BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArguments, Ident, SelectItem, SetExpr, UnaryOperator, Value,
 };
 
@@ -60,6 +60,25 @@ const FUNCTIONS: &[&str] = &[
     "year",
     "month",
 ];
+
+/// Those of them that always give a text.
+const TEXT_FUNCTIONS: &[&str] = &[
+    "concat",
+    "left",
+    "lower",
+    "ltrim",
+    "md5",
+    "replace",
+    "right",
+    "rtrim",
+    "substr",
+    "substring",
+    "trim",
+    "upper",
+];
+
+/// Those of them that give one of their arguments.
+const CHOICES: &[&str] = &["coalesce", "greatest", "ifnull", "iif", "least", "nullif"];
 
 /// The columns that a rule may name.
 pub(super) struct Columns<'a> {
@@ -323,9 +342,13 @@ impl RuleWalk<'_> {
             | Expr::IsFalse(inner)
             | Expr::IsNotFalse(inner)
             | Expr::UnaryOp {
-                op: UnaryOperator::Not | UnaryOperator::Minus | UnaryOperator::Plus,
+                op: UnaryOperator::Not | UnaryOperator::Plus,
                 expr: inner,
             } => self.expr(inner),
+            Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr: inner,
+            } => self.sum([inner.as_mut()]),
             _ => self.operation(expr),
         }
     }
@@ -341,6 +364,9 @@ impl RuleWalk<'_> {
                     "",
                     "`||` does not join texts in this engine; write concat(a, b)".to_owned(),
                 ))
+            }
+            Expr::BinaryOp { left, op, right } if is_arithmetic(op) => {
+                self.sum([left.as_mut(), right.as_mut()])
             }
             Expr::BinaryOp { left, op, right } if is_plain(op) => {
                 self.exprs([left.as_mut(), right.as_mut()])
@@ -403,6 +429,25 @@ impl RuleWalk<'_> {
             Expr::TypedString(_) => Ok(()),
             Expr::Function(function) => self.function(function),
             other => Err(refused(other)),
+        }
+    }
+
+    /// The operands of arithmetic. MySQL and SQLite take a text for the number at its beginning, or for 0:
+    /// `tenant = 'a' + 'b'` would be `tenant = 0`, which in MySQL is true of every text that is no number.
+    fn sum<const N: usize>(&mut self, mut operands: [&mut Expr; N]) -> Result<(), RuleRefusal> {
+        let mut has_text = operands.iter().any(|operand| is_text(operand));
+        self.exprs(operands.iter_mut().map(|operand| &mut **operand))?;
+        // Where attributes are not known, a text stands for them that may be a number.
+        if matches!(self.placeholders.callers, Callers::Known(_)) {
+            has_text |= operands.iter().any(|operand| is_text(operand));
+        }
+        match (has_text, self.placeholders.dialect) {
+            (true, Dialect::Mysql | Dialect::Sqlite) => Err(RuleRefusal::of(
+                "",
+                "this engine takes a text beside `+`, `-` and `*` for the number 0; compute with numbers, and write \
+                 concat(a, b) to join texts",
+            )),
+            _ => Ok(()),
         }
     }
 
@@ -489,11 +534,59 @@ fn is_plain(op: &BinaryOperator) -> bool {
             | BinaryOperator::LtEq
             | BinaryOperator::Gt
             | BinaryOperator::GtEq
-            | BinaryOperator::Plus
-            | BinaryOperator::Minus
-            | BinaryOperator::Multiply
             | BinaryOperator::StringConcat
     )
+}
+
+fn is_arithmetic(op: &BinaryOperator) -> bool {
+    matches!(
+        op,
+        BinaryOperator::Plus | BinaryOperator::Minus | BinaryOperator::Multiply
+    )
+}
+
+/// Whether an expression gives a text in every row. Of columns only the names are known.
+fn is_text(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_text(inner),
+        Expr::Value(value) => matches!(value.value, Value::SingleQuotedString(_)),
+        // A text of a caller that has a backslash in it is written as one.
+        Expr::Convert { .. } | Expr::Substring { .. } | Expr::Trim { .. } => true,
+        Expr::BinaryOp { op, .. } => *op == BinaryOperator::StringConcat,
+        Expr::Cast { data_type, .. } => matches!(
+            data_type,
+            DataType::Char(_)
+                | DataType::Character(_)
+                | DataType::CharacterVarying(_)
+                | DataType::Nvarchar(_)
+                | DataType::Text
+                | DataType::Varchar(_)
+        ),
+        Expr::Case {
+            conditions,
+            else_result,
+            ..
+        } => {
+            let results = conditions.iter().map(|one| &one.result);
+            results
+                .chain(else_result.iter().map(AsRef::as_ref))
+                .any(is_text)
+        }
+        Expr::Function(Function {
+            name,
+            args: FunctionArguments::List(list),
+            ..
+        }) => {
+            let name = name.to_string().to_ascii_lowercase();
+            let is_text_argument = |arg: &FunctionArg| match arg {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => is_text(expr),
+                _ => false,
+            };
+            TEXT_FUNCTIONS.contains(&name.as_str())
+                || (CHOICES.contains(&name.as_str()) && list.args.iter().any(is_text_argument))
+        }
+        _ => false,
+    }
 }
 
 fn refused(what: &impl std::fmt::Display) -> RuleRefusal {

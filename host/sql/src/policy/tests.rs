@@ -471,6 +471,44 @@ fn texts_are_joined_by_what_the_engine_reads_so() {
 }
 
 #[test]
+fn text_in_arithmetic_closes_the_table_where_it_would_be_zero() {
+    let converts = |dialect| matches!(dialect, Dialect::Mysql | Dialect::Sqlite);
+    let given = of(&[
+        ("tenant", text("acme")),
+        ("branch", text(r"a\b")),
+        ("least", Attribute::One(Scalar::Integer(7))),
+    ]);
+    let closes = |dialect, filter: &str| {
+        let rule = rule(Some(filter), &[], &[]);
+        let policy = TablePolicy::new(dialect, &orders(dialect), &[&rule], &given);
+        policy.closed().is_some()
+    };
+    for dialect in SUPPORTED {
+        for filter in [
+            "tenant = 'a' + 'b'",
+            "tenant = upper(card) + tenant",
+            "tenant = 0 - coalesce(card, 'x')",
+            "tenant = CASE WHEN id = 1 THEN 'a' END * 1",
+            "tenant = -('a')",
+            "tenant = {{caller.tenant}} + card",
+            "tenant = card + {{caller.branch}}",
+        ] {
+            assert_eq!(
+                closes(dialect, filter),
+                converts(dialect),
+                "{dialect:?} {filter}"
+            );
+        }
+        for filter in ["salary * 2 > 10", "salary - {{caller.least}} > -1"] {
+            assert!(!closes(dialect, filter), "{dialect:?} {filter}");
+        }
+        // Before the caller is known, the attribute may be a number.
+        let unknown = rule(Some("salary > {{caller.least}} * 2"), &[], &[]);
+        check(dialect, &orders(dialect), &unknown).unwrap();
+    }
+}
+
+#[test]
 fn each_part_of_a_rule_that_is_sql_has_a_trial() {
     let masks = [
         ("card", Mask::Sql("upper(card)".to_owned())),

@@ -105,6 +105,14 @@ impl Walk<'_> {
         {
             return Ok(false);
         }
+        // In quotes the names of most built-in functions of MySQL and MariaDB are those of stored functions, which run
+        // with the rights of their owner.
+        if quoted && self.is(Dialect::Mysql) {
+            let message = format!(
+                "the function {name} in quotes may be a stored one; write its name without quotes"
+            );
+            return Err(self.error(Code::SqlFunctionNotAllowed, message, at));
+        }
         let known = self.rules.allows_function(folded.as_str())
             || self.rules.rows.contains_key(folded.as_str());
         if !known {
@@ -134,8 +142,9 @@ impl Walk<'_> {
         let (whose, instead) = match self.rules.dialect {
             Dialect::Datafusion => (
                 ", by which the server runs statements over files, APIs and several datasources itself",
-                in_place_of(name),
+                in_place_of(&last_name(name)),
             ),
+            Dialect::Mysql => ("", in_every_server(&last_name(name))),
             _ => ("", WITHOUT),
         };
         self.error(
@@ -234,11 +243,27 @@ fn plain_argument(argument: &FunctionArg) -> Option<&Expr> {
 
 const WITHOUT: &str = "write the query without it";
 
-/// What to write in place of a function of other engines, where the host runs the statement.
-fn in_place_of(name: &ObjectName) -> &'static str {
+/// The name of a function without its schema, in lower case.
+fn last_name(name: &ObjectName) -> String {
     let name = name.0.last().and_then(|part| part.as_ident());
-    let name = name.map_or_else(String::new, |name| name.value.to_ascii_lowercase());
-    match name.as_str() {
+    name.map_or_else(String::new, |name| name.value.to_ascii_lowercase())
+}
+
+/// What to write in place of a function that not both MySQL and MariaDB have.
+fn in_every_server(name: &str) -> &'static str {
+    match name {
+        "any_value" => "write min(x)",
+        "chr" => "write char(x)",
+        "nvl" => "write ifnull(x, y)",
+        "nvl2" => "write if(x IS NULL, z, y)",
+        "regexp_like" => "write x REGEXP 'pattern'",
+        _ => WITHOUT,
+    }
+}
+
+/// What to write in place of a function of other engines, where the host runs the statement.
+fn in_place_of(name: &str) -> &'static str {
+    match name {
         "age" => "write a - b",
         "any_value" => "write min(x)",
         "cube" | "rollup" => "write its sets out: GROUPING SETS ((a, b), (a), ())",

@@ -5,7 +5,7 @@ use sqlparser::{
     tokenizer::Location,
 };
 
-use super::Walk;
+use super::{Walk, is_word};
 use crate::{
     mysql,
     names::{self, ResolvedTable},
@@ -72,6 +72,7 @@ impl Walk<'_> {
             self.attributes.push((qualifier.clone(), name.clone()));
         }
         if let Some(name) = parts.last() {
+            self.is_no_type_of(name)?;
             let name = self.fold(name);
             self.weights.column(name);
         }
@@ -200,6 +201,7 @@ impl Walk<'_> {
     /// `('/etc/passwd').pg_read_file` reads a file.
     pub(super) fn field_of_value(&self, name: &Ident) -> Result<()> {
         self.ident(name)?;
+        self.is_no_type_of(name)?;
         let folded = self.fold(name);
         let field = ["key", "value", "lexeme", "positions", "weights"].contains(&folded.as_str());
         if field || self.rules.functions.contains(folded.as_str()) {
@@ -210,6 +212,18 @@ impl Walk<'_> {
             format!(
                 "`.{folded}` behind a value may call a function of that name and is not allowed"
             ),
+            name.span.start,
+        ))
+    }
+
+    /// In PostgreSQL `row.pg_typeof` calls `pg_typeof`, too, and would not go out as text: see `type_as_text`.
+    fn is_no_type_of(&self, name: &Ident) -> Result<()> {
+        if !self.is(Dialect::Postgresql) || self.fold(name) != "pg_typeof" {
+            return Ok(());
+        }
+        Err(self.error(
+            Code::SqlFunctionNotAllowed,
+            "`.pg_typeof` calls a function; write pg_typeof(x)",
             name.span.start,
         ))
     }
@@ -233,6 +247,17 @@ impl Walk<'_> {
                 if self.is(Dialect::Mysql) && !mysql::is_compound_unit(unit) =>
             {
                 Err(self.unsupported(format_args!("the unit `{unit}`"), unit.span.start))
+            }
+            // `EXTRACT('month' FROM x)`
+            DateTimeField::Custom(ident)
+                if self.is(Dialect::Postgresql) && ident.quote_style == Some('\'') =>
+            {
+                match is_word(&ident.value) {
+                    true => Ok(()),
+                    false => {
+                        Err(self.unsupported(format_args!("the unit `{ident}`"), ident.span.start))
+                    }
+                }
             }
             DateTimeField::Custom(ident) | DateTimeField::Week(Some(ident)) => self.ident(ident),
             _ => Ok(()),

@@ -180,6 +180,50 @@ impl Walk<'_> {
                 self.both(left, right)
             }
             Expr::UnaryOp { op, expr } => self.unary(*op, expr),
+            Expr::AnyOp {
+                left,
+                compare_op,
+                right,
+                is_some: _,
+            }
+            | Expr::AllOp {
+                left,
+                compare_op,
+                right,
+            } => {
+                self.binary(compare_op, left)?;
+                self.both(left, right)
+            }
+            Expr::Collate { expr, collation } => {
+                self.collation(collation)?;
+                self.expr(expr)
+            }
+            _ => self.like(expr),
+        }
+    }
+
+    /// Comparisons with a pattern.
+    fn like(&mut self, expr: &mut Expr) -> Result<()> {
+        match expr {
+            // Without brackets around it PostgreSQL may end the pattern before the parser does.
+            Expr::Like {
+                negated: _,
+                any: true,
+                expr,
+                pattern,
+                escape_char: None,
+            }
+            | Expr::ILike {
+                negated: _,
+                any: true,
+                expr,
+                pattern,
+                escape_char: None,
+            } if self.is(Dialect::Postgresql)
+                && matches!(**pattern, Expr::Nested(_) | Expr::Subquery(_)) =>
+            {
+                self.both(expr, pattern)
+            }
             Expr::Like {
                 negated: _,
                 any: false,
@@ -211,23 +255,15 @@ impl Walk<'_> {
                 pattern,
                 regexp: _,
             } => self.both(expr, pattern),
-            Expr::AnyOp {
-                left,
-                compare_op,
-                right,
-                is_some: _,
-            }
-            | Expr::AllOp {
-                left,
-                compare_op,
-                right,
-            } => {
-                self.binary(compare_op, left)?;
-                self.both(left, right)
-            }
-            Expr::Collate { expr, collation } => {
-                self.collation(collation)?;
-                self.expr(expr)
+            Expr::MatchAgainst {
+                columns,
+                match_value,
+                opt_search_modifier: _,
+            } if self.is(Dialect::Mysql) => {
+                for column in columns.iter() {
+                    self.parts(column)?;
+                }
+                self.value(match_value)
             }
             _ => self.grammar(expr),
         }

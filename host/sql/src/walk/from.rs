@@ -138,6 +138,10 @@ impl Walk<'_> {
                 if let Some(sample) = sample {
                     self.sample(sample)?;
                 }
+                if self.is(Dialect::Postgresql) && is_bare(name, "only") {
+                    let what = "ONLY, which leaves out the tables that inherit from a table,";
+                    return Err(self.unsupported(what, at));
+                }
                 match args {
                     None if self.is_no_table(name, alias.as_ref()) => Ok(()),
                     None => self.aliased(name, alias.as_ref()),
@@ -272,15 +276,7 @@ impl Walk<'_> {
 
     /// MySQL's word for no table at all. It is a keyword, so a table of that name needs quotes.
     fn is_no_table(&self, name: &ObjectName, alias: Option<&TableAlias>) -> bool {
-        let bare = match name.0.as_slice() {
-            [only] => only.as_ident(),
-            _ => None,
-        };
-        self.is(Dialect::Mysql)
-            && alias.is_none()
-            && bare.is_some_and(|name| {
-                name.quote_style.is_none() && name.value.eq_ignore_ascii_case("dual")
-            })
+        self.is(Dialect::Mysql) && alias.is_none() && is_bare(name, "dual")
     }
 
     /// A name in FROM, and what it is called there.
@@ -505,6 +501,15 @@ impl Walk<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a name is this word, without quotes.
+fn is_bare(name: &ObjectName, word: &str) -> bool {
+    let only = match name.0.as_slice() {
+        [only] => only.as_ident(),
+        _ => None,
+    };
+    only.is_some_and(|name| name.quote_style.is_none() && name.value.eq_ignore_ascii_case(word))
 }
 
 fn is_array_join(operator: &JoinOperator) -> bool {

@@ -1,6 +1,6 @@
 //! Types that a statement may cast to.
 
-use sqlparser::ast::{ArrayElemTypeDef, DataType, Ident, ObjectName, Spanned};
+use sqlparser::ast::{ArrayElemTypeDef, DataType, ExactNumberInfo, Ident, ObjectName, Spanned};
 
 use super::Walk;
 use mindhost_base::error::{Code, Result};
@@ -83,12 +83,14 @@ impl Walk<'_> {
         }
     }
 
-    /// Types that only ClickHouse has. Two are printed in a form that it does not know, and get another name.
+    /// Types that only ClickHouse has. Four are printed in a form that it does not know, and get another name.
     fn clickhouse_type(&mut self, data_type: &mut DataType) -> Option<Result<()>> {
         use DataType as T;
         match data_type {
             T::Int8(None) => *data_type = T::TinyInt(None),
             T::String(None) => *data_type = T::Text,
+            T::Int64 => *data_type = T::BigInt(None),
+            T::Float64 => *data_type = T::Double(ExactNumberInfo::None),
             T::UInt8
             | T::UInt16
             | T::UInt32
@@ -97,11 +99,9 @@ impl Walk<'_> {
             | T::UInt256
             | T::Int16
             | T::Int32
-            | T::Int64
             | T::Int128
             | T::Int256
             | T::Float32
-            | T::Float64
             | T::Date32
             | T::FixedString(_)
             | T::Datetime64(_, None) => {}
@@ -142,10 +142,16 @@ impl Walk<'_> {
             DataType::Custom(name, _) => name.span().start,
             _ => sqlparser::tokenizer::Location::empty(),
         };
+        let instead = match self.is(Dialect::Postgresql) {
+            true => {
+                "; compare with the text itself, which takes the type of a column: mood = 'happy'"
+            }
+            false => "",
+        };
         self.error(
             Code::SqlNotSupported,
             format!(
-                "the type `{data_type}` is not one of the built-in {} types that a statement may name",
+                "the type `{data_type}` is not one of the built-in {} types that a statement may name{instead}",
                 self.rules.title()
             ),
             at,

@@ -209,8 +209,7 @@ pub const ON_POSTGRES: [Attempt; 26] = [
     ("TABLE staff", UNSUPPORTED),
     ("SELECT * FROM staff AS s(a, b, c, d, e)", HIDDEN),
     ("SELECT * FROM staff AS s(salary)", ALL),
-    // The parser takes ONLY for the name of the table.
-    ("SELECT * FROM ONLY staff", NO_SUCH_TABLE),
+    ("SELECT * FROM ONLY staff", UNSUPPORTED),
     (
         "SELECT * FROM (SELECT boss AS id FROM teams) AS t NATURAL JOIN staff",
         ALL,
