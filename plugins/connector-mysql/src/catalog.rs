@@ -9,7 +9,7 @@ use crate::session::{Session, TextRow, literal};
 
 /// What belongs to the server itself, and what only counts up.
 const TABLES: &str = "
-    SELECT t.TABLE_SCHEMA, t.TABLE_NAME FROM information_schema.TABLES t
+    SELECT t.TABLE_SCHEMA, t.TABLE_NAME, @@lower_case_table_names FROM information_schema.TABLES t
     WHERE t.TABLE_SCHEMA NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys')
         AND t.TABLE_TYPE IN ('BASE TABLE', 'VIEW', 'SYSTEM VERSIONED')";
 
@@ -44,9 +44,10 @@ pub(crate) fn tables(session: &mut Session, schemas: &[&str]) -> Result<Vec<Tabl
     sql.push_str(" ORDER BY 1, 2");
     let mut tables = Vec::new();
     session.rows(&sql, |row| {
-        let schema = row.text(0);
-        // The comparison of the server's folds case.
-        if schemas.is_empty() || schemas.iter().any(|wanted| same(wanted, schema)) {
+        let (schema, folds) = (row.text(0), row.text(2) != "0");
+        // The comparison of the server's folds case, also where two databases may differ by it.
+        let is_wanted = schemas.iter().any(|wanted| same(wanted, schema, folds));
+        if schemas.is_empty() || is_wanted {
             tables.push(TableRef::new(schema, row.text(1)));
         }
         Ok(())
@@ -54,9 +55,9 @@ pub(crate) fn tables(session: &mut Session, schemas: &[&str]) -> Result<Vec<Tabl
     Ok(tables)
 }
 
-/// A server that ignores the case of names (`lower_case_table_names`) stores them in lower case, or as written.
-fn same(wanted: &str, stored: &str) -> bool {
-    wanted == stored || wanted.to_lowercase() == stored
+/// A server that folds the case of names (`lower_case_table_names`) stores them in lower case (1), or as written (2).
+fn same(wanted: &str, stored: &str, folds: bool) -> bool {
+    wanted == stored || (folds && wanted.to_lowercase() == stored.to_lowercase())
 }
 
 /// The tables that were asked for, each at its place in the answer.
@@ -239,6 +240,19 @@ fn add_foreign_key(table: &mut Table, row: &TextRow<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn case_of_a_database_counts_where_the_server_keeps_it_apart() {
+        for (wanted, stored, folds, expected) in [
+            ("shop", "shop", false, true),
+            ("Shop", "shop", false, false),
+            ("Shop", "shop", true, true),
+            ("shop", "Shop", true, true),
+            ("shops", "shop", true, false),
+        ] {
+            assert_eq!(same(wanted, stored, folds), expected, "{wanted} {stored}");
+        }
+    }
 
     #[test]
     fn defaults_of_mysql_are_written_as_those_of_mariadb() {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mindhost_sdk::{
-    Batch, BatchLimits, Column, ColumnStatistics, Config, Connector, Error, Result, ServerInfo,
-    Statement, StatisticsOptions, Table, TableRef,
+    Batch, BatchLimits, Column, ColumnStatistics, Config, Connector, Error, ErrorKind, Result,
+    ServerInfo, Statement, StatisticsOptions, Table, TableRef,
 };
 
 use crate::config::ConnectionData;
@@ -13,7 +13,7 @@ use crate::error::is_unknown_session;
 use crate::session::Session;
 use crate::{catalog, statistics};
 
-/// The version of the cancel key's form.
+/// The version of the cancel key's form: the id of the session, and the server that knows it by this id.
 const KEY_VERSION: u8 = 1;
 
 /// How long the snapshot of a check may stay idle. The check ends it at once.
@@ -39,6 +39,7 @@ impl Connector for MySql {
     fn cancel_key(&self) -> Option<Vec<u8>> {
         let mut key = vec![KEY_VERSION];
         key.extend(self.session.id.to_be_bytes());
+        key.extend(self.session.server.as_bytes());
         Some(key)
     }
 
@@ -104,25 +105,33 @@ impl Connector for MySql {
 
     fn close(&mut self, cursor: Cursor) -> Result<bool> {
         let data = &self.data;
-        cursor.close(&mut self.session, |session| kill(data, session.id))
+        cursor.close(&mut self.session, |session| {
+            kill(data, session.id, session.server.as_bytes())
+        })
     }
 
     fn cancel(config: &Config, key: &[u8]) -> Result<()> {
         let data = ConnectionData::parse(config)?;
         let foreign = || Error::internal("the cancel key is not one of this plugin's");
         match key.split_first() {
-            Some((&KEY_VERSION, id)) => {
-                let id = <[u8; 4]>::try_from(id).map_err(|_| foreign())?;
-                kill(&data, u32::from_be_bytes(id))
+            Some((&KEY_VERSION, rest)) => {
+                let (id, server) = rest.split_first_chunk::<4>().ok_or_else(foreign)?;
+                kill(&data, u32::from_be_bytes(*id), server)
             }
             _ => Err(foreign()),
         }
     }
 }
 
-/// Asks the server to stop what the session with this id runs, over a connection of its own.
-fn kill(data: &ConnectionData, id: u32) -> Result<()> {
+/// Asks the server to stop what the session with this id runs, over a connection of its own. Behind a load balancer
+/// that may lead to another server, where the id is a stranger's or none.
+fn kill(data: &ConnectionData, id: u32, server: &[u8]) -> Result<()> {
     let mut session = Session::open(data)?;
+    if !server.is_empty() && session.server.as_bytes() != server {
+        let message = "the connection for KILL QUERY reached another server than the one that runs the statement, as \
+            behind a load balancer; there it ends at its timeout";
+        return Err(Error::new(ErrorKind::Upstream, message));
+    }
     match session.rows(&format!("KILL QUERY {id}"), |_| Ok(())) {
         // The session has ended, and what it ran. Every other refusal means that the statement still runs.
         Err(error) if is_unknown_session(&error) => Ok(()),

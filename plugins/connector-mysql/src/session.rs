@@ -23,10 +23,12 @@ const MAX_ANSWER: usize = 64 << 20;
 const ROW_COST: usize = 64;
 
 /// What every session is set to, so that the guard and the server read a statement in the same way: of the server's
-/// `sql_mode` only the rule for GROUP BY stays, which changes no meaning. A reader may pause for an hour.
+/// `sql_mode` only the rule for GROUP BY stays, which changes no meaning. A reader may pause for an hour. The default
+/// of `sql_select_limit` is the server's global value, which would cut answers without a word.
 const SETTINGS: &str = "SET NAMES utf8mb4, SESSION time_zone = '+00:00', SESSION autocommit = 1, \
     SESSION sql_mode = IF(FIND_IN_SET('ONLY_FULL_GROUP_BY', @@SESSION.sql_mode) > 0, 'ONLY_FULL_GROUP_BY', ''), \
-    SESSION net_write_timeout = 3600, SESSION group_concat_max_len = 1048576, SESSION sql_select_limit = DEFAULT";
+    SESSION net_write_timeout = 3600, SESSION group_concat_max_len = 1048576, \
+    SESSION sql_select_limit = 18446744073709551615";
 /// Every statement by itself is a read-only transaction then.
 const READ_ONLY: &str = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 /// Beyond the default of 1000 steps MariaDB ends a recursion without a word.
@@ -35,11 +37,21 @@ const MARIADB_SETTINGS: &str = "SESSION max_recursive_iterations = 4294967295";
 /// without an expiry it asks the engine.
 const MYSQL_SETTINGS: &str =
     "SESSION cte_max_recursion_depth = 4294967295, SESSION information_schema_stats_expiry = 0";
+/// What tells a server from the others behind a load balancer. Where only newer versions have a unique id it is not
+/// asked for.
+const MARIADB_IDENTITY: &str =
+    "SELECT CONNECTION_ID(), CONCAT_WS(' ', @@hostname, @@port, @@server_id)";
+const MYSQL_IDENTITY: &str =
+    "SELECT CONNECTION_ID(), CONCAT_WS(' ', @@hostname, @@port, @@server_id, @@server_uuid)";
+/// More characters of it are not kept.
+const MAX_IDENTITY: usize = 512;
 const SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
 
 pub(crate) struct Session {
     pub(crate) wire: Wire,
     pub(crate) id: u32,
+    /// Which server knows the session by this id; empty if it does not say.
+    pub(crate) server: String,
     pub(crate) version: String,
     pub(crate) is_mariadb: bool,
     pub(crate) has_extended_metadata: bool,
@@ -87,6 +99,7 @@ impl Session {
         let mut session = Self {
             wire,
             id,
+            server: String::new(),
             version,
             is_mariadb,
             has_extended_metadata,
@@ -98,9 +111,9 @@ impl Session {
         session
             .wire
             .set_deadline(Some(Instant::now() + data.connect_timeout()));
-        let own = match is_mariadb {
-            true => MARIADB_SETTINGS,
-            false => MYSQL_SETTINGS,
+        let (own, identity) = match is_mariadb {
+            true => (MARIADB_SETTINGS, MARIADB_IDENTITY),
+            false => (MYSQL_SETTINGS, MYSQL_IDENTITY),
         };
         session.wire.query(
             &format!("{SETTINGS}, {own}"),
@@ -110,10 +123,31 @@ impl Session {
             READ_ONLY,
             "make the session read-only (SET SESSION TRANSACTION)",
         );
+        session
+            .wire
+            .query(identity, "say which server it is (SELECT CONNECTION_ID())");
         session.wire.flush()?;
-        session.settle()?;
+        session.settle_until(1)?;
+        session.read_identity()?;
         session.wire.set_deadline(None);
         Ok(session)
+    }
+
+    /// Reads the answer to the question which server this is. One that refuses it has no identity.
+    fn read_identity(&mut self) -> Result<()> {
+        let (id, mut server) = (self.id, String::new());
+        let read = self.read_rows(&mut |row| {
+            // A proxy that has ids of its own finds the session for a KILL, whichever server it asked here.
+            if row.number(0) == Some(id) {
+                server = row.text(1).chars().take(MAX_IDENTITY).collect();
+            }
+            Ok(())
+        });
+        self.server = server;
+        match read {
+            Err(error) if !error.is_connection_usable() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Sends a statement, and returns when the server has begun it. A connection that is lost before that is

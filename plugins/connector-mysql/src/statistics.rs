@@ -1,8 +1,8 @@
 //! Column statistics out of the engine's own histograms, where they are fresh and say what is common.
 //!
-//! MariaDB's `JSON_HB` histograms have a bucket of its own for a common value. Its older histograms hold positions of
-//! bounds and no values, and MySQL says of a histogram neither whether rows changed since nor, unless each value has a
-//! bucket, what is common: for those the host reads rows.
+//! MariaDB's `JSON_HB` histograms have a bucket of its own for a common value, and say when they were made. Its older
+//! histograms hold positions of bounds and no values, and MySQL says of a histogram neither whether rows changed since
+//! nor, unless each value has a bucket, what is common: for those the host reads rows.
 
 use mindhost_sdk::{ColumnStatistics, ErrorKind, Result, StatisticsOptions, TableRef};
 use serde::Deserialize;
@@ -14,13 +14,20 @@ const MAX_COMMON: usize = 100;
 /// MariaDB cuts the texts of the least and the greatest value here.
 const MAX_EXTREME: usize = 255;
 
-/// One row a column. The statistics are fresh while no more than a fifth of the rows (and a thousand) came or went.
+/// One row a column. The statistics are fresh if no row was written since they were made; a server that has restarted
+/// since the last write no longer knows, and then none is fresh. The number of rows must fit as well, because a
+/// histogram says when it was made in the time zone of the session that made it, which may not be the server's. It has
+/// the values of a `timestamp` in that zone too, so those are not read.
 const STATISTICS: &str = "
     SELECT c.column_name, c.nulls_ratio, c.avg_frequency, c.min_value, c.max_value, c.histogram, s.cardinality
     FROM mysql.column_stats c
     JOIN mysql.table_stats s ON s.db_name = c.db_name AND s.table_name = c.table_name
     JOIN information_schema.TABLES t ON t.TABLE_SCHEMA = c.db_name AND t.TABLE_NAME = c.table_name
-    WHERE c.hist_type = 'JSON_HB' AND ABS(CAST(t.TABLE_ROWS AS SIGNED) - CAST(s.cardinality AS SIGNED))
+    JOIN information_schema.COLUMNS d ON d.TABLE_SCHEMA = c.db_name AND d.TABLE_NAME = c.table_name
+        AND d.COLUMN_NAME = c.column_name
+    WHERE c.hist_type = 'JSON_HB' AND d.DATA_TYPE <> 'timestamp'
+        AND t.UPDATE_TIME <= CONVERT_TZ(JSON_VALUE(c.histogram, '$.collected_at'), @@GLOBAL.time_zone, '+00:00')
+        AND ABS(CAST(t.TABLE_ROWS AS SIGNED) - CAST(s.cardinality AS SIGNED))
         <= 1000 + 0.2 * s.cardinality";
 
 #[derive(Deserialize)]

@@ -5,6 +5,7 @@
 mod support;
 
 use std::sync::Once;
+use std::time::{Duration, Instant};
 
 use connector_mysql::MySql;
 use mindhost_sdk::{Connector, StatisticsOptions, Table, TableRef, Value};
@@ -92,6 +93,9 @@ fn all_tables_and_views_of_the_database_are_listed() {
             .iter()
             .all(|table| table.schema == "shop")
     );
+    // This server keeps `STORE` and `store` apart, but its catalog compares them without case.
+    let mut other_case = MySql::open(&data(json!({"schema": "STORE"}))).unwrap();
+    assert!(other_case.tables().unwrap().is_empty());
 }
 
 #[test]
@@ -253,6 +257,42 @@ fn questions(mysql: &mut MySql) -> u64 {
     }
 }
 
+fn statistics_of(columns: &[&str]) -> StatisticsOptions {
+    StatisticsOptions {
+        columns: columns.iter().map(|&column| column.to_owned()).collect(),
+        max_rows: 1000,
+        max_ms: 1000,
+        extra: Vec::new(),
+    }
+}
+
+#[test]
+fn histograms_count_until_a_row_is_written_and_never_for_instants() {
+    let server = Server::shared();
+    prepare();
+    server.sql(
+        "USE store; CREATE TABLE moments (id int PRIMARY KEY, word varchar(10), placed timestamp NULL);
+        INSERT INTO moments SELECT seq, CONCAT('w', seq % 7), FROM_UNIXTIME(seq) FROM seq_1_to_2000;
+        SET histogram_type = JSON_HB; ANALYZE TABLE moments PERSISTENT FOR ALL",
+    );
+    let mut mysql = store();
+    let table = TableRef::new("store", "moments");
+    let mut found = |columns: &[&str]| {
+        let found = mysql.statistics(&table, &statistics_of(columns)).unwrap();
+        found.is_some()
+    };
+    assert!(found(&["word"]));
+    assert!(!found(&["placed"]));
+    assert!(!found(&["word", "placed"]));
+    // An UPDATE leaves the number of rows as it was. The server knows the time of the last one to the second.
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while found(&["word"]) {
+        assert!(Instant::now() < deadline, "the histogram is still fresh");
+        server.sql("UPDATE store.moments SET word = CONCAT('x', word)");
+        server.sql("UPDATE store.moments SET word = SUBSTRING(word, 2)");
+    }
+}
+
 #[test]
 fn statistics_are_the_histograms_of_the_server_while_they_are_fresh() {
     let server = Server::shared();
@@ -266,15 +306,9 @@ fn statistics_are_the_histograms_of_the_server_while_they_are_fresh() {
         CREATE TABLE unmeasured (a int)",
     );
     let mut mysql = store();
-    let options = |columns: &[&str]| StatisticsOptions {
-        columns: columns.iter().map(|&column| column.to_owned()).collect(),
-        max_rows: 1000,
-        max_ms: 1000,
-        extra: Vec::new(),
-    };
     let table = TableRef::new("store", "measured");
     let found = mysql
-        .statistics(&table, &options(&["color"]))
+        .statistics(&table, &statistics_of(&["color"]))
         .unwrap()
         .unwrap();
     let color = &found[0];
@@ -288,15 +322,22 @@ fn statistics_are_the_histograms_of_the_server_while_they_are_fresh() {
     assert!((900..1300).contains(&color.distinct_count.unwrap()));
     assert_eq!(color.min_value.as_deref(), Some("blue"));
     let other = TableRef::new("store", "unmeasured");
-    assert_eq!(mysql.statistics(&other, &options(&["a"])).unwrap(), None);
+    assert_eq!(
+        mysql.statistics(&other, &statistics_of(&["a"])).unwrap(),
+        None
+    );
     let mut reader = reader();
     assert_eq!(
-        reader.statistics(&table, &options(&["color"])).unwrap(),
+        reader
+            .statistics(&table, &statistics_of(&["color"]))
+            .unwrap(),
         None
     );
     server.sql("USE store; INSERT INTO measured SELECT seq, 'new', 1 FROM seq_5000_to_9000; ANALYZE TABLE measured");
     assert_eq!(
-        mysql.statistics(&table, &options(&["color"])).unwrap(),
+        mysql
+            .statistics(&table, &statistics_of(&["color"]))
+            .unwrap(),
         None
     );
 }

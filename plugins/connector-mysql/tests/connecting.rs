@@ -134,3 +134,13 @@ fn the_session_is_fixed_and_says_who_it_is() {
     let (_, rows) = query(&mut mysql, "SELECT CAST(@@in_transaction AS SIGNED)").unwrap();
     assert_eq!(rows, [[Value::Int64(0)]]);
 }
+
+#[test]
+fn limit_of_the_server_on_all_selects_does_not_cut_an_answer() {
+    let server = Server::shared();
+    server.sql("SET GLOBAL sql_select_limit = 2");
+    let mut mysql = support::connect();
+    server.sql("SET GLOBAL sql_select_limit = DEFAULT");
+    let (_, rows) = query(&mut mysql, "SELECT seq FROM shop.seq_1_to_5").unwrap();
+    assert_eq!(rows.len(), 5);
+}

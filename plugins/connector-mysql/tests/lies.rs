@@ -68,9 +68,9 @@ fn answering(answer: Vec<u8>) -> Config {
     server(greeting("mysql_native_password"), move |connection| {
         let mut requests = 0;
         while read_packet(connection).is_some() {
-            // The login, the two settings of a session, and the timeout.
+            // The login, the two settings of a session, its server, and the timeout.
             let honest = packet(if requests == 0 { 2 } else { 1 }, OK);
-            let reply = if requests < 4 { &honest } else { &answer };
+            let reply = if requests < 5 { &honest } else { &answer };
             requests += 1;
             if connection.write_all(reply).is_err() {
                 return;
@@ -81,6 +81,11 @@ fn answering(answer: Vec<u8>) -> Config {
 
 /// A server that refuses the statements that begin with these words. It answers the other ones: a SELECT with one row.
 fn refusing(refused: &'static str) -> Config {
+    refusing_as("", refused)
+}
+
+/// The same of a server that says who it is, unless its name is empty.
+fn refusing_as(name: &'static str, refused: &'static str) -> Config {
     let eof: &[u8] = &[0xfe, 0, 0, 2, 0];
     server(greeting("mysql_native_password"), move |connection| {
         let mut is_login = true;
@@ -90,6 +95,8 @@ fn refusing(refused: &'static str) -> Config {
                 packet(2, OK)
             } else if statement.starts_with(refused.as_bytes()) {
                 packet(1, b"\xff\xd3\x04#42000not supported")
+            } else if statement.starts_with(b"SELECT CONNECTION_ID()") && !name.is_empty() {
+                identity(name)
             } else if statement.starts_with(b"SELECT") {
                 answer(253, &[b"\x018", eof])
             } else {
@@ -140,6 +147,19 @@ fn answer(number: u8, rows: &[&[u8]]) -> Vec<u8> {
         .into_iter()
         .chain(rows.iter().copied());
     packets
+        .zip(1..)
+        .flat_map(|(body, sequence)| packet(sequence, body))
+        .collect()
+}
+
+/// The id of the greeting, and the name of the server that knows it.
+fn identity(name: &str) -> Vec<u8> {
+    let eof: &[u8] = &[0xfe, 0, 0, 2, 0];
+    let column = column(253, 45);
+    let row = [b"\x017", &[name.len() as u8][..], name.as_bytes()].concat();
+    let packets = [&[2], &column[..], &column[..], eof, &row[..], eof];
+    packets
+        .into_iter()
         .zip(1..)
         .flat_map(|(body, sequence)| packet(sequence, body))
         .collect()
@@ -360,4 +380,17 @@ fn a_refused_kill_is_an_error() {
     let refused = MySql::cancel(&refusing("KILL"), &key).unwrap_err();
     assert_eq!(refused.engine_code(), "1235 (42000)");
     assert!(MySql::cancel(&refusing("nothing"), &key).is_ok());
+}
+
+/// A load balancer may lead to a server where the id is that of another session.
+#[test]
+fn a_kill_is_sent_to_no_server_but_that_of_the_statement() {
+    let config = refusing_as("one", "KILL");
+    let key = MySql::open(&config).unwrap().cancel_key().unwrap();
+    let sent = MySql::cancel(&config, &key).unwrap_err();
+    assert_eq!(sent.engine_code(), "1235 (42000)");
+    for other in [refusing_as("another", "KILL"), refusing("KILL")] {
+        let kept = MySql::cancel(&other, &key).unwrap_err();
+        assert_eq!((kept.kind(), kept.engine_code()), (ErrorKind::Upstream, ""));
+    }
 }

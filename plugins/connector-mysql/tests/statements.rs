@@ -240,6 +240,17 @@ fn another_instance_cancels_a_statement() {
     assert!(MySql::cancel(&data(json!({})), &[1, 0x7f, 0, 0, 0]).is_ok());
 }
 
+/// Behind a load balancer the id of the session is another one's there.
+#[test]
+fn a_cancel_that_reaches_another_server_is_an_error() {
+    let other = Server::start();
+    let mut mysql = connect();
+    let key = mysql.cancel_key().unwrap();
+    let strayed = MySql::cancel(&data(json!({"port": other.port})), &key).unwrap_err();
+    assert_eq!(strayed.kind(), ErrorKind::Upstream, "{strayed}");
+    assert!(answers(&mut mysql));
+}
+
 #[test]
 fn a_session_of_another_account_is_not_cancelled() {
     let mut mysql = connect();
