@@ -8,7 +8,8 @@ use crate::array::literal;
 use crate::error::untrue;
 use crate::session::{Session, TextRow};
 
-/// What the user may read, with one exception: where the root of a partition is in the list, the partition is not.
+/// What the user may read, with one exception: where the root of a partition is in the list, with all columns that the
+/// user may read of the partition, the partition is not.
 const TABLES: &str = "
     SELECT n.nspname, c.relname
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -19,8 +20,15 @@ const TABLES: &str = "
         AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))
         AND NOT (c.relispartition AND EXISTS (
             SELECT FROM pg_catalog.pg_class r JOIN pg_catalog.pg_namespace m ON m.oid = r.relnamespace
-            WHERE r.oid = pg_partition_root(c.oid) AND has_table_privilege(r.oid, 'SELECT')
-                AND has_schema_privilege(m.oid, 'USAGE') AND ($1::text[] = '{}' OR m.nspname = ANY ($1::text[]))))
+            WHERE r.oid = pg_partition_root(c.oid)
+                AND has_schema_privilege(m.oid, 'USAGE') AND ($1::text[] = '{}' OR m.nspname = ANY ($1::text[]))
+                AND (has_table_privilege(r.oid, 'SELECT') OR NOT EXISTS (
+                    SELECT FROM pg_catalog.pg_attribute a
+                    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+                        AND has_column_privilege(c.oid, a.attnum, 'SELECT') AND NOT EXISTS (
+                            SELECT FROM pg_catalog.pg_attribute b
+                            WHERE b.attrelid = r.oid AND b.attname = a.attname
+                                AND has_column_privilege(r.oid, b.attnum, 'SELECT'))))))
     ORDER BY 1, 2";
 
 /// The tables of a request, as the other statements join them. $1 and $2 are their schemas and names.

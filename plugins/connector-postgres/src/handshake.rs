@@ -260,13 +260,19 @@ fn start_up(
 }
 
 /// Whether a parameter that a server reports has the value that [`SETTINGS`] give it. Servers report those that decide
-/// how dates, times and intervals are written; others pass.
+/// how texts, dates, times and intervals are written, and newer ones also two that have another default; others pass.
 fn is_as_set(name: &str, value: &str) -> bool {
     match name {
         "TimeZone" => value.eq_ignore_ascii_case("UTC"),
         // The order of day and month follows.
         "DateStyle" => value.starts_with("ISO"),
         "IntervalStyle" => value == "postgres",
+        "client_encoding" => ["UTF8", "UTF-8", "UNICODE"]
+            .iter()
+            .any(|name| value.eq_ignore_ascii_case(name)),
+        // Since versions 14 and 18.
+        "default_transaction_read_only" => value == "on",
+        "search_path" => value == "pg_catalog",
         _ => true,
     }
 }
@@ -306,4 +312,26 @@ pub(crate) fn cancel(data: &ConnectionData, key: CancelKey) -> Result<()> {
     // an error included, the request is out.
     let _ = transport.read(&mut [0; 16]);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reported_parameters_tell_whether_the_settings_arrived() {
+        for (name, value, expected) in [
+            ("client_encoding", "UTF8", true),
+            ("client_encoding", "utf-8", true),
+            ("client_encoding", "LATIN1", false),
+            ("default_transaction_read_only", "on", true),
+            ("default_transaction_read_only", "off", false),
+            ("search_path", "pg_catalog", true),
+            ("search_path", "\"$user\", public", false),
+            ("TimeZone", "Etc/UTC", false),
+            ("server_encoding", "LATIN1", true),
+        ] {
+            assert_eq!(is_as_set(name, value), expected, "{name} {value}");
+        }
+    }
 }

@@ -13,19 +13,29 @@ const MAX_COMMON: usize = 100;
 
 /// One row a column that has statistics. They count as fresh while no more than a fifth of the rows (and a thousand)
 /// changed since ANALYZE. Those of a table with partitions, or that others inherit from, are the inherited ones, as a
-/// query reads the rows of all; then the rows and the changes are the sums of all too.
+/// query reads the rows of all; then the rows and the changes are the sums of all too. Autovacuum analyses a partition
+/// and forgets its changes, but never the table above it: so all rows of one that was analysed since count as changed.
+/// An ANALYZE of the table above goes on to its partitions, for which it has an hour. How many rows a partitioned
+/// table had at its ANALYZE is stored.
 const STATISTICS: &str = "
     SELECT s.attname, s.null_frac::text, s.n_distinct::text, s.most_common_vals::text, s.most_common_freqs::text,
         s.histogram_bounds::text, format_type(a.atttypid, a.atttypmod), t.typdelim::text, rows.count::numeric::text
     FROM pg_catalog.pg_class c
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     CROSS JOIN LATERAL (
+        SELECT GREATEST(pg_stat_get_last_analyze_time(c.oid), pg_stat_get_last_autoanalyze_time(c.oid))
+    ) whole (analyzed)
+    CROSS JOIN LATERAL (
         WITH RECURSIVE tree (oid) AS (
             SELECT c.oid
             UNION
             SELECT i.inhrelid FROM tree JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.oid)
         SELECT CASE WHEN bool_and(l.reltuples >= 0) THEN sum(l.reltuples::float8) END,
-            sum(COALESCE(pg_stat_get_mod_since_analyze(l.oid), 0))
+            sum(COALESCE(pg_stat_get_mod_since_analyze(l.oid), 0) + CASE
+                WHEN l.oid <> c.oid AND (whole.analyzed IS NULL
+                    OR pg_stat_get_last_autoanalyze_time(l.oid) > whole.analyzed
+                    OR pg_stat_get_last_analyze_time(l.oid) > whole.analyzed + interval '1 hour')
+                THEN l.reltuples::float8 ELSE 0 END)
         FROM tree JOIN pg_catalog.pg_class l ON l.oid = tree.oid WHERE l.relkind <> 'p') rows (count, changed)
     JOIN pg_catalog.pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname
         AND s.inherited = (c.relkind = 'p' OR EXISTS (
@@ -34,7 +44,8 @@ const STATISTICS: &str = "
     JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
     WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind IN ('r', 'm', 'p', 'f') AND rows.count >= 0
         AND ($3::text[] = '{}' OR s.attname = ANY ($3::text[]))
-        AND rows.changed <= 1000 + 0.2 * rows.count";
+        AND rows.changed <= 1000 + 0.2 * rows.count
+        AND (c.relkind <> 'p' OR abs(rows.count - c.reltuples::float8) <= 1000 + 0.2 * rows.count)";
 
 /// A column's statistics as the server stores them.
 struct Found {

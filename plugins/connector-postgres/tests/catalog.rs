@@ -214,6 +214,23 @@ fn a_partition_stands_for_itself_where_its_root_is_not_listed() {
 }
 
 #[test]
+fn a_partition_is_listed_where_its_root_shows_fewer_columns() {
+    let server = Server::shared();
+    server.psql("CREATE DATABASE narrow");
+    let narrow = "
+        CREATE ROLE narrow LOGIN;
+        CREATE TABLE public.event (a int, b int) PARTITION BY RANGE (a);
+        CREATE TABLE public.event_1 PARTITION OF public.event FOR VALUES FROM (0) TO (9);
+        CREATE TABLE public.event_2 PARTITION OF public.event FOR VALUES FROM (9) TO (99);
+        GRANT SELECT (a) ON public.event, public.event_1 TO narrow;
+        GRANT SELECT ON public.event_2 TO narrow;";
+    server.psql_in("narrow", narrow);
+    let data = data(json!({"database": "narrow", "user": "narrow"}));
+    let listed = names(&Postgres::open(&data).unwrap().tables().unwrap());
+    assert_eq!(listed, ["public.event", "public.event_2"]);
+}
+
+#[test]
 fn a_table_that_others_inherit_from_counts_their_rows() {
     let server = Server::shared();
     server.psql("CREATE DATABASE heirs");
@@ -496,6 +513,23 @@ fn a_partitioned_table_has_the_statistics_of_all_partitions() {
         (found[0].min_value.as_deref(), found[0].max_value.as_deref()),
         (Some("0"), Some("99"))
     );
+}
+
+/// As autovacuum does it: the partition is analysed, and the table above it is not.
+#[test]
+fn statistics_of_a_partitioned_table_do_not_outlive_the_growth_of_a_partition() {
+    let server = Server::shared();
+    server.psql(
+        "CREATE TABLE public.grown (a int) PARTITION BY RANGE (a);
+        CREATE TABLE public.grown_1 PARTITION OF public.grown FOR VALUES FROM (0) TO (99999);
+        INSERT INTO public.grown SELECT i FROM generate_series(1, 5000) i",
+    );
+    server.psql("ANALYZE public.grown");
+    let mut postgres = connect();
+    assert!(statistics(&mut postgres, "grown", &["a"]).is_some());
+    server.psql("INSERT INTO public.grown SELECT i FROM generate_series(10001, 20000) i");
+    server.psql("ANALYZE public.grown_1");
+    assert_eq!(statistics(&mut postgres, "grown", &["a"]), None);
 }
 
 #[test]

@@ -199,12 +199,22 @@ fn settings_that_a_proxy_drops_are_set_in_each_transaction() {
         CREATE ROLE terse_user LOGIN; ALTER ROLE terse_user SET IntervalStyle = 'iso_8601';
         ALTER ROLE terse_user SET TimeZone = 'UTC';
         CREATE ROLE german_user LOGIN; ALTER ROLE german_user SET DateStyle = 'German';
-        ALTER ROLE german_user SET TimeZone = 'UTC';",
+        ALTER ROLE german_user SET TimeZone = 'UTC';
+        CREATE ROLE western_user LOGIN; ALTER ROLE western_user SET client_encoding = 'LATIN1';
+        ALTER ROLE western_user SET TimeZone = 'UTC';
+        ALTER ROLE western_user SET default_transaction_read_only = 'on';
+        CREATE ROLE usual_user LOGIN; ALTER ROLE usual_user SET TimeZone = 'UTC';",
     );
     let sql = "SELECT current_setting('TimeZone'), current_setting('search_path'),
-        (timestamptz '2024-01-01 00:00:00+00')::text, (interval '1 day')::text";
-    let expected = ["UTC", "pg_catalog", "2024-01-01 00:00:00+00", "1 day"];
-    for user in ["far_user", "terse_user", "german_user"] {
+        (timestamptz '2024-01-01 00:00:00+00')::text, (interval '1 day')::text, chr(252)";
+    let expected = ["UTC", "pg_catalog", "2024-01-01 00:00:00+00", "1 day", "ü"];
+    for user in [
+        "far_user",
+        "terse_user",
+        "german_user",
+        "western_user",
+        "usual_user",
+    ] {
         let changes = json!({"user": user, "port": forgetful_proxy()});
         let mut postgres = Postgres::open(&data(changes)).unwrap();
         for _ in 0..2 {
