@@ -45,11 +45,12 @@ pub(crate) fn own(data: &ConnectionData, url: &str) -> Result<()> {
     }
 }
 
-/// Whether a path may lead to a folder above. Proxies unescape dots and slashes, and some read `\` as a slash.
+/// Whether a path may lead to a folder above. Proxies unescape dots and slashes, two in a row do so twice (`%252e`), and
+/// some read `\` as a slash.
 fn may_climb(path_and_query: &str) -> bool {
     let path = path_and_query.split('?').next().unwrap_or_default();
     let path = path.to_ascii_lowercase();
-    ["/..", "%2e", "%2f", "%5c", "\\"]
+    ["/..", "%25", "%2e", "%2f", "%5c", "\\"]
         .iter()
         .any(|part| path.contains(part))
 }
@@ -193,6 +194,8 @@ mod tests {
             "https://trino.example.org/gate/v1/x%2F..%2fadmin",
             "https://trino.example.org/gate/v1/x%5C..%5cadmin",
             "https://trino.example.org/gate/v1/x\\..\\admin",
+            "https://trino.example.org/gate/v1/%252e%252e/%252E./admin",
+            "https://trino.example.org/gate/v1/x%25252f..%255cadmin",
             "https://u:p@trino.example.org/gate/v1/statement/1",
             "/v1/statement/1",
             "",

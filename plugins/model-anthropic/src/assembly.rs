@@ -1,7 +1,7 @@
 //! From the vendor's events to those of the contract.
 
 use mindhost_sdk::model::{Event, Opaque, StopReason};
-use mindhost_sdk::vendor::{Protocol, ToolCalls};
+use mindhost_sdk::vendor::{Protocol, ToolCalls, VendorMessage};
 use mindhost_sdk::{Error, ErrorKind, Result};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -16,6 +16,8 @@ use crate::vendor_error;
 pub const THOUGHT: &str = "anthropic.thinking";
 /// Bytes of the thoughts of one answer.
 const LARGEST_THOUGHTS: usize = 4 * 1024 * 1024;
+/// The longest body that is read for the reason why it is no message, in bytes.
+const LARGEST_ERROR: usize = 64 * 1024;
 /// Blocks that one answer may have open.
 const MOST_BLOCKS: usize = 1024;
 
@@ -71,14 +73,16 @@ impl Protocol for Assembly {
     }
 
     fn whole(&mut self, body: &[u8], events: &mut Vec<Event>) -> Result<()> {
-        let no_message =
-            |_| Error::new(ErrorKind::Upstream, "the vendor's answer is not a message");
+        let no_message = |_| not_a_message(body);
         let kind: Kind = serde_json::from_slice(body).map_err(no_message)?;
         if kind.kind == "error" {
             let event: ErrorEvent = serde_json::from_slice(body).map_err(no_message)?;
             return Err(vendor_error::in_stream(&event.error));
         }
         let message: Message = serde_json::from_slice(body).map_err(no_message)?;
+        if message.content.is_none() && message.stop_reason.is_none() {
+            return Err(not_a_message(body));
+        }
         for (index, block) in (0..).zip(message.content.into_iter().flatten()) {
             self.begin(index, block, events)?;
             self.end_thought(index, events);
@@ -244,6 +248,18 @@ fn read<T: DeserializeOwned>(data: &str) -> Result<T> {
         Ok(_) => no_piece("an event without the fields of its type"),
         Err(_) => no_piece("an event that is not JSON"),
     })
+}
+
+/// The error in a body that is no message: a gateway may say in a shape of its own what is wrong.
+fn not_a_message(body: &[u8]) -> Error {
+    let body = Some(body).filter(|body| body.len() <= LARGEST_ERROR);
+    let parsed: Option<Value> = body.and_then(|body| serde_json::from_slice(body).ok());
+    let said = VendorMessage::read(&parsed.unwrap_or_default());
+    let what = format!(
+        "the vendor's answer is not a message; check `base_url` ({})",
+        Assembly::BASE_URL
+    );
+    Error::new(ErrorKind::Upstream, said.after(&what)).code(said.code)
 }
 
 fn no_piece(what: &str) -> Error {

@@ -49,9 +49,24 @@ fn each_refusal_has_its_kind_and_says_what_to_do() {
             "web page",
         ),
         (
-            "HTTP/1.1 200 OK\ncontent-type: application/json\n\n{}",
+            "HTTP/1.1 200 OK\ncontent-type: application/json\n\n{\"content\": []}",
             ErrorKind::Upstream,
             "without an answer",
+        ),
+        (
+            "HTTP/1.1 200 OK\ncontent-type: application/json\n\n{\"choices\": []}",
+            ErrorKind::Upstream,
+            "not a message; check `base_url`",
+        ),
+        (
+            "HTTP/1.1 200 OK\ncontent-type: application/json\n\n{\"code\": 7, \"message\": \"no quota\"}",
+            ErrorKind::Upstream,
+            "/v1/messages): no quota",
+        ),
+        (
+            "HTTP/1.1 200 OK\ncontent-type: application/json\n\n[{\"error\": {\"message\": \"no route\"}}]",
+            ErrorKind::Upstream,
+            "/v1/messages): no route",
         ),
     ] {
         let error = play(text).unwrap_err();
