@@ -124,7 +124,7 @@ impl Number {
     }
 }
 
-/// One form for moments; other texts as they are.
+/// One form for moments and times of a day; other texts as they are.
 fn moment(text: &str) -> String {
     let bytes = text.as_bytes();
     let is_day = bytes.len() >= 10
@@ -132,25 +132,39 @@ fn moment(text: &str) -> String {
             4 | 7 => *byte == b'-',
             _ => byte.is_ascii_digit(),
         });
-    let is_moment =
-        is_day && (bytes.len() == 10 || (bytes.len() >= 16 && matches!(bytes[10], b' ' | b'T')));
-    if !is_moment || bytes.len() == 10 {
+    if !is_day {
+        return time(text).unwrap_or_else(|| text.to_owned());
+    }
+    let (day, rest) = text.split_at(10);
+    let Some(rest) = rest.strip_prefix([' ', 'T']) else {
         return text.to_owned();
-    }
-    let (day, time) = text.split_at(10);
-    let time = time[1..].strip_suffix('Z').unwrap_or(&time[1..]);
-    let time = ["+00:00", "+00"]
-        .iter()
-        .find_map(|zone| time.strip_suffix(zone))
-        .unwrap_or(time);
-    let time = match time.split_once('.') {
-        Some((seconds, fraction)) if fraction.bytes().all(|byte| byte == b'0') => seconds,
-        _ => time,
     };
-    match time {
-        "00:00:00" | "00:00" => day.to_owned(),
-        time => format!("{day}T{time}"),
+    let rest = rest.strip_suffix('Z').unwrap_or(rest);
+    let rest = ["+00:00", "+00"]
+        .iter()
+        .find_map(|zone| rest.strip_suffix(zone))
+        .unwrap_or(rest);
+    let zone_at = rest.find(['+', '-']).unwrap_or(rest.len());
+    let (clock, zone) = rest.split_at(zone_at);
+    match time(clock) {
+        Some(clock) if clock == "00:00:00" && zone.is_empty() => day.to_owned(),
+        Some(clock) => format!("{day}T{clock}{zone}"),
+        None => text.to_owned(),
     }
+}
+
+/// A time of a day with its seconds, and with a fraction only if it is not zero.
+fn time(text: &str) -> Option<String> {
+    let (clock, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = clock.split(':');
+    let is_time = (2..=3).contains(&parts.clone().count())
+        && parts.all(|part| part.len() == 2 && is_digits(part))
+        && is_digits(fraction);
+    let seconds = if clock.len() == 5 { ":00" } else { "" };
+    let fraction = fraction.trim_end_matches('0');
+    let point = if fraction.is_empty() { "" } else { "." };
+    is_time.then(|| format!("{clock}{seconds}{point}{fraction}"))
 }
 
 #[cfg(test)]
@@ -173,9 +187,33 @@ mod tests {
             json!("2023-01-05T10:00:00.000Z")
         ));
         assert!(same(json!("2023-01-05"), json!("2023-01-05T00:00:00")));
+        assert!(same(json!("2023-01-05 00:00"), json!("2023-01-05")));
         assert!(same(json!("Ann  "), json!("Ann")));
         assert!(same(json!({"a": [1]}), json!({"a": [1]})));
         assert!(same(Value::Null, Value::Null));
+    }
+
+    #[test]
+    fn zeros_of_a_fraction_of_a_second_do_not_count() {
+        assert!(same(
+            json!("2023-01-05 10:00"),
+            json!("2023-01-05 10:00:00.000")
+        ));
+        assert!(same(
+            json!("2023-01-05 10:00:00.5"),
+            json!("2023-01-05T10:00:00.500000Z")
+        ));
+        assert!(same(
+            json!("2023-01-05 10:00:00.000+02:00"),
+            json!("2023-01-05T10:00:00+02:00")
+        ));
+        assert!(same(json!("10:00:00"), json!("10:00:00.000")));
+        assert!(!same(json!("10:00:00"), json!("10:00:00.001")));
+        assert!(!same(
+            json!("2023-01-05 10:00:00"),
+            json!("2023-01-05 10:00:00+02:00")
+        ));
+        assert!(!same(json!("2023-01-05 at ten"), json!("2023-01-05")));
     }
 
     #[test]

@@ -3,6 +3,11 @@
 //! The rows are compared as a multiset, unless their order counts. Each accepted column is found in the answer by its
 //! values, wherever it stands and whatever its name is; the answer may have a few columns more, but no other figure.
 
+use std::{
+    cmp::Ordering,
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
 use serde_json::Value;
 
 use crate::cells::{Cell, Rounding};
@@ -13,6 +18,9 @@ const MAX_WAYS: usize = 2_000;
 /// Rows, alike but for numbers, that are matched one by one. In larger groups they are compared in order of their
 /// numbers, which fails only if numbers that are the same within the tolerance stand in another order.
 const MAX_MATCHED: usize = 300;
+/// Cells that are compared before the results count as different. It bounds the time for results with many columns that
+/// are alike: the ways to choose among them grow faster than any number of columns.
+const MAX_STEPS: usize = 5_000_000;
 
 /// A result, as rows of cells.
 pub type Rows = Vec<Vec<Cell>>;
@@ -26,8 +34,8 @@ pub struct Gold {
     pub columns: usize,
     /// Whether the order of the rows counts.
     pub order: Order,
-    /// Whether answers are rounded.
-    pub rounding: Rounding,
+    /// Whether answers are rounded, for each column. A column without an entry is not.
+    pub roundings: Vec<Rounding>,
 }
 
 /// Whether the order of rows counts.
@@ -39,6 +47,13 @@ pub enum Order {
     By(Vec<usize>),
     /// Each row has its place.
     Exact,
+}
+
+impl Gold {
+    fn rounding(&self, column: usize) -> Rounding {
+        let rounding = self.roundings.get(column).copied();
+        rounding.unwrap_or(Rounding::None)
+    }
 }
 
 /// Reads rows as the API sends them.
@@ -75,7 +90,9 @@ pub fn compare(
             gold.columns
         ));
     }
-    let candidates = candidates(gold, answer)?;
+    // A result that is larger than the limit is compared all the same, if there is one way to find its columns.
+    let steps = Steps::new(MAX_STEPS.max(8 * answer.len() * first.len()));
+    let candidates = candidates(gold, answer, &steps)?;
     let is_number = |row: &Vec<Cell>, at: usize| matches!(row.get(at), Some(Cell::Number(_)));
     let figures = figures.iter().copied();
     let figures = figures.filter(|at| answer.iter().any(|row| is_number(row, *at)));
@@ -83,10 +100,12 @@ pub fn compare(
         gold,
         answer,
         candidates: &candidates,
+        steps: &steps,
         figures: figures.collect(),
         other_figure: None,
         ways: 0,
         was_alike: false,
+        is_chosen: vec![false; first.len()],
     };
     match search.found(&mut Vec::new()) {
         true => Ok(()),
@@ -94,21 +113,97 @@ pub fn compare(
     }
 }
 
-/// For each accepted column the columns of the answer with the same values.
-fn candidates(gold: &Gold, answer: &Rows) -> Result<Vec<Vec<usize>>, String> {
+/// How many cells may still be compared.
+struct Steps(std::cell::Cell<usize>);
+
+impl Steps {
+    fn new(count: usize) -> Self {
+        Self(std::cell::Cell::new(count))
+    }
+
+    /// Whether so many cells may be compared, which then count.
+    fn take(&self, count: usize) -> bool {
+        let rest = self.0.get().checked_sub(count);
+        self.0.set(rest.unwrap_or(0));
+        rest.is_some()
+    }
+
+    fn are_spent(&self) -> bool {
+        self.0.get() == 0
+    }
+}
+
+/// The values of one column, without the order of the rows.
+struct Column<'a> {
+    /// Its numbers, in order.
+    numbers: Vec<&'a Cell>,
+    /// A hash of its other values, and of how many numbers there are.
+    names: u64,
+    /// A hash of all its values.
+    content: u64,
+}
+
+impl<'a> Column<'a> {
+    fn of(rows: &'a Rows, at: usize) -> Self {
+        let mut cells: Vec<&Cell> = rows.iter().map(|row| &row[at]).collect();
+        cells.sort_by(|one, other| name(one).cmp(&name(other)).then(by_number(one, other)));
+        let mut names = DefaultHasher::new();
+        let mut content = DefaultHasher::new();
+        for cell in &cells {
+            name(cell).hash(&mut names);
+            if let Cell::Number(number) = cell {
+                (number.value.to_bits(), number.whole).hash(&mut content);
+            }
+        }
+        let names = names.finish();
+        names.hash(&mut content);
+        cells.retain(|cell| matches!(cell, Cell::Number(_)));
+        Self {
+            numbers: cells,
+            names,
+            content: content.finish(),
+        }
+    }
+
+    /// Whether the column of an answer has the same values.
+    fn accepts(&self, answer: &Self, rounding: Rounding, steps: &Steps) -> bool {
+        if self.content == answer.content {
+            return true;
+        }
+        let accepts = |one: usize, other: usize| {
+            steps.take(1) && self.numbers[one].accepts(answer.numbers[other], rounding)
+        };
+        self.names == answer.names
+            && self.numbers.len() == answer.numbers.len()
+            && same_group(self.numbers.len(), &accepts)
+    }
+}
+
+/// For each accepted column the columns of the answer with the same values, the likeliest first.
+fn candidates(gold: &Gold, answer: &Rows, steps: &Steps) -> Result<Vec<Vec<usize>>, String> {
     let width = answer.first().map_or(0, Vec::len);
-    let column =
-        |rows: &Rows, at: usize| -> Rows { rows.iter().map(|row| vec![row[at].clone()]).collect() };
-    let columns: Vec<Rows> = (0..width).map(|at| column(answer, at)).collect();
+    let columns: Vec<Column> = (0..width).map(|at| Column::of(answer, at)).collect();
     let of = |at: usize| {
-        let gold_column = column(&gold.rows, at);
-        let is_same = |other: &usize| same_rows(&gold_column, &columns[*other], gold.rounding);
-        let found: Vec<usize> = (0..width).filter(is_same).collect();
+        let rounding = gold.rounding(at);
+        let column = Column::of(&gold.rows, at);
+        let is_same = |other: &usize| column.accepts(&columns[*other], rounding, steps);
+        let mut found: Vec<usize> = (0..width).filter(is_same).collect();
+        if found.len() > 1 {
+            // Two statements often give their rows in one order and their columns too.
+            found.sort_by_key(|other| *other != at);
+            let is_same_by_row = |other: &usize| {
+                let mut pairs = gold.rows.iter().zip(answer);
+                pairs.all(|(one, row)| steps.take(1) && one[at].accepts(&row[*other], rounding))
+            };
+            if let Some(best) = found.iter().position(is_same_by_row) {
+                found[..=best].rotate_right(1);
+            }
+        }
         match found.is_empty() {
             true => Err(format!(
                 "no column holds the values of column {} ({})",
                 at + 1,
-                sample(&gold_column)
+                sample(gold, at)
             )),
             false => Ok(found),
         }
@@ -116,14 +211,14 @@ fn candidates(gold: &Gold, answer: &Rows) -> Result<Vec<Vec<usize>>, String> {
     (0..gold.columns).map(of).collect()
 }
 
-fn sample(column: &Rows) -> String {
-    let shown = column.iter().flatten().take(3).map(|cell| match cell {
+fn sample(gold: &Gold, at: usize) -> String {
+    let shown = gold.rows.iter().take(3).map(|row| match &row[at] {
         Cell::Null => "NULL".to_owned(),
         Cell::Number(number) => number.value.to_string(),
         Cell::Text(text) => text.chars().take(40).collect(),
     });
     let mut text = shown.collect::<Vec<_>>().join(", ");
-    if column.len() > 3 {
+    if gold.rows.len() > 3 {
         text.push_str(", …");
     }
     text
@@ -133,6 +228,7 @@ struct Search<'a> {
     gold: &'a Gold,
     answer: &'a Rows,
     candidates: &'a [Vec<usize>],
+    steps: &'a Steps,
     /// Columns that the answer may have only if they are chosen.
     figures: Vec<usize>,
     /// One of them that was not, though the rows of the chosen ones were the same.
@@ -140,30 +236,41 @@ struct Search<'a> {
     ways: usize,
     /// Whether some way gave the same rows in another order.
     was_alike: bool,
+    /// Of each column of the answer, whether it is chosen.
+    is_chosen: Vec<bool>,
 }
 
 impl Search<'_> {
     /// Extends a choice of columns to one with which the results are the same.
     fn found(&mut self, chosen: &mut Vec<usize>) -> bool {
-        let Some(candidates) = self.candidates.get(chosen.len()) else {
+        let candidates = self.candidates;
+        let Some(candidates) = candidates.get(chosen.len()) else {
             self.ways += 1;
             return self.is_same(chosen) && self.has_no_other_figure(chosen);
         };
         for candidate in candidates {
-            if chosen.contains(candidate) || self.ways >= MAX_WAYS {
+            if self.ways >= MAX_WAYS || !self.steps.take(1) {
+                break;
+            }
+            if self.is_chosen[*candidate] {
                 continue;
             }
+            self.is_chosen[*candidate] = true;
             chosen.push(*candidate);
             if self.found(chosen) {
                 return true;
             }
             chosen.pop();
+            self.is_chosen[*candidate] = false;
         }
         false
     }
 
     fn has_no_other_figure(&mut self, chosen: &[usize]) -> bool {
-        let is_asked_for = |at: usize| chosen.iter().any(|one| self.is_same_column(*one, at));
+        let is_asked_for = |at: usize| {
+            let mut chosen = chosen.iter().enumerate();
+            chosen.any(|(place, one)| self.is_same_column(*one, at, self.gold.rounding(place)))
+        };
         let mut figures = self.figures.iter().copied();
         let other = figures.find(|at| !is_asked_for(*at));
         self.other_figure = other.or(self.other_figure);
@@ -171,9 +278,9 @@ impl Search<'_> {
     }
 
     /// Whether two columns of the answer have the same values, row by row. The same values in other rows do not do.
-    fn is_same_column(&self, one: usize, other: usize) -> bool {
+    fn is_same_column(&self, one: usize, other: usize, rounding: Rounding) -> bool {
         let mut rows = self.answer.iter();
-        one == other || rows.all(|row| row[one].accepts(&row[other], self.gold.rounding))
+        one == other || rows.all(|row| row[one].accepts(&row[other], rounding))
     }
 
     /// Why no way was found.
@@ -181,109 +288,146 @@ impl Search<'_> {
         match self.other_figure {
             Some(at) => format!("column {} is a figure that was not asked for", at + 1),
             None if self.was_alike => "the same rows in another order".to_owned(),
+            None if self.steps.are_spent() => {
+                "the same values in each column, but too many columns that are alike".to_owned()
+            }
             None => "the same values in each column, but other rows".to_owned(),
         }
     }
 
     fn is_same(&mut self, chosen: &[usize]) -> bool {
-        let Gold {
-            rows: gold,
-            order,
-            rounding,
-            ..
-        } = self.gold;
-        let pick = |row: &Vec<Cell>| chosen.iter().map(|at| row[*at].clone()).collect();
-        let answer: Rows = self.answer.iter().map(pick).collect();
-        if !same_rows(gold, &answer, *rounding) {
+        if !self.steps.take(self.answer.len() * chosen.len()) {
             return false;
         }
-        let is_same = match order {
+        let gold: Vec<Row> = self.gold.rows.iter().map(|row| Row::of(row)).collect();
+        let answer = self.answer.iter();
+        let answer = answer.map(|row| Row::new(chosen.iter().map(|at| &row[*at]).collect()));
+        let answer: Vec<Row> = answer.collect();
+        let pairs = Pairs {
+            gold: self.gold,
+            steps: self.steps,
+        };
+        if !pairs.same_rows(&gold, &answer) {
+            return false;
+        }
+        let is_same = match &self.gold.order {
             Order::Any => true,
-            Order::Exact => gold
-                .iter()
-                .zip(&answer)
-                .all(|(one, other)| same_row(one, other, *rounding)),
-            Order::By(keys) => same_groups(gold, &answer, keys, *rounding),
+            Order::Exact => pairs.same_in_order(&gold, &answer),
+            Order::By(keys) => pairs.same_groups(&gold, &answer, keys),
         };
         self.was_alike |= !is_same;
         is_same
     }
 }
 
-/// Whether each run of rows with the same keys has the same rows at the same place.
-fn same_groups(gold: &Rows, answer: &Rows, keys: &[usize], rounding: Rounding) -> bool {
-    let mut from = 0;
-    while from < gold.len() {
-        let is_tied = |row: &Vec<Cell>| keys.iter().all(|key| row[*key] == gold[from][*key]);
-        let length = gold[from..].iter().take_while(|row| is_tied(row)).count();
-        let until = from + length;
-        if !same_rows(&gold[from..until], &answer[from..until], rounding) {
+/// A row with the columns that are compared.
+struct Row<'a> {
+    cells: Vec<&'a Cell>,
+    /// A hash of its texts. Numbers are not among them, since they may be the same without being equal.
+    names: u64,
+}
+
+impl<'a> Row<'a> {
+    fn new(cells: Vec<&'a Cell>) -> Self {
+        let mut names = DefaultHasher::new();
+        for (at, cell) in cells.iter().enumerate() {
+            if !matches!(cell, Cell::Number(_)) {
+                (at, name(cell)).hash(&mut names);
+            }
+        }
+        let names = names.finish();
+        Self { cells, names }
+    }
+
+    fn of(row: &'a [Cell]) -> Self {
+        Self::new(row.iter().collect())
+    }
+}
+
+/// Compares accepted rows with those of an answer, whose columns stand in the same order.
+struct Pairs<'a> {
+    gold: &'a Gold,
+    steps: &'a Steps,
+}
+
+impl Pairs<'_> {
+    fn same_row(&self, gold: &Row, answer: &Row) -> bool {
+        let mut pairs = gold.cells.iter().zip(&answer.cells).enumerate();
+        self.steps.take(gold.cells.len())
+            && pairs.all(|(at, (one, other))| one.accepts(other, self.gold.rounding(at)))
+    }
+
+    fn same_in_order(&self, gold: &[Row], answer: &[Row]) -> bool {
+        let mut pairs = gold.iter().zip(answer);
+        pairs.all(|(one, other)| self.same_row(one, other))
+    }
+
+    /// Whether each run of rows with the same keys has the same rows at the same place.
+    fn same_groups(&self, gold: &[Row], answer: &[Row], keys: &[usize]) -> bool {
+        let mut from = 0;
+        while from < gold.len() {
+            let is_tied = |row: &&Row| {
+                let mut keys = keys.iter();
+                keys.all(|key| row.cells[*key] == gold[from].cells[*key])
+            };
+            let until = from + gold[from..].iter().take_while(is_tied).count();
+            if !self.same_rows(&gold[from..until], &answer[from..until]) {
+                return false;
+            }
+            from = until;
+        }
+        true
+    }
+
+    /// Whether two lists hold the same rows, each as often.
+    fn same_rows(&self, gold: &[Row], answer: &[Row]) -> bool {
+        let (gold, answer) = (sorted(gold), sorted(answer));
+        let (mut gold, mut answer) = (&gold[..], &answer[..]);
+        if gold.len() != answer.len() {
             return false;
         }
-        from = until;
+        while let Some(first) = gold.first() {
+            let length = |rows: &[&Row]| {
+                let alike = rows.iter().take_while(|row| row.names == first.names);
+                alike.count()
+            };
+            let (ours, theirs) = (length(gold), length(answer));
+            let accepts = |one: usize, other: usize| self.same_row(gold[one], answer[other]);
+            if ours != theirs || !same_group(ours, &accepts) {
+                return false;
+            }
+            (gold, answer) = (&gold[ours..], &answer[ours..]);
+        }
+        true
     }
-    true
 }
 
-fn same_row(gold: &[Cell], answer: &[Cell], rounding: Rounding) -> bool {
-    gold.iter()
-        .zip(answer)
-        .all(|(one, other)| one.accepts(other, rounding))
-}
-
-/// Whether two lists hold the same rows, each as often.
-fn same_rows(gold: &[Vec<Cell>], answer: &[Vec<Cell>], rounding: Rounding) -> bool {
-    let (mut gold, mut answer) = (sorted(gold), sorted(answer));
-    let mut is_same = gold.len() == answer.len();
-    while is_same && !gold.is_empty() {
-        let names = names(gold[0]);
-        let length = |rows: &[&Vec<Cell>]| {
-            rows.iter()
-                .take_while(|row| self::names(row) == names)
-                .count()
-        };
-        let (ours, theirs) = (length(&gold), length(&answer));
-        is_same = ours == theirs && same_group(&gold[..ours], &answer[..theirs], rounding);
-        gold.drain(..ours);
-        answer.drain(..theirs);
-    }
-    is_same
-}
-
-/// Whether rows that differ in numbers only are the same, each as often.
-fn same_group(gold: &[&Vec<Cell>], answer: &[&Vec<Cell>], rounding: Rounding) -> bool {
-    let mut pairs = gold.iter().zip(answer);
-    if pairs.all(|(one, other)| same_row(one, other, rounding)) {
-        return true;
-    }
-    gold.len() <= MAX_MATCHED && matched(gold, answer, rounding)
+/// Whether so many rows that differ in numbers only are the same, each as often. `accepts` compares the accepted one at
+/// the first place with that of the answer at the second; both lists are in order.
+fn same_group(count: usize, accepts: &impl Fn(usize, usize) -> bool) -> bool {
+    (0..count).all(|at| accepts(at, at)) || (count <= MAX_MATCHED && matched(count, accepts))
 }
 
 /// Finds a partner for each row, by augmenting paths.
-fn matched(gold: &[&Vec<Cell>], answer: &[&Vec<Cell>], rounding: Rounding) -> bool {
-    let mut partner: Vec<Option<usize>> = vec![None; answer.len()];
-    (0..gold.len()).all(|row| {
-        let mut visited = vec![false; answer.len()];
-        augment(row, gold, answer, rounding, &mut partner, &mut visited)
-    })
+fn matched(count: usize, accepts: &impl Fn(usize, usize) -> bool) -> bool {
+    let mut partner: Vec<Option<usize>> = vec![None; count];
+    (0..count).all(|row| augment(row, accepts, &mut partner, &mut vec![false; count]))
 }
 
 fn augment(
     row: usize,
-    gold: &[&Vec<Cell>],
-    answer: &[&Vec<Cell>],
-    rounding: Rounding,
+    accepts: &impl Fn(usize, usize) -> bool,
     partner: &mut [Option<usize>],
     visited: &mut [bool],
 ) -> bool {
-    for other in 0..answer.len() {
-        if visited[other] || !same_row(gold[row], answer[other], rounding) {
+    for other in 0..partner.len() {
+        if visited[other] || !accepts(row, other) {
             continue;
         }
         visited[other] = true;
         let is_free = match partner[other] {
             None => true,
-            Some(before) => augment(before, gold, answer, rounding, partner, visited),
+            Some(before) => augment(before, accepts, partner, visited),
         };
         if is_free {
             partner[other] = Some(row);
@@ -294,35 +438,38 @@ fn augment(
 }
 
 /// The rows by their texts, then by their numbers.
-fn sorted(rows: &[Vec<Cell>]) -> Vec<&Vec<Cell>> {
-    let mut rows: Vec<&Vec<Cell>> = rows.iter().collect();
+fn sorted<'a>(rows: &'a [Row<'a>]) -> Vec<&'a Row<'a>> {
+    let mut rows: Vec<&Row> = rows.iter().collect();
     rows.sort_by(|one, other| {
-        let numbers = || {
-            let pairs = one.iter().zip(other.iter());
-            let mut orders = pairs.map(|pair| match pair {
-                (Cell::Number(one), Cell::Number(other)) => one
-                    .value
-                    .total_cmp(&other.value)
-                    .then(one.whole.cmp(&other.whole)),
-                _ => std::cmp::Ordering::Equal,
-            });
-            orders
-                .find(|order| order.is_ne())
-                .unwrap_or(std::cmp::Ordering::Equal)
-        };
-        names(one).cmp(&names(other)).then_with(numbers)
+        let pairs = one.cells.iter().zip(&other.cells);
+        let mut orders = pairs.map(|(one, other)| by_number(one, other));
+        let names = one.names.cmp(&other.names);
+        names.then_with(|| {
+            let first = orders.find(|order| order.is_ne());
+            first.unwrap_or(Ordering::Equal)
+        })
     });
     rows
 }
 
-/// The texts of a row. Numbers are not among them, since they may be the same without being equal.
-fn names(row: &[Cell]) -> Vec<(u8, &str)> {
-    let name = |cell| match cell {
-        &Cell::Null => (0, ""),
-        &Cell::Number(_) => (1, ""),
+/// The order of two numbers; other cells have none.
+fn by_number(one: &Cell, other: &Cell) -> Ordering {
+    match (one, other) {
+        (Cell::Number(one), Cell::Number(other)) => {
+            let values = one.value.total_cmp(&other.value);
+            values.then(one.whole.cmp(&other.whole))
+        }
+        _ => Ordering::Equal,
+    }
+}
+
+/// The text of a cell; numbers have the same.
+fn name(cell: &Cell) -> (u8, &str) {
+    match cell {
+        Cell::Null => (0, ""),
+        Cell::Number(_) => (1, ""),
         Cell::Text(text) => (2, text.as_str()),
-    };
-    row.iter().map(name).collect()
+    }
 }
 
 #[cfg(test)]

@@ -13,9 +13,9 @@ use crate::suite::Expect;
 pub enum Mark {
     /// An accepted result; or declined, as expected.
     Right,
-    /// Another result; or any, where the Mind should have declined.
+    /// Another result; or any, where the Mind should have declined; or numbers without a statement.
     Wrong,
-    /// Answered without a statement, or without a row and a number.
+    /// Answered without a statement or a row, and without a number.
     Declined,
     /// Ended with an error, or at a limit.
     #[default]

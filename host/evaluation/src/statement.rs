@@ -1,6 +1,8 @@
 //! What an accepted statement says about its result: its order, its rounding, the tables and columns that it needs.
 
 mod aggregates;
+mod limit;
+mod roundings;
 
 use std::{collections::BTreeSet, ops::ControlFlow};
 
@@ -13,7 +15,7 @@ use sqlparser::{
     parser::Parser,
 };
 
-use crate::{cells::Rounding, compare::Order, table_name::TableName};
+use crate::{compare::Order, table_name::TableName};
 
 /// A statement, as far as it can be read.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +48,7 @@ impl Facts {
             tables: names.tables(),
             columns: names.columns(),
             query: match statement {
-                Statement::Query(query) => Some(query),
+                Statement::Query(query) => Some(without_brackets(query)),
                 _ => None,
             },
         }
@@ -68,15 +70,6 @@ impl Facts {
         let place = |term: &Expr| place(term, columns, &items);
         let keys: Option<Vec<usize>> = terms.iter().map(|term| place(&term.expr)).collect();
         keys.map_or(Order::Exact, Order::By)
-    }
-
-    /// The digits that the statement rounds to.
-    pub fn rounding(&self) -> Rounding {
-        let mut found = Rounds::default();
-        if let Some(query) = &self.query {
-            let _ = query.visit(&mut found);
-        }
-        found.digits.map_or(Rounding::None, Rounding::To)
     }
 
     /// Its SELECT; `None` if it has several.
@@ -102,8 +95,30 @@ impl Facts {
     }
 }
 
+/// The query that stands in brackets, if a statement is no more than that.
+fn without_brackets(mut query: Box<Query>) -> Box<Query> {
+    while let Some(inner) = bracketed(&query) {
+        query = Box::new(inner.clone());
+    }
+    query
+}
+
+fn bracketed(query: &Query) -> Option<&Query> {
+    let is_plain = query.with.is_none()
+        && query.order_by.is_none()
+        && query.limit_clause.is_none()
+        && query.fetch.is_none();
+    match &*query.body {
+        SetExpr::Query(inner) if is_plain => Some(inner),
+        _ => None,
+    }
+}
+
 /// The column of the result that a term of ORDER BY names: by its number, its name, or its expression.
 fn place(term: &Expr, columns: &[String], items: &[String]) -> Option<usize> {
+    if let Expr::Nested(inner) = term {
+        return place(inner, columns, items);
+    }
     if let Expr::Value(value) = term
         && let Value::Number(number, _) = &value.value
     {
@@ -352,32 +367,6 @@ impl Visitor for Names {
     }
 }
 
-/// The most digits of `round(…, digits)`.
-#[derive(Default)]
-struct Rounds {
-    digits: Option<u32>,
-}
-
-impl Visitor for Rounds {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        if let Expr::Function(function) = expr
-            && function.name.to_string().eq_ignore_ascii_case("round")
-        {
-            let text = function.args.to_string();
-            let last = text
-                .trim_end_matches(')')
-                .rsplit(',')
-                .next()
-                .filter(|_| text.contains(','));
-            let digits = last.and_then(|last| last.trim().parse().ok()).unwrap_or(0);
-            self.digits = self.digits.max(Some(digits));
-        }
-        ControlFlow::Continue(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -410,6 +399,18 @@ mod tests {
             Order::Exact
         );
         assert_eq!(order("not SQL", &["a"]), Order::Any);
+    }
+
+    #[test]
+    fn brackets_do_not_hide_the_order() {
+        for sql in [
+            "(SELECT a FROM t ORDER BY a)",
+            "((SELECT a FROM t ORDER BY a))",
+            "SELECT a FROM t ORDER BY (a)",
+            "SELECT a FROM t ORDER BY (t.a) DESC",
+        ] {
+            assert_eq!(order(sql, &["a"]), Order::By(vec![0]), "{sql}");
+        }
     }
 
     #[test]
@@ -529,18 +530,5 @@ mod tests {
                 "total: customers orders",
             ]
         );
-    }
-
-    #[test]
-    fn rounding_is_that_of_the_statement() {
-        assert_eq!(
-            Facts::of("SELECT round(avg(a), 2) FROM t").rounding(),
-            Rounding::To(2)
-        );
-        assert_eq!(
-            Facts::of("SELECT ROUND(a) FROM t").rounding(),
-            Rounding::To(0)
-        );
-        assert_eq!(Facts::of("SELECT a FROM t").rounding(), Rounding::None);
     }
 }

@@ -65,7 +65,7 @@ impl Facts {
 }
 
 /// The expressions of a result; `None` if one of them stands for several columns.
-fn projected(select: &Select) -> Option<Vec<&Expr>> {
+pub(super) fn projected(select: &Select) -> Option<Vec<&Expr>> {
     let items = select.projection.iter().map(|item| match item {
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
         _ => None,
