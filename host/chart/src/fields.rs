@@ -10,6 +10,11 @@ use serde_json::{Number, Value};
 const LABEL_CHARACTERS: usize = 80;
 /// Longer titles are cut.
 const TITLE_CHARACTERS: usize = 80;
+/// What has a number as its name.
+const NUMBERED: &[&str] = &[
+    "account", "card", "customer", "flight", "house", "invoice", "line", "order", "page", "phone",
+    "room", "row", "serial", "ticket", "track", "tracking",
+];
 /// The name of NULL among categories.
 const NO_VALUE: &str = "(no value)";
 
@@ -181,7 +186,10 @@ fn numeric(name: &str, cells: &[&Value]) -> Role {
         };
         cells.iter().all(is_in)
     };
+    let before = words.iter().rev().nth(1).map_or("", String::as_str);
     match last {
+        // The count of keys, and orders per day, are figures, whatever their last word is.
+        _ if counts(&words) => measure(cells),
         "year" if is_whole(1000.0, 2999.0) => Role::Time(Grain::Year),
         "quarter" | "month" | "week" | "weekday" | "dow" | "doy" | "day" | "hour" | "minute"
             if is_whole(0.0, 366.0) =>
@@ -189,13 +197,28 @@ fn numeric(name: &str, cells: &[&Value]) -> Role {
             Role::Ordinal
         }
         "id" | "ids" | "key" | "no" | "nr" | "code" | "zip" | "zipcode" | "isbn" | "phone"
+        | "rank"
             if is_whole(f64::MIN, f64::MAX) =>
         {
             Role::Key
         }
-        _ if cells.iter().any(|cell| number(cell).is_some()) => Role::Measure,
-        _ => Role::Other,
+        "number" if NUMBERED.contains(&before) && is_whole(f64::MIN, f64::MAX) => Role::Key,
+        _ => measure(cells),
     }
+}
+
+fn measure(cells: &[&Value]) -> Role {
+    match cells.iter().any(|cell| number(cell).is_some()) {
+        true => Role::Measure,
+        false => Role::Other,
+    }
+}
+
+/// Whether the words of a name say that something was counted.
+fn counts(words: &[String]) -> bool {
+    let mut single = words.iter().map(String::as_str);
+    single.any(|word| matches!(word, "count" | "cnt" | "per"))
+        || words.windows(2).any(|two| two == ["number", "of"])
 }
 
 fn textual(name: &str, cells: &[&Value]) -> Role {
@@ -215,7 +238,7 @@ fn textual(name: &str, cells: &[&Value]) -> Role {
 }
 
 /// The words of a name, in lower case: those of `customerId` are `customer` and `id`.
-fn words(name: &str) -> Vec<String> {
+pub fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
     for letter in name.chars() {
@@ -238,8 +261,10 @@ fn words(name: &str) -> Vec<String> {
 fn value(role: Role, cell: &Value) -> Value {
     match role {
         Role::Time(_) => {
-            let text = label(cell);
-            moment(&text).map_or(Value::Null, |(_, iso)| Value::String(iso))
+            // A year may come as `2024.0`.
+            let year = || moment(&format!("{:.0}", number(cell)?));
+            let moment = moment(&label(cell)).or_else(year);
+            moment.map_or(Value::Null, |(_, iso)| Value::String(iso))
         }
         Role::Measure | Role::Ordinal => match cell {
             Value::Number(_) => cell.clone(),

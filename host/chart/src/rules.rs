@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{
     Table,
-    fields::{Field, Role, label},
+    fields::{Field, Role, label, words},
 };
 
 /// More bars than this are not read but searched.
@@ -339,14 +339,34 @@ impl Shape {
         const SUMS: &[&str] = &[
             "count", "sum", "total", "number", "revenue", "amount", "quantity", "units", "orders",
         ];
-        let name = self.title(measure).to_lowercase();
-        let is_sum = SUMS.iter().any(|word| name.contains(word));
-        let is_mean = [
-            "avg", "average", "mean", "median", "share", "percent", "ratio", "rate",
+        const OTHERS: &[&str] = &[
+            "avg",
+            "average",
+            "mean",
+            "median",
+            "max",
+            "maximum",
+            "highest",
+            "min",
+            "minimum",
+            "lowest",
+            "share",
+            "percent",
+            "percentage",
+            "ratio",
+            "rate",
+            "per",
+            "distinct",
+            "unique",
+            "different",
+            "running",
+            "cumulative",
         ];
-        let is_mean = is_mean.iter().any(|word| name.contains(word));
-        is_sum
-            && !is_mean
+        // Whole words: a discount is no count.
+        let words = words(self.title(measure));
+        let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+        has(SUMS)
+            && !has(OTHERS)
             && self.fields[measure]
                 .range()
                 .is_some_and(|(least, _)| least >= 0.0)

@@ -186,6 +186,13 @@ fn two_categories_are_stacked_only_if_their_sum_says_something() {
     let means = of("average_total");
     assert_eq!(means["encoding"]["y"]["stack"], Value::Null);
     assert_eq!(means["encoding"]["xOffset"]["field"], "column_2");
+    for other in ["discount", "max_amount", "running_total", "units per order"] {
+        assert_eq!(
+            of(other)["encoding"]["y"]["stack"],
+            Value::Null,
+            "{other} does not add up"
+        );
+    }
 }
 
 #[test]
@@ -252,6 +259,29 @@ fn numbers_that_name_something_are_no_measures() {
     no_chart(
         &chart(&[("id", INT), ("customerId", INT)], &rows),
         "No column",
+    );
+    for name in ["phone_number", "rank", "ROW_NUMBER"] {
+        no_chart(&chart(&[("name", TEXT), (name, INT)], &rows), "No column");
+    }
+}
+
+#[test]
+fn counts_of_keys_and_figures_per_time_are_measures() {
+    let rows = json!([["DE", 1200], ["FR", 1400]]);
+    for name in ["count(id)", "number of codes", "orders_per_year"] {
+        let bars = spec(chart(&[("country", TEXT), (name, INT)], &rows));
+        assert_eq!(bars["encoding"]["y"]["field"], "column_2", "{name}");
+    }
+}
+
+#[test]
+fn years_with_a_fraction_of_zero_are_times() {
+    let rows = json!([[2023.0, 5], [2024.0, 6]]);
+    let line = spec(chart(&[("year", DataType::Float64), ("n", INT)], &rows));
+    assert_eq!(line["mark"]["type"], "line");
+    assert_eq!(
+        line["data"]["values"][0]["column_1"],
+        "2023-01-01T00:00:00Z"
     );
 }
 

@@ -71,6 +71,13 @@ impl Vocabulary {
         }
     }
 
+    /// The term that a lower-case word itself is, if the catalog has it.
+    pub fn itself(&self, word: &str, stems: &mut Stems) -> Vec<(Term, f32)> {
+        let mut found = Expansion::default();
+        self.exact(&stems.of(word), 1.0, &mut found);
+        found.terms
+    }
+
     /// The terms for a lower-case word, with their worth from 0 to 1; the very word first.
     pub fn expand(&self, word: &str, stems: &mut Stems) -> Vec<(Term, f32)> {
         let stem = stems.of(word);

@@ -23,6 +23,8 @@ const STEPS: [(Reduction, usize); 10] = [
 ];
 /// Columns of a table that is cut to those that a word names and its keys.
 const MOST_COLUMNS: usize = 40;
+/// Keys among them that stay however many other columns a word names.
+const MOST_KEYS: usize = 20;
 /// A table that takes more than this part of the budget is cut before all others.
 const LARGE: usize = 4;
 
@@ -165,29 +167,38 @@ impl Index {
         }
     }
 
-    /// Keeps keys and the columns that a word names, the best of them if there are many.
+    /// Keeps keys and the columns that a word names, the best of them if there are many. Without its keys a table could
+    /// not be joined.
     fn drop_columns(&self, one: &mut Candidate, ranking: &Ranking) {
         if one.columns.is_some() {
             return;
         }
         let table = &self.tables[one.table];
-        let mut kept: Vec<(f32, usize)> = Vec::new();
+        let guesses = self
+            .joins
+            .guesses(u32::try_from(one.table).unwrap_or(u32::MAX));
+        let mut keys: Vec<(f32, usize)> = Vec::new();
+        let mut named: Vec<(f32, usize)> = Vec::new();
         for (at, column) in table.columns.iter().enumerate() {
-            let named = self.column_worth(one.table, at, ranking);
-            let refers = table
-                .foreign_keys
-                .iter()
-                .any(|key| key.columns.contains(&column.name));
-            if named > 0.0 || refers || table.primary_key.contains(&column.name) {
-                kept.push((named, at));
+            let worth = self.column_worth(one.table, at, ranking);
+            let is_primary = table.primary_key.contains(&column.name);
+            let mut foreign = table.foreign_keys.iter();
+            let refers = foreign.any(|key| key.columns.contains(&column.name))
+                || guesses.iter().any(|guess| guess.column as usize == at);
+            if is_primary {
+                keys.push((f32::INFINITY, at));
+            } else if refers {
+                keys.push((worth, at));
+            } else if worth > 0.0 {
+                named.push((worth, at));
             }
         }
-        kept.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let mut columns: Vec<usize> = kept
-            .into_iter()
-            .take(MOST_COLUMNS)
-            .map(|(_, at)| at)
-            .collect();
+        keys.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let rest = keys.split_off(keys.len().min(MOST_KEYS));
+        named.extend(rest);
+        named.sort_by(|a, b| b.0.total_cmp(&a.0));
+        named.truncate(MOST_COLUMNS.saturating_sub(keys.len()));
+        let mut columns: Vec<usize> = keys.iter().chain(&named).map(|(_, at)| *at).collect();
         columns.sort_unstable();
         one.columns = Some(columns);
         one.cost = self.cost(one);

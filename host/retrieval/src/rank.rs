@@ -20,8 +20,10 @@ const SCHEMA: f32 = 0.35;
 const SEEDS: usize = 8;
 /// A table between two seeds is almost as good as the worse of them.
 const BETWEEN: f32 = 0.95;
-/// Words of a question that are looked up.
+/// Words of a question that are looked up with all that they may be called in the catalog.
 const MOST_WORDS: usize = 96;
+/// Words of a question that are read. Those behind the first count only if the catalog has them as they are.
+const MOST_READ: usize = 1_000;
 /// The worth from which on a term names a column.
 const NAMES: f32 = 0.3;
 
@@ -152,8 +154,11 @@ impl Index {
         };
         let mut stems = Stems::new();
         let mut best = vec![0.0; self.tables.len()];
-        for (word, weight) in weighted_words(texts) {
-            let terms = self.vocabulary.expand(&word, &mut stems);
+        for (at, (word, weight)) in weighted_words(texts).into_iter().enumerate() {
+            let terms = match at < MOST_WORDS {
+                true => self.vocabulary.expand(&word, &mut stems),
+                false => self.vocabulary.itself(&word, &mut stems),
+            };
             self.add_word(&terms, weight, &mut best, &mut hits);
         }
         for table in 0..self.tables.len() {
@@ -247,16 +252,20 @@ fn weighted_words(texts: &[WeightedText<'_>]) -> Vec<(String, f32)> {
 
 fn words_of(texts: &[WeightedText<'_>], counts: impl Fn(&str) -> bool) -> Vec<(String, f32)> {
     let mut words: Vec<(String, f32)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     let mut add = |word: String, weight: f32| {
-        let is_full = words.len() >= MOST_WORDS;
-        match words.iter_mut().find(|(known, _)| *known == word) {
+        let count = words.len();
+        match places.get(&word).and_then(|at| words.get_mut(*at)) {
             Some((_, known)) => *known = known.max(weight),
-            None if is_full => {}
-            None => words.push((word, weight)),
+            None if count >= MOST_READ => {}
+            None => {
+                places.insert(word.clone(), count);
+                words.push((word, weight));
+            }
         }
     };
     for one in texts {
-        let split = words::split(one.text);
+        let split = words::split_question(one.text);
         let mut last: Option<&String> = None;
         for word in split.iter().filter(|word| counts(word)) {
             add(word.clone(), one.weight);

@@ -7,16 +7,27 @@ use std::{
 
 use frostem::{Algorithm, Stemmer};
 
-/// Longest text that is split, in letters. Longer descriptions add nothing that finds a table.
+/// Longest text of a catalog that is split, in letters. Longer descriptions add nothing that finds a table.
 const MAX_TEXT: usize = 2_000;
+/// Longest question that is split, in letters. What it asks for may stand behind a long introduction.
+const MAX_QUESTION: usize = 40_000;
 /// Longest word, in letters; the rest of it is cut.
 const MAX_WORD: usize = 40;
 
 /// Splits text into lower-case words, also within `orderItems`, `order_items`, `HTTPServer` and `item2`.
 pub fn split(text: &str) -> Vec<String> {
+    split_first(text, MAX_TEXT)
+}
+
+/// As [`split`], for what a caller says.
+pub fn split_question(text: &str) -> Vec<String> {
+    split_first(text, MAX_QUESTION)
+}
+
+fn split_first(text: &str, letters: usize) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
-    let mut letters = text.chars().take(MAX_TEXT).peekable();
+    let mut letters = text.chars().take(letters).peekable();
     let mut last = ' ';
     while let Some(letter) = letters.next() {
         let next_is_lower = letters.peek().is_some_and(|next| next.is_lowercase());

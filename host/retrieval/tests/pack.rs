@@ -255,6 +255,38 @@ fn wide_table_is_cut_to_keys_and_what_the_question_names() {
 }
 
 #[test]
+fn wide_table_keeps_its_keys_when_the_question_names_many_columns() {
+    let columns: Vec<String> = (0..900)
+        .map(|number| format!("humidity_{number}"))
+        .collect();
+    let mut names: Vec<&str> = columns.iter().map(String::as_str).collect();
+    names.insert(0, "id");
+    names.push("probe");
+    let readings = refers(table("readings", &names), "probe", "sensors");
+    let index = Index::new(
+        vec![readings, table("sensors", &["id"])],
+        &Knowledge::default(),
+    );
+    let packed = ask(&index, "average humidity of all readings", 1_000);
+    let readings = packed.tables.iter().find(|one| one.table == 0).unwrap();
+    assert_eq!(readings.columns.len(), 40);
+    for key in [0, 901] {
+        assert!(readings.columns.contains(&key), "{:?}", readings.columns);
+    }
+}
+
+#[test]
+fn end_of_a_long_question_is_read() {
+    let index = Index::new(shop(), &Knowledge::default());
+    let introduction: Vec<String> = (0..500)
+        .map(|number| format!("word{}", "x".repeat(number % 30)) + &"y".repeat(number / 30))
+        .collect();
+    let question = format!("{}. Which products are there?", introduction.join(" "));
+    let packed = ask(&index, &question, 200);
+    assert!(names(&index, &packed).contains(&"products".to_owned()));
+}
+
+#[test]
 fn same_question_gives_the_same_prompt() {
     let (one, other) = (
         Index::new(shop(), &Knowledge::default()),
