@@ -236,6 +236,11 @@ fn describe(catalog: &Catalog, condition: &Condition) -> String {
         Check::Average(c) => format!("{column} is {}its average", words(*c)),
         Check::Missing if condition.negated => format!("{column} is present"),
         Check::Missing => format!("{column} is empty"),
+        Check::RefersTo(_, name, texts) => {
+            let list: Vec<String> = texts.iter().map(|t| format!("'{t}'")).collect();
+            let (name, list) = (catalog.label(*name), list.join(" or "));
+            format!("{column} is {not}that of the row whose {name} is {list}")
+        }
     }
 }
 

@@ -185,6 +185,13 @@ impl Catalog {
     pub fn label(&self, at: ColumnRef) -> String {
         format!("{}.{}", self.table(at.table).name, self.column(at).name)
     }
+
+    /// The key of the same table that a column refers to, as `staff.manager_id` does.
+    pub fn parent_key(&self, at: ColumnRef) -> Option<ColumnRef> {
+        let mut keys = self.table(at.table).foreign_keys.iter();
+        let key = keys.find(|k| k.target == at.table && k.columns == [at.column])?;
+        Some(ColumnRef::new(at.table, *key.target_columns.first()?))
+    }
 }
 
 impl Table {

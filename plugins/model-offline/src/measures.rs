@@ -195,6 +195,18 @@ fn line_revenue(catalog: &Catalog, line: &Lines) -> Candidate {
     }
 }
 
+fn says_percent(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let words = ["percent", "per cent", "pct", "%"];
+    words.iter().any(|word| text.contains(word))
+}
+
+fn says_money(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let words = ["eur", "usd", "dollar", "gbp", "pound", "money"];
+    words.iter().any(|word| text.contains(word))
+}
+
 /// A discount is taken off only where it is plain what it means: a share of one, per cent, or money.
 fn discount(catalog: &Catalog, at: usize) -> (Option<(ColumnRef, Discount)>, String) {
     let mut columns = catalog.table(at).columns.iter().enumerate();
@@ -204,12 +216,14 @@ fn discount(catalog: &Catalog, at: usize) -> (Option<(ColumnRef, Discount)>, Str
         return (None, String::new());
     };
     let name = &column.name;
-    let text = format!("{} {}", column.description, name).to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|w| text.contains(w));
     let largest = column.max.as_deref().and_then(|m| m.parse::<f64>().ok());
-    let (kind, words) = if says(&["percent", "per cent", "pct", "%"]) {
+    let is_percent = says_percent(name);
+    let is_amount = name_stems(&column.plain).iter().any(|s| s == "amount");
+    let is_money = !is_percent && (is_amount || says_money(name));
+    // The name comes before the description, where "amount" is said of any number.
+    let (kind, words) = if is_percent || !is_money && says_percent(&column.description) {
         (Discount::Percent, format!(", less `{name}` per cent"))
-    } else if says(&["eur", "usd", "dollar", "gbp", "pound", "amount", "money"]) {
+    } else if is_money || says_money(&column.description) {
         (Discount::Taken, format!(", less `{name}`"))
     } else if largest.is_some_and(|max| max <= 1.0) {
         (Discount::Share, format!(", less the share `{name}`"))
@@ -217,4 +231,47 @@ fn discount(catalog: &Catalog, at: usize) -> (Option<(ColumnRef, Discount)>, Str
         return (None, format!(", before `{name}`"));
     };
     (Some((ColumnRef::new(at, place), kind)), words)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What the discount of a line means, by its name and its description.
+    fn meaning(name: &str, description: &str) -> Option<Discount> {
+        let column = |name: &str, description: &str| {
+            json!({
+                "name": name, "type": "REAL", "description": description, "min": "0.1", "max": "0.3",
+            })
+        };
+        let columns = [
+            column("quantity", ""),
+            column("price", ""),
+            column(name, description),
+        ];
+        let lines = json!({
+            "datasource": "shop", "dialect": "sqlite", "table": "main.lines", "type": "TABLE", "columns": columns,
+            "primary_key": [], "row_count": 3, "foreign_keys": [],
+        });
+        let catalog = Catalog::parse(&json!({"tables": [lines]}).to_string()).unwrap();
+        discount(&catalog, 0).0.map(|(_, kind)| kind)
+    }
+
+    #[test]
+    fn amount_in_a_description_does_not_make_a_discount_money() {
+        let share = meaning("discount", "Amount of the discount, from 0 to 1");
+        assert_eq!(share, Some(Discount::Share));
+        let taken = meaning("discount", "Taken off the line, in euros");
+        assert_eq!(taken, Some(Discount::Taken));
+    }
+
+    #[test]
+    fn name_of_a_discount_comes_before_its_description() {
+        let percent = meaning("discount_pct", "Amount in dollars that is not charged");
+        assert_eq!(percent, Some(Discount::Percent));
+        let taken = meaning("discount_amount", "About 10 percent of the price");
+        assert_eq!(taken, Some(Discount::Taken));
+    }
 }

@@ -147,6 +147,8 @@ pub enum Check {
     Average(Comparison),
     /// Has no value.
     Missing,
+    /// Is the key of a row of the same table that is called so: the key, the column that names rows, and the texts.
+    RefersTo(ColumnRef, ColumnRef, Vec<String>),
 }
 
 /// A step from one table to another.

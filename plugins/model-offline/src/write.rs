@@ -365,6 +365,12 @@ impl Writer<'_> {
                 format!("{column} {} (SELECT {average} FROM {table})", sign(*c))
             }
             Check::Missing => format!("{column} IS {not}NULL"),
+            Check::RefersTo(key, name, texts) => {
+                let inner = self.plain();
+                let (table, key) = (self.table(key.table), inner.column(*key));
+                let is_called = self.texts(&inner.column(*name), texts, true, false);
+                format!("{column} {not}IN (SELECT {key} FROM {table} WHERE {is_called})")
+            }
         }
     }
 

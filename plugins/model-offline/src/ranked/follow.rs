@@ -68,9 +68,9 @@ fn is_part(items: &[Item]) -> bool {
                 | Kind::Quote(_)
                 | Kind::Soft => true,
                 Kind::Number(n) => n.len() == 4,
-                Kind::Op(Op::By | Op::Each | Op::And | Op::Or | Op::Not | Op::In | Op::Break) => {
-                    true
-                }
+                Kind::Op(
+                    Op::By | Op::Each | Op::And | Op::Or | Op::Not | Op::In | Op::Of | Op::Break,
+                ) => true,
                 Kind::Names => grouped || item.is_value(),
                 _ => false,
             };

@@ -56,6 +56,8 @@ pub enum Test {
     Truth,
     /// That it has no value.
     Missing,
+    /// That it refers to the row of its own table that this item names.
+    RefersTo(At),
 }
 
 /// A condition.

@@ -340,9 +340,25 @@ impl Place<'_> {
         let stem = word
             .strip_suffix("ed")
             .filter(|s| s.len() > 2 && !s.starts_with("un"));
+        // "customers churned in 2023": the time is that of the verb, which no column has.
         let verb = stem
-            .is_some_and(|s| holds(VERB_ENDS, self.word(self.at + 1)) && !self.index.has_part(s));
+            .is_some_and(|s| holds(VERB_ENDS, self.word(self.at + 1)) && !self.index.has_part(s))
+            && !self.is_time(self.at + 2);
         (rows && holds(MEMBERS, word)) || (number && holds(UNITS, word)) || verb
+    }
+
+    /// Whether a year, a date or a period stands at a place: "2023", "the year 2023", "March".
+    fn is_time(&self, mut at: usize) -> bool {
+        while holds("the year", self.word(at)) {
+            at += 1;
+        }
+        self.tokens.get(at).is_some_and(|token| {
+            let is_year = token.kind == TokenKind::Number && token.norm.len() == 4;
+            let period = || times::read(self.tokens, at, self.index, self.today);
+            let is_period =
+                |(_, kind): (usize, Kind)| matches!(kind, Kind::Period(_) | Kind::BadPeriod(_));
+            is_year || period().is_some_and(is_period)
+        })
     }
 
     /// The longest name or value that starts here.

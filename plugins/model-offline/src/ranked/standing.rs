@@ -16,6 +16,11 @@ const WEIGHTY: &str = "old possible available will would could can need want see
 const EVENTS: &str = "placed happened occurred recorded created listed made";
 /// Words of pieces that are sold, which have a meaning of their own.
 const SALES: &str = "sold sell sells bought buy purchased purchase";
+/// Participles that do not end in "ed".
+const PARTICIPLES: &str = "paid taken made held led found written taught sung driven sent built flown run spent done hidden";
+/// Participles that only point at rows which are named anyway.
+const POINTING: &str =
+    "associated related connected linked attached contained included used located";
 
 /// Takes such a word for the condition that it is, where its rows have one value, flag or date that is called so. What
 /// the rows in question have of their own comes before what others have.
@@ -191,13 +196,39 @@ fn asks_time(items: &[Item]) -> bool {
     items.iter().any(asks)
 }
 
+/// Whether a participle stands right before its rows, and nothing before it does what it says: "paid visits", "the fee
+/// of paid visits", but not "guests paid visits".
+fn narrows(items: &[Item], at: usize) -> bool {
+    let word = items[at].text.to_lowercase();
+    let is_participle = word.ends_with("ed") || holds(PARTICIPLES, &word);
+    let leads = |i: &Item| match i.op() {
+        Some(Op::Relative) => i.text.eq_ignore_ascii_case("with"),
+        Some(op) => matches!(
+            op,
+            Op::Of | Op::In | Op::NumberOf | Op::HowMany | Op::Agg(_) | Op::Each | Op::Break
+        ),
+        None => i.kind == Kind::Soft && holds("the all any", &i.text.to_lowercase()),
+    };
+    let before = at.checked_sub(1).map(|before| &items[before]);
+    is_participle
+        && !holds(POINTING, &word)
+        && items.get(at + 1).is_some_and(Item::is_table)
+        && before.is_none_or(leads)
+}
+
 /// Whether a small word neither relates what stands before it to what follows, nor belongs to the words that ask.
 pub fn is_alone(items: &[Item], at: usize) -> bool {
     let word = items[at].text.to_lowercase();
     let start = (0..at).rev().find(|i| items[*i].is(Op::Break));
     let start = start.map_or(0, |i| i + 1);
     let opens = at == start && !holds(WEIGHTY, &word);
-    if !is_small(&items[at]) || opens || holds(SALES, &word) || holds(EVENTS, &word) {
+    if !is_small(&items[at]) || holds(SALES, &word) || holds(EVENTS, &word) {
+        return false;
+    }
+    if narrows(items, at) {
+        return true;
+    }
+    if opens {
         return false;
     }
     let says =

@@ -76,6 +76,16 @@ fn the_catalog_can_be_asked_about() {
 }
 
 #[test]
+fn request_that_names_no_rows_is_declined() {
+    let answer = Host::shop().ask("list them");
+    let said = "I cannot tell what \"them\" stands for";
+    assert!(
+        answer.is_declined && answer.text.contains(said),
+        "{answer:?}"
+    );
+}
+
+#[test]
 fn no_digit_of_an_answer_is_made_up() {
     let shop = Host::shop();
     let answer = shop.ask("How many orders were placed in 1999?");

@@ -151,7 +151,8 @@ fn shop() {
 const SCHEMAS: &[(&str, &str)] = &files!(
     "airline" "allies" "bakehouse" "bakery" "boathouse" "branches" "campus" "cellar" "cinema" "clientele" "clinic" "club"
     "coaches" "crates" "dues" "festival" "gallery" "garage" "guides" "gym" "harbour" "hostels" "jockeys" "league" "library"
-    "markets" "parlours" "press" "races" "regatta" "school" "shelter" "stalls" "till" "vets" "workshops" "wrestlers"
+    "markets" "offices" "parlours" "press" "races" "regatta" "school" "shelter" "stalls" "till" "vets" "workshops"
+    "wrestlers"
 );
 
 #[test]

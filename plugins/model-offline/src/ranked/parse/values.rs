@@ -1,10 +1,12 @@
 //! Conditions with values and plain numbers, and rows that lack others.
 
 use super::*;
+use crate::pick::label_columns;
 
 impl Parser<'_> {
     /// Values with the columns that stand beside them.
     pub(super) fn values(&mut self) -> Result<(), Stuck> {
+        self.referring()?;
         let mut at = 0;
         while at < self.items.len() {
             if self.used[at] || !self.items[at].is_value() {
@@ -16,6 +18,47 @@ impl Parser<'_> {
                 Some((mark, Some(Op::Like(place)))) => self.pattern(at, mark, place)?,
                 _ => self.value_list(at)?,
             };
+        }
+        Ok(())
+    }
+
+    /// "who reports to Ann", "staff whose manager is Ann": the rows that refer to that one, and not what it refers to.
+    fn referring(&mut self) -> Result<(), Stuck> {
+        for at in 0..self.items.len() {
+            let passes = |item: &&Item| {
+                let word = item.text.to_lowercase();
+                item.is(Op::Is)
+                    || item.is(Op::In) && lexis::holds("to under", &word)
+                    || item.kind == Kind::Soft && lexis::holds("the a an", &word)
+            };
+            let small = self.items[at + 1..].iter().take_while(passes);
+            let value = at + 1 + small.count();
+            let is_said = self.name(at).is_some_and(|n| self.is_column(n))
+                && self.get(value).is_some_and(Item::is_value)
+                && !self.same_column(at, value);
+            if !is_said {
+                continue;
+            }
+            // The value names a row of the table that has the column.
+            let names_row = |c: ColumnRef| {
+                let label = label_columns(self.catalog.table(c.table));
+                let is_name = |v: ColumnRef| v.table == c.table && label.contains(&v.column);
+                self.items[value].has_value(is_name)
+            };
+            let item = &self.items[at];
+            let refers = |c: ColumnRef| self.catalog.parent_key(c).is_some() && names_row(c);
+            let refers = item.has_column(0.85, refers);
+            let is_verb = item.text.to_lowercase().ends_with(" to");
+            let is_unknown = !refers && is_verb && item.has_column(0.85, names_row);
+            // "reports to Ann Berg", where the first and the last name have a column each.
+            let is_longer = self.get(value + 1).is_some_and(Item::is_value);
+            if is_unknown || refers && is_longer {
+                return Err(self.stuck(at));
+            }
+            if refers {
+                let filter = Filter::new(value, Some(at), Test::RefersTo(value));
+                self.keep(at..value + 1, filter);
+            }
         }
         Ok(())
     }

@@ -16,8 +16,12 @@ impl Resolver<'_> {
             check,
             negated: filter.negated,
         };
-        if let Test::Values(values) = &filter.test {
-            let (column, check) = self.values(filter, values, before)?;
+        let found = match &filter.test {
+            Test::Values(values) => Some(self.values(filter, values, before)?),
+            Test::RefersTo(named) => Some(self.referring(filter, *named)?),
+            _ => None,
+        };
+        if let Some((column, check)) = found {
             return Ok(condition(column, check));
         }
         let column = match before.filter(|_| filter.or && filter.column.is_none()) {
@@ -151,6 +155,32 @@ impl Resolver<'_> {
                 Err(Trouble::Ambiguous(text(), names.collect()))
             }
         }
+    }
+
+    /// "who reports to Ann": the column that refers to rows of its own table, and those that are called so.
+    fn referring(&mut self, filter: &Filter, named: At) -> Answer<(ColumnRef, Check)> {
+        let text = || self.items[filter.at].text.clone();
+        let refers = |(column, _): (ColumnRef, f32)| {
+            let key = self.catalog.parent_key(column)?;
+            let label = label_columns(self.catalog.table(column.table));
+            let is_name = |c: &ColumnRef| c.table == column.table && label.contains(&c.column);
+            let values = self.items[named].hits.iter();
+            let mut values = values.filter_map(|h| match &h.target {
+                Target::Value(c, value) if is_name(c) => Some((*c, value.clone())),
+                _ => None,
+            });
+            let (name, value) = values.next()?;
+            let others = values.filter(|(c, v)| *c == name && *v != value);
+            let texts: Vec<String> = others.map(|(_, v)| v).chain([value.clone()]).collect();
+            Some((column, Check::RefersTo(key, name, texts)))
+        };
+        let columns = filter.column.map(|at| self.column_hits(at));
+        let found = columns.into_iter().flatten().find_map(refers);
+        let found = found.ok_or_else(|| Trouble::Weak(text(), "any known value".to_owned()))?;
+        if self.subject.is_none() && self.mentioned.is_empty() {
+            self.subject = Some(found.0.table);
+        }
+        Ok(found)
     }
 
     /// The column of some values, and the condition that they make.
