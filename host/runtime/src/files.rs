@@ -24,6 +24,7 @@ use wasmtime_wasi::{
 };
 
 use super::{
+    bindings::log::Level,
     file_grant::FileGrant,
     grants::Grants,
     limits::{HandlePermit, Handles},
@@ -60,7 +61,12 @@ struct FileView<'a> {
 }
 
 /// The granted entries of a directory. WASI's type cannot be created outside its crate; the guest holds only a handle.
-struct Listing(VecDeque<DirectoryEntry>);
+struct Listing {
+    /// A descriptor of its own, because the guest may close the one that it listed.
+    dir: Fd,
+    entries: VecDeque<DirectoryEntry>,
+    _permit: HandlePermit,
+}
 
 /// A reader of a file, which keeps the file open even if the guest closes it.
 struct CountedStream {
@@ -167,6 +173,44 @@ impl FileView<'_> {
             }
             _ => Err(ErrorCode::NotPermitted.into()),
         }
+    }
+
+    /// The files of these names that are there.
+    async fn entries_of(&mut self, fd: &Fd, names: Vec<String>) -> VecDeque<DirectoryEntry> {
+        let mut entries = VecDeque::new();
+        for name in names {
+            let stat = self
+                .inner
+                .stat_at(same(fd), PathFlags::empty(), name.clone());
+            if let Ok(stat) = stat.await {
+                let type_ = stat.type_;
+                entries.push_back(DirectoryEntry { type_, name });
+            }
+        }
+        entries
+    }
+
+    /// What is in a directory. WASI gives an error in place of an entry that vanished after its name was read, and of
+    /// one whose name is not UTF-8. A guest would take that error for the end of the directory, so neither is an entry.
+    async fn entries_below(&mut self, fd: Fd) -> FsResult<VecDeque<DirectoryEntry>> {
+        let stream = self.inner.read_directory(fd).await?;
+        let mut entries = VecDeque::new();
+        let mut unnamed = 0u32;
+        for entry in self.inner.table.delete(stream)? {
+            match entry {
+                Ok(entry) => entries.push_back(entry),
+                Err(error) => match error.downcast_ref() {
+                    Some(ErrorCode::NoEntry) => {}
+                    Some(ErrorCode::IllegalByteSequence) => unnamed += 1,
+                    _ => return Err(error),
+                },
+            }
+        }
+        if unnamed > 0 {
+            let what = format!("names in a directory that are not UTF-8 were ignored: {unnamed}");
+            self.refusals.log().line(Level::Warn, &what);
+        }
+        Ok(entries)
     }
 
     /// Does not follow links in a mount of single files: the grant is for the file, not for the target of a link.
@@ -279,20 +323,22 @@ impl HostDescriptor for FileView<'_> {
     }
 
     async fn read_directory(&mut self, fd: Fd) -> FsResult<Entries> {
-        let Some(names) = self.grant(&fd)?.and_then(|grant| grant.names.clone()) else {
-            return self.inner.read_directory(fd).await;
+        let dir = match self.inner.table.get(&fd)? {
+            Descriptor::Dir(dir) => dir.clone(),
+            Descriptor::File(_) => return Err(ErrorCode::NotDirectory.into()),
         };
-        let mut entries = VecDeque::new();
-        for name in names {
-            let stat = self
-                .inner
-                .stat_at(same(&fd), PathFlags::empty(), name.clone());
-            if let Ok(stat) = stat.await {
-                let type_ = stat.type_;
-                entries.push_back(DirectoryEntry { type_, name });
-            }
-        }
-        let stream = self.inner.table.push(Listing(entries))?;
+        let permit = self.handles.take_stream();
+        let permit = permit.ok_or(FsError::from(ErrorCode::InsufficientMemory))?;
+        let entries = match self.grant(&fd)?.and_then(|grant| grant.names.clone()) {
+            Some(names) => self.entries_of(&fd, names).await,
+            None => self.entries_below(fd).await?,
+        };
+        let dir = self.inner.table.push(Descriptor::Dir(dir))?;
+        let stream = self.inner.table.push(Listing {
+            dir,
+            entries,
+            _permit: permit,
+        })?;
         Ok(Resource::new_own(stream.rep()))
     }
 
@@ -421,18 +467,27 @@ impl HostDescriptor for FileView<'_> {
 
 impl HostDirectoryEntryStream for FileView<'_> {
     async fn read_directory_entry(&mut self, stream: Entries) -> FsResult<Option<DirectoryEntry>> {
-        if let Ok(listing) = self.inner.table.get_mut(&listing(&stream)) {
-            return Ok(listing.0.pop_front());
+        loop {
+            let listing = self.inner.table.get_mut(&listing(&stream))?;
+            let Some(entry) = listing.entries.pop_front() else {
+                return Ok(None);
+            };
+            // The C library of guests asks for the metadata of each entry next, and ends the directory at one that
+            // vanished since it was listed.
+            let dir = same(&listing.dir);
+            let stat = self
+                .inner
+                .stat_at(dir, PathFlags::empty(), entry.name.clone());
+            match stat.await {
+                Err(error) if matches!(error.downcast_ref(), Some(ErrorCode::NoEntry)) => {}
+                _ => return Ok(Some(entry)),
+            }
         }
-        self.inner.read_directory_entry(stream).await
     }
 
     fn drop(&mut self, stream: Entries) -> wasmtime::Result<()> {
-        let ours = listing(&stream);
-        if self.inner.table.get(&ours).is_ok() {
-            self.inner.table.delete(ours)?;
-            return Ok(());
-        }
-        HostDirectoryEntryStream::drop(&mut self.inner, stream)
+        let listing = self.inner.table.delete(listing(&stream))?;
+        self.inner.table.delete(listing.dir)?;
+        Ok(())
     }
 }

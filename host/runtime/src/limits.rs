@@ -111,7 +111,7 @@ impl Handles {
     const MAX_SOCKETS: usize = 64;
     /// Open files per instance.
     const MAX_FILES: u32 = 64;
-    /// File readers per instance. A closed file stays open until its last reader is dropped.
+    /// File readers and directory listings per instance. A closed file stays open until its last reader is dropped.
     const MAX_STREAMS: usize = 64;
 
     /// A permit for one more socket, if one is free.

@@ -1,6 +1,6 @@
 //! The tables of the directory, with their columns.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use mindhost_sdk::scanner::describe;
@@ -28,6 +28,8 @@ pub struct Table {
     /// Those of the files, then those of partitions.
     pub columns: Vec<Column>,
     partitions: Vec<Column>,
+    /// Names of the columns whose types the configuration says.
+    given: HashSet<String>,
 }
 
 impl Table {
@@ -40,6 +42,11 @@ impl Table {
         found.ok_or_else(|| {
             Error::not_found(format!("the table `{}` has no column `{name}`", self.name))
         })
+    }
+
+    /// Whether the first rows alone say the type of a column of text.
+    pub fn is_guessed(&self, column: &str) -> bool {
+        !self.given.contains(column)
     }
 
     /// What the path of a file says, by the names of columns.
@@ -153,7 +160,7 @@ impl Catalog {
             true => text::sample(&self.root, &layout, self.settings.types_from_rows, given)?,
             false => columnar::columns(&self.root, &layout)?,
         };
-        let partitions = partitions::columns(&layout, given);
+        let partitions = partitions::columns(&layout, given)?;
         columns.retain(|column| {
             partitions
                 .iter()
@@ -163,9 +170,11 @@ impl Catalog {
         if columns.is_empty() {
             return Err(without_columns(name, &layout));
         }
+        let names = columns.iter().map(|column| column.name.clone());
         Ok(Table {
             name: name.to_owned(),
             layout,
+            given: names.filter(|name| given(name).is_some()).collect(),
             columns,
             partitions,
         })

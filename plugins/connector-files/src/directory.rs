@@ -11,8 +11,8 @@ use mindhost_sdk::{Error, ErrorKind, Result, control};
 const MAX_ENTRIES: usize = 100_000;
 /// Directories in each other, at most.
 const MAX_DEPTH: usize = 16;
-/// Names that cannot be read, at most: such as are not UTF-8.
-const MAX_UNREADABLE: usize = 10_000;
+/// How often a directory is listed again because one of its entries vanished at that moment.
+const MAX_TRIES: usize = 10;
 /// Entries between two looks at whether the host still wants them.
 const CHECK_ENTRIES: usize = 1_000;
 
@@ -32,12 +32,11 @@ pub type State = (u64, Option<SystemTime>);
 /// first level, names that begin with `.` or `_` are left out, as other readers do (`_SUCCESS`, `.part.crc`).
 ///
 /// # Errors
-/// When the directory cannot be read, or has too many files.
+/// When a directory cannot be read, or has too many files. A part of the files is never all of them.
 pub fn files(root: &str) -> Result<Vec<Entry>> {
     let mut walk = Walk {
         found: Vec::new(),
         seen: 0,
-        unreadable: 0,
     };
     walk.directory(Path::new(root), "", 0)?;
     walk.found.sort_by(|left, right| left.path.cmp(&right.path));
@@ -47,33 +46,50 @@ pub fn files(root: &str) -> Result<Vec<Entry>> {
 struct Walk {
     found: Vec<Entry>,
     seen: usize,
-    unreadable: usize,
 }
 
 impl Walk {
     fn directory(&mut self, path: &Path, prefix: &str, depth: usize) -> Result<()> {
-        for entry in fs::read_dir(path).map_err(|error| unreadable(&error))? {
-            let Ok(entry) = entry else {
-                // The sandbox gives no name that is not UTF-8.
-                self.unreadable += 1;
-                if self.unreadable > MAX_UNREADABLE {
-                    return Err(too_many("names that cannot be read", MAX_UNREADABLE));
+        let mut tries = 0;
+        let entries = loop {
+            tries += 1;
+            match self.list(path) {
+                // An entry that vanishes between its name and its metadata ends the list with this error too.
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    if depth > 0 && is_gone(path) {
+                        return Ok(());
+                    }
+                    if tries == MAX_TRIES {
+                        return Err(error);
+                    }
                 }
-                continue;
-            };
-            self.seen += 1;
-            if self.seen > MAX_ENTRIES {
-                return Err(too_many("files", MAX_ENTRIES));
+                listed => break listed?,
             }
-            if self.seen.is_multiple_of(CHECK_ENTRIES) {
-                control::check()?;
-            }
+        };
+        self.seen += entries.len();
+        for entry in entries {
             let Ok(name) = entry.file_name().into_string() else {
                 continue;
             };
             self.entry(&entry, &format!("{prefix}{name}"), &name, depth)?;
         }
         Ok(())
+    }
+
+    /// What is in a directory. The sandbox gives no name that is not UTF-8.
+    fn list(&self, path: &Path) -> Result<Vec<fs::DirEntry>> {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(path).map_err(|error| unreadable(&error))? {
+            entries.push(entry.map_err(|error| unreadable(&error))?);
+            let seen = self.seen + entries.len();
+            if seen > MAX_ENTRIES {
+                return Err(too_many("files", MAX_ENTRIES));
+            }
+            if seen.is_multiple_of(CHECK_ENTRIES) {
+                control::check()?;
+            }
+        }
+        Ok(entries)
     }
 
     fn entry(&mut self, entry: &fs::DirEntry, path: &str, name: &str, depth: usize) -> Result<()> {
@@ -90,17 +106,42 @@ impl Walk {
         if hidden && depth > 0 {
             return Ok(());
         }
-        // Follows a link, as far as the sandbox lets it. A file that went away meanwhile is none.
-        if let Ok(metadata) = fs::metadata(entry.path())
-            && metadata.is_file()
-        {
-            self.found.push(Entry {
+        // Follows a link, as far as the sandbox lets it.
+        match fs::metadata(entry.path()) {
+            Ok(metadata) if metadata.is_file() => self.found.push(Entry {
                 path: path.to_owned(),
-                state: (metadata.len(), metadata.modified().ok()),
-            });
+                state: state(&metadata),
+            }),
+            // A file that vanished since is none, unlike one whose metadata cannot be read.
+            Err(error) if kind.is_file() && error.kind() != io::ErrorKind::NotFound => {
+                return Err(unreadable(&error));
+            }
+            _ => {}
         }
         Ok(())
     }
+}
+
+fn state(metadata: &fs::Metadata) -> State {
+    (metadata.len(), metadata.modified().ok())
+}
+
+/// Compares a file with its state when the directory was listed, from which its table has its columns.
+///
+/// # Errors
+/// `Upstream` when it is another file now, or is gone.
+pub fn check_unchanged(root: &str, path: &str, listed: State) -> Result<()> {
+    match fs::metadata(Path::new(root).join(path)) {
+        Ok(metadata) if state(&metadata) == listed => Ok(()),
+        _ => {
+            let message = format!("`{path}` was changed while its table was read; ask again");
+            Err(Error::new(ErrorKind::Upstream, message))
+        }
+    }
+}
+
+fn is_gone(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 fn too_many(what: &str, most: usize) -> Error {

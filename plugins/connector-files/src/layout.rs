@@ -67,14 +67,15 @@ pub fn tables(entries: &[Entry], settings: &Settings) -> Result<BTreeMap<String,
         .iter()
         .filter(|entry| !taken.contains(entry.path.as_str()))
         .collect();
-    for (name, format, files) in by_default(&left) {
+    let names = tables.keys().cloned().collect();
+    for (name, format, files) in by_default(&left, names) {
         let tab = if format == Format::Tsv {
             '\t'
         } else {
             settings.delimiter
         };
         let layout = layout(&name, format, delimiter(tab)?, &files)?;
-        tables.entry(name).or_insert(layout);
+        tables.insert(name, layout);
     }
     Ok(tables)
 }
@@ -127,8 +128,11 @@ fn named<'a>(
 
 /// A table a file, and a table a directory of one format. Names are those without the ending. Where two are the same,
 /// the first in the order of formats has it and the others keep their endings: `x.csv` is `x`, and `x.CSV` and
-/// `x.parquet` keep theirs.
-fn by_default<'a>(entries: &[&'a Entry]) -> Vec<(String, Format, Vec<&'a Entry>)> {
+/// `x.parquet` keep theirs. No table has one of the `names` that are given.
+fn by_default<'a>(
+    entries: &[&'a Entry],
+    mut names: BTreeSet<String>,
+) -> Vec<(String, Format, Vec<&'a Entry>)> {
     let mut directories: BTreeMap<&str, (BTreeSet<Format>, Vec<&Entry>)> = BTreeMap::new();
     let mut found = Vec::new();
     for entry in entries {
@@ -154,23 +158,29 @@ fn by_default<'a>(entries: &[&'a Entry]) -> Vec<(String, Format, Vec<&'a Entry>)
             *path,
         )
     });
-    let mut names = BTreeSet::new();
     let mut tables = Vec::new();
     for (format, path, stem, files) in found {
-        let name = if names.insert(stem) { stem } else { path };
-        tables.push((name.to_owned(), format, files));
+        tables.push((free(&mut names, stem, path), format, files));
     }
     for (directory, (formats, files)) in directories {
         if let (Some(format), 1) = (formats.first(), formats.len()) {
-            let name = if names.insert(directory) {
-                directory.to_owned()
-            } else {
-                format!("{directory}/")
-            };
+            let name = free(&mut names, directory, &format!("{directory}/"));
             tables.push((name, *format, files));
         }
     }
     tables
+}
+
+/// The first of two names that no table has, or else the second with a number: each file is in a table.
+fn free(names: &mut BTreeSet<String>, first: &str, second: &str) -> String {
+    let numbered = (2..).map(|number| format!("{second}_{number}"));
+    let mut wanted = [first.to_owned(), second.to_owned()]
+        .into_iter()
+        .chain(numbered);
+    let name = wanted.find(|name| !names.contains(name));
+    let name = name.unwrap_or_default();
+    names.insert(name.clone());
+    name
 }
 
 fn of(entry: &Entry) -> Name<'_> {

@@ -165,7 +165,7 @@ impl Datasources {
             };
             let directory = place
                 .open(&uploads)?
-                .filter(|_| check_name(&file).is_ok())
+                .filter(|_| is_plain(&file))
                 .ok_or_else(absent)?;
             match rustix::fs::unlinkat(&directory.dir, file.as_str(), AtFlags::empty()) {
                 Ok(()) => Ok(()),
@@ -322,24 +322,37 @@ fn directory_of(manifest: &Manifest, clear: &super::ClearData) -> Option<String>
 
 /// A name that is one file in one directory, on every system, and is shown as it is.
 fn check_name(name: &str) -> Result<()> {
-    let is_odd = |c: char| {
-        c.is_control() || matches!(c, '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|')
-    };
-    let is_plain = !name.is_empty()
-        && name.len() <= MAX_NAME
-        && !name.starts_with(['.', '_', ' '])
-        && !name.ends_with(['.', ' '])
-        && !name.contains(is_odd);
-    match is_plain {
+    match is_plain(name) && name.trim() == name && !name.contains(is_invisible) {
         true => Ok(()),
         false => Err(Error::invalid(
             "name",
             format!(
-                "`name` must be a plain file name such as `orders.csv`: 1 to {MAX_NAME} bytes, without `/`, `\\` and \
-                 other special characters, and not beginning with `.` or `_`"
+                "`name` must be a plain file name such as `orders.csv`: 1 to {MAX_NAME} bytes, without `/`, `\\`, \
+                 invisible and other special characters, and not beginning with `.` or `_`"
             ),
         )),
     }
+}
+
+/// Whether a name is one file in one directory, on every system.
+fn is_plain(name: &str) -> bool {
+    let is_odd = |c: char| {
+        c.is_control() || matches!(c, '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|')
+    };
+    !name.is_empty()
+        && name.len() <= MAX_NAME
+        && !name.starts_with(['.', '_', ' '])
+        && !name.ends_with(['.', ' '])
+        && !name.contains(is_odd)
+}
+
+/// Whether a character is not seen, or turns those around it. The two that join and part letters belong to words.
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+    )
 }
 
 fn begin(

@@ -1,16 +1,17 @@
-//! Arrow IPC: files (Feather 2) and streams. A file is a stream with a frame around it, so both are read from their
-//! beginning, one message at a time.
+//! Arrow IPC: files (Feather 2) and streams. Both are messages, and one at a time is read: those of a stream follow
+//! each other, and the footer of a file says where they are.
 //!
 //! `arrow-ipc` trusts what a message says of itself. So each message is taken apart before (`message`): counts,
 //! offsets and lengths are compared with the schema and with what is there, and compressed buffers are decompressed
 //! within a limit.
 
+mod footer;
 mod message;
 mod schema;
 
 use std::collections::{HashMap, VecDeque};
 use std::fs;
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
@@ -25,6 +26,7 @@ use super::kind::{FileColumn, Mark};
 use super::{BATCH_BYTES, Batches, MAX_ROWS, Rows};
 use crate::directory::unreadable;
 use crate::input::fault;
+use crate::text::types;
 
 use self::message::{Message, Reader};
 
@@ -48,21 +50,14 @@ impl ArrowFile {
     /// `Upstream` when it is no Arrow file, or has a type that is not read.
     pub fn open(root: &str, path: &str) -> Result<Self> {
         let failed = |error: std::io::Error| unreadable(&error).context(format_args!("`{path}`"));
-        let mut file = fs::File::open(Path::new(root).join(path)).map_err(failed)?;
+        let file = fs::File::open(Path::new(root).join(path)).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
-        let mut start = Vec::new();
-        file.by_ref()
-            .take(8)
-            .read_to_end(&mut start)
-            .map_err(failed)?;
-        let mut reader = Reader::start(BufReader::with_capacity(256 << 10, file), &start, length)
-            .map_err(|what| fault(path, &what))?;
-        let first = reader.next().map_err(|what| fault(path, &what))?;
-        let no_schema = || fault(path, &"it does not begin with a schema");
-        let first = first.ok_or_else(no_schema)?;
-        let schema = schema::read(&first.metadata).map_err(|what| fault(path, &what))?;
-        let column = |field: &arrow_schema::FieldRef| FileColumn {
-            name: field.name().clone(),
+        let input = BufReader::with_capacity(256 << 10, file);
+        let (reader, schema) = Reader::start(input, length).map_err(|what| fault(path, &what))?;
+        let fields = schema.fields();
+        let names = types::numbered(fields.iter().map(|field| field.name().clone()));
+        let column = |(field, name): (&arrow_schema::FieldRef, String)| FileColumn {
+            name,
             physical: field.data_type().clone(),
             mark: mark(
                 field
@@ -74,7 +69,7 @@ impl ArrowFile {
         Ok(Self {
             path: path.to_owned(),
             reader,
-            columns: schema.fields().iter().map(column).collect(),
+            columns: fields.iter().zip(names).map(column).collect(),
             schema: SchemaRef::new(schema),
             dictionaries: HashMap::new(),
         })

@@ -12,6 +12,7 @@ use arrow_array::types::{
     TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_buffer::ArrowNativeType;
 use arrow_schema::{DataType as Arrow, IntervalUnit};
 use mindhost_sdk::{Column, DataType};
 
@@ -137,14 +138,31 @@ fn write(array: &ArrayRef, row: usize, depth: usize, text: &mut String) -> Resul
         Arrow::Map(..) => write_entries(&array.as_map().value(row), depth, text),
         Arrow::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
-            let key = dictionary
-                .normalized_keys()
-                .get(row)
-                .copied()
-                .unwrap_or_default();
+            let key = key(dictionary.keys(), row).filter(|key| *key < dictionary.values().len());
+            let key = key.ok_or("has a key outside of its dictionary")?;
             write(dictionary.values(), key, depth + 1, text)
         }
         _ => write_plain(array, row, text),
+    }
+}
+
+/// One key of a dictionary. All of them at once would be made again for each value.
+fn key(keys: &dyn Array, row: usize) -> Option<usize> {
+    macro_rules! read {
+        ($type:ty) => {
+            Some(keys.as_primitive_opt::<$type>()?.value(row).as_usize())
+        };
+    }
+    match keys.data_type() {
+        Arrow::Int8 => read!(Int8Type),
+        Arrow::Int16 => read!(Int16Type),
+        Arrow::Int32 => read!(Int32Type),
+        Arrow::Int64 => read!(Int64Type),
+        Arrow::UInt8 => read!(UInt8Type),
+        Arrow::UInt16 => read!(UInt16Type),
+        Arrow::UInt32 => read!(UInt32Type),
+        Arrow::UInt64 => read!(UInt64Type),
+        _ => None,
     }
 }
 

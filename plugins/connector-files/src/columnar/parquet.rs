@@ -4,6 +4,7 @@
 //! about its size is an error. `sound` refuses pages that the decoder would panic at. `prune` leaves out row groups and
 //! pages by their statistics.
 
+mod intervals;
 mod pages;
 mod prune;
 mod sound;
@@ -13,7 +14,8 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_schema::{DataType as Arrow, Field, Fields, TimeUnit};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, DataType as Arrow, Field, Fields, IntervalUnit, TimeUnit};
 use mindhost_sdk::{Error, Result};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups};
 use parquet::arrow::{
@@ -25,13 +27,14 @@ use parquet::errors::{ParquetError, Result as Read};
 use parquet::file::metadata::{
     ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
 };
-use parquet::schema::types::{ColumnDescPtr, Type};
+use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, SchemaDescriptor, Type};
 
 use super::kind::{FileColumn, Mark};
 use super::predicate::Predicate;
 use super::{BATCH_BYTES, Batches, MAX_ROWS, Rows};
 use crate::directory::unreadable;
 use crate::input::fault;
+use crate::text::types;
 
 use self::pages::{Chunk, OneChunk, Source};
 
@@ -46,6 +49,8 @@ pub struct ParquetFile {
     path: String,
     source: Source,
     metadata: ParquetMetaData,
+    /// Its schema as the reader is told it, with bytes in place of intervals.
+    descriptor: SchemaDescriptor,
     /// How a reader gives the columns.
     fields: Fields,
     columns: Vec<FileColumn>,
@@ -62,12 +67,16 @@ impl ParquetFile {
         let length = file.metadata().map_err(failed)?.len();
         let source = Source::new(file, length);
         let metadata = footer(&source).map_err(|error| wrong(path, &error))?;
-        let fields = fields(&metadata).map_err(|error| wrong(path, &error))?;
+        let root = metadata.file_metadata().schema_descr().root_schema_ptr();
+        let root = intervals::as_bytes(&root).map_err(|error| wrong(path, &error))?;
+        let descriptor = SchemaDescriptor::new(root);
+        let fields = fields(&metadata, &descriptor).map_err(|error| wrong(path, &error))?;
         let columns = columns(&metadata, &fields);
         Ok(Self {
             path: path.to_owned(),
             source,
             metadata,
+            descriptor,
             fields,
             columns,
         })
@@ -108,9 +117,8 @@ impl ParquetFile {
         if !filters.is_empty() {
             self.read_page_index();
         }
-        let descriptor = self.metadata.file_metadata().schema_descr();
-        let mask = ProjectionMask::roots(descriptor, roots.iter().copied());
-        let levels = parquet_to_arrow_field_levels(descriptor, mask, Some(&self.fields))
+        let mask = ProjectionMask::roots(&self.descriptor, roots.iter().copied());
+        let levels = parquet_to_arrow_field_levels(&self.descriptor, mask, Some(&self.fields))
             .map_err(|error| wrong(&self.path, &error))?;
         Ok(ParquetBatches {
             file: self,
@@ -213,17 +221,21 @@ fn check(metadata: &ParquetMetaData, length: u64) -> Read<()> {
     Ok(())
 }
 
-fn fields(metadata: &ParquetMetaData) -> Read<Fields> {
-    let descriptor = metadata.file_metadata().schema_descr();
+fn fields(metadata: &ParquetMetaData, descriptor: &SchemaDescriptor) -> Read<Fields> {
     // Without the Arrow schema that some writers add: what Parquet itself says is enough, and is checked.
     let schema = parquet_to_arrow_schema(descriptor, None)?;
     let parquet = descriptor.root_schema().get_fields();
     if parquet.len() != schema.fields().len() {
         return Err(general("its schema cannot be read"));
     }
-    let mut leaves = descriptor.columns().iter();
+    // In 64 bits, nanoseconds of the old timestamps of twelve bytes would reach from 1677 to 2262 only.
+    let in_micros = |leaf: &ColumnDescriptor| {
+        let is_old = leaf.physical_type() == Physical::INT96;
+        is_old.then_some(Arrow::Timestamp(TimeUnit::Microsecond, None))
+    };
+    let mut leaves = metadata.file_metadata().schema_descr().columns().iter();
     let field = |(field, parquet): (&Arc<Field>, &Arc<Type>)| {
-        let field = old_timestamps_in_micros(field, &mut leaves);
+        let field = retyped(field, &mut leaves, &in_micros);
         match is_enum(parquet) {
             true => Arc::new(field.as_ref().clone().with_data_type(Arrow::Utf8)),
             false => field,
@@ -232,34 +244,44 @@ fn fields(metadata: &ParquetMetaData) -> Read<Fields> {
     Ok(schema.fields().iter().zip(parquet).map(field).collect())
 }
 
-/// Asks for microseconds where a field, or one in it, is the old timestamp of twelve bytes: in 64 bits nanoseconds
-/// reach from 1677 to 2262 only. Takes the leaves of the field, which the file has in the same order.
-fn old_timestamps_in_micros<'a>(
+/// A field with other types where it, or a field in it, is such a leaf. Takes the leaves of the field, which the file
+/// has in the same order.
+fn retyped<'a>(
     field: &Arc<Field>,
     leaves: &mut impl Iterator<Item = &'a ColumnDescPtr>,
+    other: &impl Fn(&ColumnDescriptor) -> Option<Arrow>,
 ) -> Arc<Field> {
-    let mut inner = |field: &Arc<Field>| old_timestamps_in_micros(field, leaves);
+    let mut inner = |field: &Arc<Field>| retyped(field, leaves, other);
     let data_type = match field.data_type() {
         Arrow::Struct(fields) => Arrow::Struct(fields.iter().map(inner).collect()),
         Arrow::List(item) => Arrow::List(inner(item)),
         Arrow::Map(entries, is_sorted) => Arrow::Map(inner(entries), *is_sorted),
-        other => match leaves.next().map(|leaf| leaf.physical_type()) {
-            Some(Physical::INT96) => Arrow::Timestamp(TimeUnit::Microsecond, None),
-            _ => other.clone(),
-        },
+        found => {
+            let other = leaves.next().and_then(|leaf| other(leaf));
+            other.unwrap_or_else(|| found.clone())
+        }
     };
     Arc::new(field.as_ref().clone().with_data_type(data_type))
 }
 
 fn columns(metadata: &ParquetMetaData, fields: &Fields) -> Vec<FileColumn> {
     let descriptor = metadata.file_metadata().schema_descr();
-    let column = |(field, parquet): (&Arc<Field>, &Arc<Type>)| FileColumn {
-        name: field.name().clone(),
-        physical: field.data_type().clone(),
-        mark: mark(parquet, field.data_type()),
+    let mut leaves = descriptor.columns().iter();
+    let with_months = |leaf: &ColumnDescriptor| {
+        intervals::is_interval(leaf).then_some(Arrow::Interval(IntervalUnit::MonthDayNano))
+    };
+    let names = types::numbered(fields.iter().map(|field| field.name().clone()));
+    let column = |((field, name), parquet): ((&Arc<Field>, String), &Arc<Type>)| {
+        let field = retyped(field, &mut leaves, &with_months);
+        FileColumn {
+            name,
+            physical: field.data_type().clone(),
+            mark: mark(parquet, field.data_type()),
+        }
     };
     let parquet = descriptor.root_schema().get_fields();
-    fields.iter().zip(parquet).map(column).collect()
+    let fields = fields.iter().zip(names).zip(parquet);
+    fields.map(column).collect()
 }
 
 /// Whether a column has the names of an enumeration: UTF-8, which the `parquet` crate gives as bytes unless it is told.
@@ -307,10 +329,8 @@ impl Batches for ParquetBatches {
                     .map_err(|error| fault(&self.file.path, &error))?
                 {
                     Some(batch) => {
-                        let column = |place: &usize| batch.columns().get(*place).cloned();
-                        let arrays = self.places.iter().filter_map(column).collect();
                         return Ok(Some(Rows {
-                            arrays,
+                            arrays: self.arrays(&batch)?,
                             count: batch.num_rows(),
                         }));
                     }
@@ -348,6 +368,18 @@ impl Batches for ParquetBatches {
 }
 
 impl ParquetBatches {
+    /// The wanted columns of a batch.
+    fn arrays(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        let found = self.places.iter().filter_map(|place| {
+            let column = self.file.columns.get(*self.roots.get(*place)?)?;
+            Some((batch.columns().get(*place)?, &column.physical))
+        });
+        found
+            .map(|(array, wanted)| intervals::typed(array, wanted))
+            .collect::<std::result::Result<Vec<_>, ArrowError>>()
+            .map_err(|error| fault(&self.file.path, &error))
+    }
+
     fn open(&self, index: usize, rows: usize) -> Read<ParquetRecordBatchReader> {
         let metadata = &self.file.metadata;
         let selection = prune::selection(metadata, index, &self.file.columns, &self.filters);

@@ -13,6 +13,7 @@ use super::output::Output;
 use super::predicate::Predicate;
 use super::{Batches, Opened};
 use crate::describe::Table;
+use crate::directory::check_unchanged;
 use crate::layout::File;
 
 /// A scan of all files of a table of columns.
@@ -144,6 +145,7 @@ impl ColumnarScan {
 
     fn open_file(&self, file: &File, fixed: &[(&str, Value)]) -> Result<Open> {
         let opened = Opened::open(&self.root, file, &self.table.layout)?;
+        check_unchanged(&self.root, &file.path, file.state)?;
         let mut wanted: Vec<usize> = Vec::new();
         let mut sources = Vec::with_capacity(self.columns.len());
         for (place, column) in self.columns.iter().enumerate() {

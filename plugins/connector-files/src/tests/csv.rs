@@ -399,3 +399,38 @@ fn a_table_whose_columns_were_not_all_looked_for_says_so() {
     let comment = described[0].comment.as_deref().unwrap_or_default();
     assert!(comment.contains("1000 of its 1001 files"), "{comment}");
 }
+
+/// A row may have as many delimiters as bytes, and room for all of them is more than the sandbox has.
+#[test]
+fn row_with_many_fields_is_an_error_with_its_line() {
+    let many = ",".repeat(10_000);
+    let request = ScanRequest::new(table("t"), &["a"]);
+    for (text, expected) in [
+        (
+            format!("a,b\n1,2\n{many}\n"),
+            "line 3 has more fields than the first line, which has 2",
+        ),
+        (many.clone(), "the first line has more than 4096 fields"),
+    ] {
+        let (_folder, mut csv) = open(&[("t.csv", &text)], r#", "types_from_rows": 1"#);
+        let error = read(&mut csv, &request).unwrap_err();
+        assert!(error.message().contains("`t.csv`"), "{error}");
+        assert!(error.message().contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn utf_16_is_named() {
+    let little =
+        |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+    let big = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_be_bytes).collect() };
+    for text in ["a,b\n1,2\n", "\u{feff}a,b\r\n1,2\r\n"] {
+        for content in [little(text), big(text)] {
+            let (_folder, mut csv) = open(&[("t.csv", content)], "");
+            let error = csv.columns(&table("t")).unwrap_err();
+            let expected =
+                "`t.csv` cannot be read: it has a NUL character in its first line, as UTF-16 does";
+            assert!(error.message().starts_with(expected), "{error}");
+        }
+    }
+}

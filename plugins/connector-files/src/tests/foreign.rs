@@ -1,4 +1,4 @@
-//! Files of other writers, DuckDB and pyarrow: `fixture/make.py` wrote them.
+//! Files of other writers, DuckDB, pyarrow and Polars: `fixture/make.py` wrote them.
 
 use mindhost_sdk::scanner::ScanRequest;
 use mindhost_sdk::{Config, Scanner, TableRef, Value};
@@ -42,7 +42,7 @@ fn every_codec_of_duckdb_gives_the_same_rows() {
             json(r#"{"k":5}"#),
             text("00000000-0000-0000-0000-000000000001"),
             json(r#"{"j": 1}"#),
-            text("P5DT0S"),
+            text("P0M5DT0.000000000S"),
         ]
     );
     for name in [
@@ -114,4 +114,24 @@ fn a_codec_that_is_not_read_is_named() {
         "{error}"
     );
     assert!(error.message().contains("BROTLI"), "{error}");
+}
+
+/// Polars puts the schema into the footer alone.
+#[test]
+fn what_polars_writes_is_read_with_its_types() {
+    let mut files = fixtures();
+    let json = |text: &str| Value::Json(text.into());
+    let expected = [
+        vec![Value::Int64(1), text("x"), text("a"), json("[1,2]")],
+        vec![
+            Value::Null,
+            text("a text of more than twelve bytes"),
+            text("b"),
+            Value::Null,
+        ],
+        vec![Value::Int64(3), Value::Null, text("a"), json("[]")],
+    ];
+    for name in ["polars_uncompressed", "polars_zstd"] {
+        assert_eq!(all(&mut files, &table(name)), expected, "{name}");
+    }
 }

@@ -137,6 +137,14 @@ proptest! {
     }
 
     #[test]
+    fn changed_bytes_of_arrow_files_are_survived(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), end in any::<bool>()
+    ) {
+        thread_local!(static WHOLE: Vec<u8> = file(&[batch(0, 60), batch(60, 60)]));
+        WHOLE.with(|whole| survives("t.arrow", &mutated(whole, &changes, end)));
+    }
+
+    #[test]
     fn any_text_is_survived(
         text in "[a-z0-9,\"{}:\\[\\]\n ]{0,200}", ending in prop::sample::select(vec!["csv", "jsonl"])
     ) {

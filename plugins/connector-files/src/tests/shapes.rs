@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{Decimal32Builder, ListBuilder};
-use arrow_array::{ArrayRef, Decimal128Array, Decimal256Array, StructArray};
+use arrow_array::builder::{Decimal32Builder, ListBuilder, StringDictionaryBuilder};
+use arrow_array::{
+    ArrayRef, Decimal128Array, Decimal256Array, Int64Array, RecordBatch, StringArray, StructArray,
+    types,
+};
 use arrow_buffer::i256;
-use arrow_schema::{DataType as Arrow, Field};
+use arrow_schema::{DataType as Arrow, Field, Schema};
 use mindhost_sdk::scanner::{Filter, FilterOp, ScanRequest};
-use mindhost_sdk::{ErrorKind, Value};
-use parquet::data_type::{Int32Type, Int96, Int96Type};
+use mindhost_sdk::{ErrorKind, Scanner, Value};
+use parquet::data_type::{
+    ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int96, Int96Type,
+};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
@@ -169,4 +174,112 @@ fn an_arrow_file_without_its_end_is_not_complete() {
             assert!(error.message().contains("`t.arrow`"), "{error}");
         }
     }
+}
+
+/// Months, days and milliseconds, the last of which have no sign.
+#[test]
+fn intervals_keep_their_months_wherever_they_are() {
+    let values = [[1u32, 0, 0], [14, 3, 14_400_000], [0, 0, u32::MAX]];
+    let values = values.map(|parts| {
+        let bytes = parts.map(u32::to_le_bytes).concat();
+        FixedLenByteArray::from(ByteArray::from(bytes))
+    });
+    let keys = ["k"; 3].map(ByteArray::from);
+    let write = |group: &mut Group<'_>| {
+        for leaf in 0..5 {
+            let mut column = group.next_column().expect("columns").expect("a column");
+            let one_each: (Option<&[i16]>, Option<&[i16]>) = match leaf {
+                0 | 1 => (None, None),
+                _ => (Some(&[1, 1, 1]), Some(&[0, 0, 0])),
+            };
+            let written = match leaf {
+                3 => {
+                    let typed = column.typed::<ByteArrayType>();
+                    typed.write_batch(&keys, one_each.0, one_each.1)
+                }
+                _ => {
+                    let typed = column.typed::<FixedLenByteArrayType>();
+                    typed.write_batch(&values, one_each.0, one_each.1)
+                }
+            };
+            written.expect("values");
+            column.close().expect("a column");
+        }
+    };
+    let interval = "required fixed_len_byte_array (12)";
+    let schema = format!(
+        "message m {{ {interval} flat (INTERVAL); required group object {{ {interval} i (INTERVAL); }}
+         required group list (LIST) {{ repeated group list {{ {interval} element (INTERVAL); }} }}
+         required group map (MAP) {{ repeated group key_value {{
+         required binary key (STRING); {interval} value (INTERVAL); }} }} }}"
+    );
+    let file = parquet_of_schema(&schema, &[&write]);
+    let (_folder, mut files) = open(&[("t.parquet", file)], "");
+    let request = ScanRequest::new(table("t"), &["flat", "object", "list", "map"]);
+    let rows = read(&mut files, &request).expect("rows");
+    let texts = [
+        "P1M0DT0.000000000S",
+        "P14M3DT14400.000000000S",
+        "P0M0DT4294967.295000000S",
+    ];
+    let expected = texts.map(|text| {
+        [
+            Value::Text(text.to_owned()),
+            Value::Json(format!("{{\"i\":\"{text}\"}}")),
+            Value::Json(format!("[\"{text}\"]")),
+            Value::Json(format!("{{\"k\":\"{text}\"}}")),
+        ]
+    });
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn columns_of_one_name_are_numbered() {
+    let write = |group: &mut Group<'_>| {
+        for value in 1..=2 {
+            let mut column = group.next_column().expect("columns").expect("a column");
+            let typed = column.typed::<Int32Type>();
+            typed.write_batch(&[value], None, None).expect("values");
+            column.close().expect("a column");
+        }
+    };
+    let schema = "message m { required int32 a; required int32 a; }";
+    let ints = parquet_of_schema(schema, &[&write]);
+    let schema = Schema::new(vec![
+        Field::new("a", Arrow::Int64, true),
+        Field::new("a", Arrow::Utf8, true),
+    ]);
+    let arrays: Vec<ArrayRef> = vec![
+        Arc::new(Int64Array::from(vec![1])),
+        Arc::new(StringArray::from(vec!["x"])),
+    ];
+    let mixed = stream(&[RecordBatch::try_new(Arc::new(schema), arrays).expect("a batch")]);
+    let (_folder, mut files) = open(&[("ints.parquet", ints), ("mixed.arrows", mixed)], "");
+    for (name, second) in [
+        ("ints", Value::Int64(2)),
+        ("mixed", Value::Text("x".into())),
+    ] {
+        let columns = files.columns(&table(name)).expect("columns");
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["a", "a_2"], "{name}");
+        let request = ScanRequest::new(table(name), &["a_2", "a"]);
+        let rows = read(&mut files, &request).expect("rows");
+        assert_eq!(rows, [[second, Value::Int64(1)]], "{name}");
+    }
+}
+
+#[test]
+fn dictionary_in_a_list_is_read_in_no_time() {
+    let mut lists = ListBuilder::new(StringDictionaryBuilder::<types::Int32Type>::new());
+    for word in ["x", "y"].into_iter().cycle().take(100_000) {
+        lists.values().append_value(word);
+    }
+    lists.append(true);
+    let file = stream_of("l", Arc::new(lists.finish()));
+    let (_folder, mut files) = open(&[("t.arrows", file)], "");
+    let start = std::time::Instant::now();
+    let rows = read(&mut files, &ScanRequest::new(table("t"), &["l"])).expect("rows");
+    let expected = vec![r#""x","y""#; 50_000].join(",");
+    assert_eq!(rows, [[Value::Json(format!("[{expected}]"))]]);
+    assert!(start.elapsed() < std::time::Duration::from_secs(10));
 }

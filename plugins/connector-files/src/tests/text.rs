@@ -1,11 +1,14 @@
 //! Text in other forms: JSON lines, compressed, and of many files.
 
+use std::fs;
 use std::io::Write as _;
+use std::sync::Arc;
 
+use arrow_array::{ArrayRef, Int64Array};
 use mindhost_sdk::scanner::{Filter, FilterOp, ScanRequest};
 use mindhost_sdk::{DataType, ErrorKind, Scanner, Value};
 
-use super::{open, read, table, types};
+use super::{LIMITS, columnar::stream_of, open, read, table, types};
 
 fn gzip(text: &str) -> Vec<u8> {
     let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -249,4 +252,141 @@ fn broken_gzip_is_explained() {
     let (_folder, mut files) = open(&[("t.csv.gz", [gzip("a\n1\n"), gzip("2\n")].concat())], "");
     let rows = read(&mut files, &ScanRequest::new(table("t"), &["a"])).expect("rows");
     assert_eq!(rows, [[Value::Int64(1)], [Value::Int64(2)]]);
+}
+
+/// A value behind the first rows is what it would be among them, or an error; `types` take it as it is.
+#[test]
+fn later_values_are_read_by_the_rules_of_the_first_ones() {
+    for (ending, first, later, given) in [
+        ("csv", "10000", "01234", "int64"),
+        ("csv", "1", "+55", "int64"),
+        ("csv", "1.5", "9007199254740993", "float64"),
+        ("csv", "1.5", "007", "float64"),
+        ("csv", "9223372036854775808", "1e3", "decimal"),
+        ("jsonl", "1", "\"00042\"", "int64"),
+        ("jsonl", "true", "\"true\"", "boolean"),
+        ("jsonl", "1.5", "\"nan\"", "float64"),
+    ] {
+        let name = format!("t.{ending}");
+        let (text, line) = match ending {
+            "csv" => (format!("x,n\n{first},1\n{later},2\n"), 3),
+            _ => (format!("{{\"x\": {first}}}\n{{\"x\": {later}}}\n"), 2),
+        };
+        let content = [(name.as_str(), text.as_str())];
+        let request = ScanRequest::new(table("t"), &["x"]);
+        let (_folder, mut files) = open(&content, r#", "types_from_rows": 1"#);
+        let error = read(&mut files, &request).unwrap_err();
+        let expected = format!("line {line} of `{name}`: the field `x` is not of the type {given}");
+        assert!(error.message().starts_with(&expected), "{later}: {error}");
+        let types = format!(r#", "types": {{"t.x": "{given}"}}"#);
+        let (_folder, mut files) = open(&content, &types);
+        assert_eq!(read(&mut files, &request).expect(later).len(), 2);
+    }
+}
+
+#[test]
+fn values_of_files_outside_of_the_sample_are_read_by_its_rules() {
+    let names: Vec<String> = (0..40).map(|number| format!("t/{number:02}.csv")).collect();
+    let files: Vec<(&str, &str)> = names
+        .iter()
+        .map(|name| match name.as_str() {
+            "t/01.csv" => (name.as_str(), "zip\n00501\n"),
+            name => (name, "zip\n10001\n"),
+        })
+        .collect();
+    let (_folder, mut files) = open(&files, "");
+    let error = read(&mut files, &ScanRequest::new(table("t"), &["zip"])).unwrap_err();
+    assert!(
+        error.message().starts_with("line 2 of `t/01.csv`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn empty_partition_is_a_text_and_one_that_is_not_utf_8_an_error() {
+    let files = [
+        ("t/k=/a.csv", "id\n1\n"),
+        ("t/k=2/b.csv", "id\n2\n"),
+        ("u/k=%FF/a.csv", "id\n1\n"),
+    ];
+    let (_folder, mut files) = open(&files, "");
+    let request = ScanRequest::new(table("t"), &["id", "k"]);
+    let text = |text: &str| Value::Text(text.to_owned());
+    assert_eq!(
+        read(&mut files, &request).expect("rows"),
+        [[Value::Int64(1), text("")], [Value::Int64(2), text("2")]]
+    );
+    let error = files.columns(&table("u")).unwrap_err();
+    assert!(error.message().contains("`u/k=%FF/a.csv`"), "{error}");
+}
+
+#[test]
+fn no_file_vanishes_behind_the_name_of_another() {
+    let files = [
+        ("x.csv", "a\n1\n"),
+        ("x.jsonl", "{\"b\": 1}\n"),
+        ("x.jsonl.csv", "c\n1\n"),
+        ("sales.csv", "d\n1\n"),
+        ("sales-1.csv", "e\n1\n"),
+    ];
+    let more = r#", "tables": {"sales": {"glob": "sales-*.csv"}}"#;
+    let (_folder, mut files) = open(&files, more);
+    let tables = [
+        ("sales", "e"),
+        ("sales.csv", "d"),
+        ("x", "a"),
+        ("x.jsonl", "c"),
+        ("x.jsonl_2", "b"),
+    ];
+    assert_eq!(
+        files.tables(),
+        Ok(tables.map(|(name, _)| table(name)).to_vec())
+    );
+    for (name, column) in tables {
+        let columns = files.columns(&table(name)).expect(name);
+        assert_eq!(columns[0].name, column, "{name}");
+    }
+}
+
+#[test]
+fn only_the_last_of_equal_members_counts() {
+    let members = "\"a\": \"x\", ".repeat(1_000);
+    let text = format!("{{{members}\"b\": [1], \"a\": \"y\"}}\n{{{members}\"b\": }}\n");
+    let (_folder, mut files) = open(&[("t.jsonl", &text)], r#", "types_from_rows": 1"#);
+    let mut request = ScanRequest::new(table("t"), &["a"]);
+    let error = read(&mut files, &request).unwrap_err();
+    assert!(
+        error
+            .message()
+            .starts_with("line 2 of `t.jsonl`: is not one JSON object")
+    );
+    request.limit = Some(1);
+    let rows = read(&mut files, &request).expect("rows");
+    assert_eq!(rows, [[Value::Text("y".into())]]);
+}
+
+/// Its columns may be others than those that the statement was planned with.
+#[test]
+fn file_that_is_replaced_during_a_scan_is_an_error() {
+    let ints = |count| -> ArrayRef { Arc::new(Int64Array::from(vec![1; count])) };
+    let text = "a\n1\n1\n1\n".to_owned().into_bytes();
+    let files = [
+        ("t/1.csv", text.clone()),
+        ("t/2.csv", text),
+        ("u/1.arrows", stream_of("a", ints(3))),
+        ("u/2.arrows", stream_of("a", ints(3))),
+    ];
+    let (folder, mut files) = open(&files, "");
+    for (name, second, other) in [
+        ("t", "t/2.csv", b"b\n1\n".to_vec()),
+        ("u", "u/2.arrows", stream_of("b", ints(900))),
+    ] {
+        let request = ScanRequest::new(table(name), &["a"]);
+        let mut scan = files.scan(&request).expect("a scan");
+        files.next(&mut scan, LIMITS).expect("rows").expect("rows");
+        fs::write(folder.path().join(second), other).expect("a file");
+        let error = files.next(&mut scan, LIMITS).err().expect("an error");
+        let expected = format!("`{second}` was changed");
+        assert!(error.message().starts_with(&expected), "{error}");
+    }
 }

@@ -71,6 +71,11 @@ impl CsvRows {
         }
         read?;
         let fields = (0..rows.count).map(|index| rows.bytes_of(index));
+        // One of the two bytes of each ASCII character is NUL in UTF-16.
+        if fields.clone().any(|field| field.contains(&0)) {
+            let what = "it has a NUL character in its first line, as UTF-16 does; save it as UTF-8";
+            return Err(fault(&file.path, &what));
+        }
         let names =
             types::names(fields).map_err(|error| error.context(format_args!("`{}`", file.path)))?;
         rows.names = names;
@@ -191,6 +196,25 @@ impl CsvRows {
         }
     }
 
+    /// How many fields a row can have: those of the first line, or the most of that line.
+    fn most_fields(&self) -> usize {
+        match self.names.len() {
+            0 => types::MAX_COLUMNS,
+            names => names,
+        }
+    }
+
+    fn too_many_fields(&self) -> Error {
+        let what = match self.names.len() {
+            0 => format!("the first line has more than {} fields", types::MAX_COLUMNS),
+            names => format!(
+                "line {} has more fields than the first line, which has {names}",
+                self.line
+            ),
+        };
+        fault(&self.path, &what)
+    }
+
     fn parse_row(&mut self) -> Result<()> {
         self.line = self.next_line();
         self.after_return = false;
@@ -228,6 +252,10 @@ impl CsvRows {
             match result {
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::OutputFull => self.data.resize(self.data.len() * 2, 0),
+                // A row may have as many delimiters as bytes.
+                ReadRecordResult::OutputEndsFull if fields > self.most_fields() => {
+                    return Err(self.too_many_fields());
+                }
                 ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
                 ReadRecordResult::Record | ReadRecordResult::End => {
                     self.after_return = last == Some(b'\r');

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use mindhost_sdk::{Error, ErrorKind, Result};
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::Field;
@@ -138,16 +138,30 @@ impl JsonRows {
 
     fn parse_line(&mut self, line: &[u8]) -> std::result::Result<(), String> {
         let text = std::str::from_utf8(line).map_err(|_| "is not UTF-8".to_owned())?;
-        let object: Object<'_> = serde_json::from_str(text)
-            .map_err(|error| format!("is not one JSON object: {}", without_line(&error)))?;
-        for (name, value) in object.0 {
-            let Some(index) = self.index(&name)? else {
-                continue;
-            };
-            let cell = self.cell(text, value.get())?;
-            if let Some(place) = self.cells.get_mut(index) {
-                *place = cell;
-            }
+        let mut parser = serde_json::Deserializer::from_str(text);
+        let mut members = Members {
+            rows: self,
+            line: text,
+            wrong: None,
+        };
+        let read = parser
+            .deserialize_map(&mut members)
+            .and_then(|()| parser.end());
+        match (members.wrong, read) {
+            (Some(wrong), _) => Err(wrong),
+            (None, Err(error)) => Err(format!("is not one JSON object: {}", without_line(&error))),
+            (None, Ok(())) => Ok(()),
+        }
+    }
+
+    /// Keeps a member of the current row, if its column is wanted.
+    fn keep(&mut self, line: &str, name: &str, value: &str) -> std::result::Result<(), String> {
+        let Some(index) = self.index(name)? else {
+            return Ok(());
+        };
+        let cell = self.cell(line, value)?;
+        if let Some(place) = self.cells.get_mut(index) {
+            *place = cell;
         }
         Ok(())
     }
@@ -194,31 +208,29 @@ impl JsonRows {
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// The members of an object in their order.
-struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+/// The members of the object of a row. Each goes to its column at once: a row may have millions that are not wanted.
+struct Members<'a> {
+    rows: &'a mut JsonRows,
+    line: &'a str,
+    /// What is wrong with a member, beside its JSON.
+    wrong: Option<String>,
+}
 
-impl<'de> Deserialize<'de> for Object<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = Object<'de>;
+impl<'de> Visitor<'de> for &mut Members<'_> {
+    type Value = ();
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
 
-            fn visit_map<A: MapAccess<'de>>(
-                self,
-                mut map: A,
-            ) -> std::result::Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some((Text(name), value)) = map.next_entry::<Text<'de>, &RawValue>()? {
-                    members.push((name, value));
-                }
-                Ok(Object(members))
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+        while let Some((Text(name), value)) = map.next_entry::<Text<'de>, &RawValue>()? {
+            if let Err(wrong) = self.rows.keep(self.line, &name, value.get()) {
+                self.wrong = Some(wrong);
+                return Err(A::Error::custom("a member cannot be kept"));
             }
         }
-        deserializer.deserialize_map(Members)
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ use mindhost_sdk::{
 
 use super::{Field, Rows, types};
 use crate::describe::Table;
+use crate::directory::check_unchanged;
 
 /// Lines between two looks at whether the host still wants them.
 const CHECK_LINES: u64 = 1_000;
@@ -20,6 +21,8 @@ pub struct TextScan {
     /// The columns that are read: those of the projection, then those of filters.
     columns: Vec<Column>,
     projected: usize,
+    /// Whether the first rows alone say the type of each.
+    guessed: Vec<bool>,
     filters: Vec<(usize, Filter)>,
     /// The next file.
     next: usize,
@@ -66,8 +69,10 @@ impl TextScan {
             };
             filters.push((index, filter.clone()));
         }
+        let guessed = columns.iter().map(|column| table.is_guessed(&column.name));
         Ok(Self {
             root,
+            guessed: guessed.collect(),
             batch: BatchBuilder::new(columns.get(..projected).unwrap_or_default().to_vec()),
             table,
             columns,
@@ -129,6 +134,7 @@ impl TextScan {
                 continue;
             }
             let mut rows = Rows::open(&self.root, file, &self.table.layout, u64::MAX)?;
+            check_unchanged(&self.root, &file.path, file.state)?;
             let names: Vec<&str> = self
                 .columns
                 .iter()
@@ -235,6 +241,7 @@ impl TextScan {
         if let ColumnSource::Fixed(value) = place {
             return Ok(value.clone());
         }
+        let is_guessed = self.guessed.get(index).is_some_and(|guessed| *guessed);
         let text = match self.field(index) {
             None | Some(Field::Null) => return Ok(Value::Null),
             Some(Field::Plain(bytes)) => std::str::from_utf8(bytes)
@@ -244,12 +251,19 @@ impl TextScan {
                     .map_err(|error| Error::internal(error.to_string()))?;
                 return Ok(Value::Json(quoted));
             }
+            Some(Field::Text(_)) if is_guessed && !types::takes_strings(column.data_type) => {
+                return Err(self.unfit(column));
+            }
             Some(Field::Text(text) | Field::Scalar(text) | Field::Document(text)) => text,
         };
         if text.len() > self.max_cell {
             return Err(self.fault(ErrorKind::TooLarge, column, "is too large"));
         }
-        types::value_of(text, column).ok_or_else(|| self.unfit(column))
+        let value = match is_guessed {
+            true => types::guessed_value_of(text, column),
+            false => types::value_of(text, column),
+        };
+        value.ok_or_else(|| self.unfit(column))
     }
 
     fn unfit(&self, column: &Column) -> Error {

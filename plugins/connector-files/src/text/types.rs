@@ -95,12 +95,12 @@ impl Guess {
     /// Takes the text of a JSON string into account. `"12"` is no number, but `"2024-02-29"` is a date.
     pub fn see_string(&mut self, text: &str) {
         self.is_empty_text |= text.is_empty();
-        self.see_of(text.as_bytes(), |candidate| {
-            matches!(
-                candidate,
-                DataType::Date | DataType::Time | DataType::Timestamp | DataType::TimestampUtc
-            )
-        });
+        self.see_of(text.as_bytes(), takes_strings);
+    }
+
+    /// Takes a text without a character into account, where that is not NULL.
+    pub fn see_empty_text(&mut self) {
+        self.is_empty_text = true;
     }
 
     /// Takes a JSON array or object into account.
@@ -160,8 +160,26 @@ fn is_word(text: &str) -> bool {
     words.iter().any(|word| unsigned.eq_ignore_ascii_case(word))
 }
 
+/// Whether a JSON string can be a value of a type that the first lines show: `"12"` is no number.
+pub fn takes_strings(data_type: DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::Text
+            | DataType::Json
+            | DataType::Date
+            | DataType::Time
+            | DataType::Timestamp
+            | DataType::TimestampUtc
+    )
+}
+
 /// Whether a text is a value of the type and nothing else: `007` is a name rather than a number.
 fn fits(text: &str, data_type: DataType) -> bool {
+    is_written_as(text, data_type) && value(text, data_type).is_some()
+}
+
+/// Whether a text that can be read as a value of the type is one and nothing else.
+fn is_written_as(text: &str, data_type: DataType) -> bool {
     let is_number = matches!(
         data_type,
         DataType::Int64 | DataType::Decimal | DataType::Float64
@@ -179,7 +197,7 @@ fn fits(text: &str, data_type: DataType) -> bool {
         _ => true,
     };
     let is_float = data_type == DataType::Float64 && is_word(text);
-    (!is_number || is_float || is_plain && keeps_digits) && value(text, data_type).is_some()
+    !is_number || is_float || is_plain && keeps_digits
 }
 
 /// A text as a value. A number that is too large for a float is none.
@@ -194,6 +212,12 @@ fn value(text: &str, data_type: DataType) -> Option<Value> {
 pub fn value_of(text: &str, column: &Column) -> Option<Value> {
     let fits = column.data_type != DataType::Decimal || has_room(text, scale(column));
     value(text, column.data_type).filter(|_| fits)
+}
+
+/// As [`value_of`], for a column whose type the first lines show: `None` also where the text would have ruled that type
+/// out among them. Otherwise `00501` would be a name there and a number here.
+pub fn guessed_value_of(text: &str, column: &Column) -> Option<Value> {
+    value_of(text, column).filter(|_| is_written_as(text, column.data_type))
 }
 
 fn has_room(text: &str, scale: usize) -> bool {
@@ -234,16 +258,20 @@ pub fn unique<'a>(given: impl ExactSizeIterator<Item = &'a str>) -> Result<Vec<S
         let message = format!("a file has more than {MAX_COLUMNS} columns");
         return Err(Error::new(ErrorKind::TooLarge, message));
     }
-    let header = given;
-    let mut names: Vec<String> = Vec::with_capacity(header.len());
+    let wanted = given.enumerate().map(|(index, name)| match name.trim() {
+        "" => format!("column_{}", index + 1),
+        name => name.to_owned(),
+    });
+    Ok(numbered(wanted))
+}
+
+/// Names, each once: one that is there twice gets a number.
+pub fn numbered(given: impl Iterator<Item = String>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
     let mut taken: HashSet<String> = HashSet::new();
     // The next number of each name, so that a name which is there a thousand times is not tried a million times.
     let mut numbers: HashMap<String, usize> = HashMap::new();
-    for (index, name) in header.enumerate() {
-        let wanted = match name.trim() {
-            "" => format!("column_{}", index + 1),
-            name => name.to_owned(),
-        };
+    for wanted in given {
         let mut name = wanted.clone();
         while taken.contains(&name) {
             let number = numbers.entry(wanted.clone()).or_insert(1);
@@ -253,5 +281,5 @@ pub fn unique<'a>(given: impl ExactSizeIterator<Item = &'a str>) -> Result<Vec<S
         taken.insert(name.clone());
         names.push(name);
     }
-    Ok(names)
+    names
 }

@@ -1,6 +1,6 @@
 //! `/datasources/{name}/files`, and questions over what was uploaded.
 
-use std::fs;
+use std::{cell::Cell, ffi::OsStr, fs, os::unix::ffi::OsStrExt as _};
 
 use mindhost_tests::{Host, Reply, Value, json};
 use reqwest::Method;
@@ -190,4 +190,110 @@ async fn a_count_succeeds_over_values_that_do_not_fit() {
         .await
         .expect_error(502, "upstream_error");
     assert_eq!(mind.rows("SELECT count(*) FROM item").await, [[json!(2)]]);
+}
+
+/// Such a name cannot be asked for in the sandbox. It hides none of the other files.
+#[tokio::test]
+async fn name_that_is_not_utf_8_hides_no_other_file() {
+    let host = Host::start().await;
+    let directory = host.files_dir().join("sales/item");
+    fs::create_dir_all(&directory).unwrap();
+    for number in 1..=9 {
+        let odd = [
+            b"caf\xe9".as_slice(),
+            number.to_string().as_bytes(),
+            b".csv",
+        ]
+        .concat();
+        fs::write(directory.join(OsStr::from_bytes(&odd)), "x\n100\n").unwrap();
+        let file = directory.join(format!("{number}.csv"));
+        fs::write(file, format!("x\n{number}\n")).unwrap();
+    }
+    let data = json!({"path": "sales"});
+    host.datasource("sales", "files", data).await.load().await;
+    let mind = host
+        .mind("sales")
+        .datasource("sales")
+        .direct_queries()
+        .create()
+        .await;
+    assert_eq!(
+        mind.rows("SELECT count(*), max(x) FROM item").await,
+        [[json!(9), json!(9)]]
+    );
+}
+
+/// Replaces a file until it is told to stop.
+async fn upload_on(host: &Host, name: &str, is_done: &Cell<bool>) {
+    while !is_done.get() {
+        let request = host.api(Method::POST, "/datasources/sales/files");
+        let request = request.query("name", name).query("overwrite", "true");
+        request.raw(b"note".to_vec()).await.expect_status(201);
+    }
+}
+
+/// A file that is being received has a name that vanishes at any moment, also while the directory is listed.
+#[tokio::test]
+async fn uploads_change_no_answer_about_other_files() {
+    const FILES: usize = 500;
+    let host = Host::start().await;
+    let directory = host.files_dir().join("sales");
+    fs::create_dir_all(&directory).unwrap();
+    for number in 1..=FILES {
+        let file = directory.join(format!("item-{number}.csv"));
+        fs::write(file, format!("x\n{number}\n")).unwrap();
+    }
+    let data = json!({"path": "sales", "tables": {"item": {"glob": "item-*.csv"}}});
+    host.datasource("sales", "files", data).await.load().await;
+    let mind = host
+        .mind("sales")
+        .datasource("sales")
+        .direct_queries()
+        .create()
+        .await;
+    let is_done = Cell::new(false);
+    let ask = async {
+        for _ in 0..40 {
+            let rows = mind.rows("SELECT count(*), max(x) FROM item").await;
+            assert_eq!(rows, [[json!(FILES), json!(FILES)]]);
+        }
+        is_done.set(true);
+    };
+    tokio::join!(
+        ask,
+        upload_on(&host, "a.txt", &is_done),
+        upload_on(&host, "b.txt", &is_done),
+        upload_on(&host, "c.txt", &is_done)
+    );
+}
+
+/// Neither takes the memory of the plugin: an instance that ran out of it would be a fault of the plugin.
+#[tokio::test]
+async fn row_of_millions_of_fields_is_read_within_the_memory_of_a_plugin() {
+    let host = Host::start().await;
+    let directory = host.files_dir().join("wide");
+    fs::create_dir_all(&directory).unwrap();
+    let (commas, members) = ("a,b\n1,2\n", "{\"a\":1}\n");
+    fs::write(directory.join("commas.csv"), commas).unwrap();
+    fs::write(directory.join("members.jsonl"), members).unwrap();
+    let data = json!({"path": "wide"});
+    host.datasource("wide", "files", data).await.load().await;
+    let mind = host
+        .mind("wide")
+        .datasource("wide")
+        .direct_queries()
+        .create()
+        .await;
+    // Behind the rows that decide the types.
+    let commas = format!("a,b\n{}{}\n", "1,2\n".repeat(1_001), ",".repeat(60 << 20));
+    fs::write(directory.join("commas.csv"), commas).unwrap();
+    let members = format!("{members}{{{}\"a\":2}}\n", "\"a\":1,".repeat(9_000_000));
+    fs::write(directory.join("members.jsonl"), members).unwrap();
+    let reply = mind.sql("SELECT count(*) FROM commas").await;
+    reply.expect_error(502, "upstream_error");
+    assert!(reply.text().contains("line 1003"), "{}", reply.text());
+    assert_eq!(
+        mind.rows("SELECT a FROM members ORDER BY a").await,
+        [[json!(1)], [json!(2)]]
+    );
 }

@@ -2,7 +2,14 @@ use super::*;
 
 #[test]
 fn names_are_plain() {
-    for name in ["orders.csv", "größe 2024.parquet", "a", "x.csv.gz"] {
+    // The last has a letter that parts two others, as Persian is written.
+    for name in [
+        "orders.csv",
+        "größe 2024.parquet",
+        "a",
+        "x.csv.gz",
+        "هفته\u{200c}ها.csv",
+    ] {
         assert!(check_name(name).is_ok(), "{name}");
     }
     let long = "x".repeat(201);
@@ -23,6 +30,11 @@ fn names_are_plain() {
         "C:x",
         " x",
         "a*b",
+        "vsc.\u{202e}exe",
+        "a\u{200b}b.csv",
+        "\u{feff}a.csv",
+        "a\u{2028}b.csv",
+        "a.csv\u{3000}",
         long.as_str(),
     ] {
         assert!(check_name(name).is_err(), "{name:?}");

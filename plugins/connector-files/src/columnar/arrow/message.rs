@@ -1,5 +1,6 @@
 //! Messages of Arrow IPC, taken apart.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 
@@ -9,6 +10,9 @@ use arrow_ipc::{
 };
 use arrow_schema::{DataType, Field, Schema};
 use flatbuffers::FlatBufferBuilder;
+
+use super::footer::{self, Block};
+use super::schema;
 
 /// Bytes of the description of a message, at most.
 const MAX_METADATA: u64 = 16 << 20;
@@ -26,50 +30,90 @@ pub struct Message {
     pub body: Vec<u8>,
 }
 
-/// The messages of a file in their order.
+/// The messages of a file behind its schema.
 pub struct Reader {
     input: BufReader<File>,
     /// Bytes that were read in advance.
     ahead: Vec<u8>,
-    /// Bytes of the file that are not read yet, those in advance included.
+    /// Bytes that are not read yet, those in advance included: of a stream, or of one message of a file.
     left: u64,
-    /// A file says where its messages end; a stream may just end.
-    is_file: bool,
-    /// Words of zeros that may stand before the first message of a file.
-    padding: u32,
+    /// Where the messages of a file are, as its footer says it. A stream has one behind the other, and may just end.
+    blocks: Option<VecDeque<Block>>,
+    /// The next byte of a file.
+    at: u64,
 }
 
 impl Reader {
-    /// A reader behind the first eight bytes of a file.
-    pub fn start(input: BufReader<File>, start: &[u8], length: u64) -> Result<Self, String> {
+    /// Reads the schema: of a file from its footer, since some writers put it nowhere else; of a stream from its first
+    /// message.
+    pub fn start(mut input: BufReader<File>, length: u64) -> Result<(Self, Schema), String> {
+        let mut start = Vec::new();
+        input
+            .by_ref()
+            .take(footer::START)
+            .read_to_end(&mut start)
+            .map_err(|error| error.to_string())?;
         if start.starts_with(b"FEA1") {
             return Err("it is Feather 1; write Feather 2, which is Arrow IPC".to_owned());
         }
-        let is_file = start.starts_with(b"ARROW1");
-        Ok(Self {
+        let mut reader = Self {
             input,
-            ahead: if is_file { Vec::new() } else { start.to_vec() },
-            left: if is_file {
-                length.saturating_sub(8)
-            } else {
-                length
-            },
-            is_file,
-            padding: if is_file { 32 } else { 0 },
-        })
+            ahead: Vec::new(),
+            left: 0,
+            blocks: None,
+            at: 0,
+        };
+        if start.starts_with(footer::MAGIC) {
+            let (schema, blocks, at) = footer::read(&mut reader.input, length)?;
+            reader.blocks = Some(blocks);
+            reader.at = at;
+            return Ok((reader, schema));
+        }
+        reader.ahead = start;
+        reader.left = length;
+        let first = reader.next()?.ok_or("it does not begin with a schema")?;
+        let schema = schema::read(&first.metadata)?;
+        Ok((reader, schema))
     }
 
     /// The next message; none at the end.
     pub fn next(&mut self) -> Result<Option<Message>, String> {
-        if self.left == 0 && !self.is_file {
+        match &mut self.blocks {
+            None => self.next_of_stream(),
+            Some(blocks) => match blocks.pop_front() {
+                None => Ok(None),
+                Some(block) => self.message(&block).map(Some),
+            },
+        }
+    }
+
+    fn message(&mut self, block: &Block) -> Result<Message, String> {
+        let distance = i64::try_from(block.offset)
+            .ok()
+            .zip(i64::try_from(self.at).ok())
+            .map(|(to, from)| to - from);
+        self.input
+            .seek_relative(distance.ok_or("a message has an impossible place")?)
+            .map_err(|error| error.to_string())?;
+        self.left = block.length();
+        self.at = block.offset + self.left;
+        let mut metadata = self.metadata(block.metadata)?;
+        // The length again, in newer files behind a mark.
+        let prefix = if metadata.starts_with(&CONTINUATION) {
+            8
+        } else {
+            4
+        };
+        let metadata = metadata.split_off(prefix.min(metadata.len()));
+        let body = self.bytes(block.body, MAX_BODY, "a record batch")?;
+        Ok(Message { metadata, body })
+    }
+
+    fn next_of_stream(&mut self) -> Result<Option<Message>, String> {
+        if self.left == 0 {
             return Ok(None);
         }
         let mut length = self.array()?;
-        while length == [0; 4] && self.padding > 0 {
-            self.padding -= 1;
-            length = self.array()?;
-        }
-        self.padding = 0;
         if length == CONTINUATION {
             length = self.array()?;
         }
@@ -77,17 +121,17 @@ impl Reader {
         if length == 0 {
             return Ok(None);
         }
-        let metadata = self.bytes(
-            u64::from(length),
-            MAX_METADATA,
-            "the description of a message",
-        )?;
+        let metadata = self.metadata(u64::from(length))?;
         let parsed =
             root_as_message(&metadata).map_err(|error| format!("a message is broken: {error}"))?;
         let body =
             u64::try_from(parsed.bodyLength()).map_err(|_| "a message has a negative length")?;
         let body = self.bytes(body, MAX_BODY, "a record batch")?;
         Ok(Some(Message { metadata, body }))
+    }
+
+    fn metadata(&mut self, length: u64) -> Result<Vec<u8>, String> {
+        self.bytes(length, MAX_METADATA, "the description of a message")
     }
 
     fn array(&mut self) -> Result<[u8; 4], String> {

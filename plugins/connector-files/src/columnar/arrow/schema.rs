@@ -2,7 +2,7 @@
 
 use arrow_ipc::convert::fb_to_schema;
 use arrow_ipc::{
-    DateUnit, Endianness, Field, Precision, TimeUnit, Type, UnionMode, root_as_message,
+    self as ipc, DateUnit, Endianness, Field, Precision, TimeUnit, Type, UnionMode, root_as_message,
 };
 use arrow_schema::Schema;
 
@@ -18,9 +18,16 @@ const MAX_FIELDS: usize = 10_000;
 pub fn read(metadata: &[u8]) -> Result<Schema, String> {
     let message =
         root_as_message(metadata).map_err(|error| format!("its schema is broken: {error}"))?;
-    let schema = message
+    of(message
         .header_as_schema()
-        .ok_or("it does not begin with a schema")?;
+        .ok_or("it does not begin with a schema")?)
+}
+
+/// A schema as types of columns.
+///
+/// # Errors
+/// When it has a type that is not read.
+pub fn of(schema: ipc::Schema<'_>) -> Result<Schema, String> {
     if schema.endianness() != Endianness::Little {
         return Err("its numbers are big-endian; write it on a usual machine".to_owned());
     }
