@@ -29,7 +29,7 @@ const INVENTED: [&str; 9] = [
 ];
 
 /// What DataFusion says of a form of SQL, and what to write in its place.
-const ADVICE: [(&str, &str); 10] = [
+const ADVICE: [(&str, &str); 11] = [
     (
         "Empty tuple not supported",
         "GROUP BY () is not supported here; leave out GROUP BY, and the total is one row",
@@ -80,6 +80,11 @@ const ADVICE: [(&str, &str); 10] = [
         "a subquery or a LATERAL table cannot use the tables around it in the way it is written; compare with them by \
          `=` in its WHERE, and in place of ORDER BY … LIMIT number the rows with row_number() OVER (PARTITION BY … \
          ORDER BY …) in a table that is joined",
+    ),
+    (
+        "does not support undecorrelated Subquery",
+        "a LATERAL table cannot use the tables around it in the way it is written; compare with them by `=` in its \
+         WHERE, without HAVING, or join its table and GROUP BY",
     ),
 ];
 
@@ -255,6 +260,14 @@ mod tests {
         assert!(says_invented("No field named __rows.a"));
         assert!(says_invented("No field named \"__key_1\""));
         assert!(!says_invented("No field named source__rows"));
+    }
+
+    #[test]
+    fn lateral_table_that_is_not_joined_is_told_what_to_write() {
+        let message = "Physical plan does not support undecorrelated Subquery";
+        let error = advised(message).unwrap();
+        assert_eq!(error.code(), Code::SqlNotSupported);
+        assert!(error.message().starts_with("a LATERAL table"), "{error}");
     }
 
     #[test]

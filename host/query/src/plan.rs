@@ -244,7 +244,7 @@ async fn plan(
         .with_allow_dml(false)
         .with_allow_statements(false)
         .verify_plan(&logical)?;
-    let optimised = keys::optimised(state.optimize(&logical)?)?;
+    let optimised = unjoined::independent(keys::optimised(state.optimize(&logical)?)?)?;
     if own_parts.aggregates {
         unjoined::check(&optimised)?;
     }

@@ -8,10 +8,11 @@ use datafusion::{
         config::ConfigOptions,
         tree_node::{Transformed, TransformedResult as _, TreeNode as _},
     },
-    logical_expr::{Expr, LogicalPlan},
+    logical_expr::{Expr, JoinType, LogicalPlan},
     optimizer::{AnalyzerRule, ApplyOrder, OptimizerConfig, OptimizerRule},
+    physical_expr::expressions::Column,
     physical_optimizer::PhysicalOptimizerRule,
-    physical_plan::{ExecutionPlan, replace_children_if_necessary},
+    physical_plan::{ExecutionPlan, joins::HashJoinExec, replace_children_if_necessary},
 };
 
 use super::{
@@ -67,8 +68,8 @@ pub fn physical(rules: Vec<Physical>, share: &Arc<Share>, learns: bool) -> Vec<P
 /// The rule that passes what joins have learned to scans.
 const LEARNING: &str = "FilterPushdown(Post)";
 
-/// Keeps filters out of operators in which two columns have one name. On its way down a filter finds its column in the
-/// next operator by the name, and would be about the first of them.
+/// Keeps filters out of operators in which they could be about another column. On its way down a filter finds its
+/// column in the next operator by the name.
 #[derive(Debug)]
 struct AmbiguousNames;
 
@@ -107,12 +108,43 @@ pub fn with_children(
 }
 
 fn is_ambiguous(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    has_one_name_twice(plan) || confuses_keys(plan)
+}
+
+/// Whether two columns have one name: a filter would be about the first of them.
+fn has_one_name_twice(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let schema = plan.schema();
     let mut names = HashSet::new();
     !schema
         .fields()
         .iter()
         .all(|field| names.insert(field.name()))
+}
+
+/// Whether it is a semi join that could pass a filter about one of its keys to another column. Every row that it gives
+/// has an equal key on the other side, so the filter goes there too, and finds its column by the name of the given one.
+fn confuses_keys(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let Some(join) = plan.downcast_ref::<HashJoinExec>() else {
+        return false;
+    };
+    let other = match join.join_type() {
+        JoinType::LeftSemi => join.right().schema(),
+        JoinType::RightSemi => join.left().schema(),
+        _ => return false,
+    };
+    join.on().iter().any(|(left, right)| {
+        let (given, equal) = match join.join_type() {
+            JoinType::LeftSemi => (left, right),
+            _ => (right, left),
+        };
+        let Some(given) = given.downcast_ref::<Column>() else {
+            return false;
+        };
+        let equal = equal.downcast_ref::<Column>().map(Column::index);
+        other
+            .index_of(given.name())
+            .is_ok_and(|found| Some(found) != equal)
+    })
 }
 
 /// A rule that checks the deadline first. Planning cannot be interrupted in between.
@@ -249,5 +281,69 @@ impl PhysicalOptimizerRule for YieldRule {
 
     fn schema_check(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::{
+        arrow::datatypes::{DataType, Field, Schema},
+        common::NullEquality,
+        physical_expr::PhysicalExpr,
+        physical_plan::{empty::EmptyExec, joins::PartitionMode},
+    };
+
+    use super::*;
+
+    fn table(names: [&str; 2]) -> Arc<dyn ExecutionPlan> {
+        let fields = names.map(|name| Field::new(name, DataType::Int64, true));
+        Arc::new(EmptyExec::new(Arc::new(Schema::new(fields.to_vec()))))
+    }
+
+    /// A semi join of two tables by the equality of two columns.
+    fn semi_join(
+        join_type: JoinType,
+        (left, left_key): ([&str; 2], usize),
+        (right, right_key): ([&str; 2], usize),
+    ) -> Arc<dyn ExecutionPlan> {
+        let key = |names: [&str; 2], index: usize| -> Arc<dyn PhysicalExpr> {
+            Arc::new(Column::new(names[index], index))
+        };
+        let on = vec![(key(left, left_key), key(right, right_key))];
+        let join = HashJoinExec::try_new(
+            table(left),
+            table(right),
+            on,
+            None,
+            &join_type,
+            None,
+            PartitionMode::CollectLeft,
+            NullEquality::NullEqualsNothing,
+            false,
+        );
+        Arc::new(join.unwrap())
+    }
+
+    #[test]
+    fn semi_join_with_the_name_of_its_key_at_another_place_is_closed() {
+        let (orders, items) = (["id", "k"], ["k", "id"]);
+        for (join_type, left, right, expected) in [
+            // The key `k` of the orders is the `id` of an item.
+            (JoinType::LeftSemi, (orders, 1), (items, 1), true),
+            (JoinType::RightSemi, (items, 1), (orders, 1), true),
+            // The same name is the same key, and another name is found nowhere.
+            (JoinType::LeftSemi, (orders, 1), (items, 0), false),
+            (JoinType::RightSemi, (items, 0), (orders, 1), false),
+            (JoinType::LeftSemi, (orders, 1), (["a", "b"], 1), false),
+            // What an anti join gives is equal to nothing there.
+            (JoinType::LeftAnti, (orders, 1), (items, 1), false),
+        ] {
+            let join = semi_join(join_type, left, right);
+            assert_eq!(
+                is_ambiguous(&join),
+                expected,
+                "{join_type} {left:?} {right:?}"
+            );
+        }
     }
 }

@@ -4,6 +4,7 @@ mod attacks;
 mod cancellation;
 mod clickhouse;
 pub mod corpus;
+mod joins;
 mod limits;
 mod mariadb;
 mod meaning;

@@ -241,10 +241,9 @@ impl Rules {
         around(self.bytewise, text)
     }
 
-    /// Whether a comparison with these constants, or with this column, also stands without [`Rules::bytes`]. Every
-    /// character set has ASCII.
-    pub fn takes_index(&self, other_side: &str) -> bool {
-        self.uses_index && (!self.has_charsets || other_side.is_ascii())
+    /// Whether a comparison with these constants also stands without [`Rules::bytes`]. Every character set has ASCII.
+    pub fn takes_index(&self, constants: &str) -> bool {
+        self.uses_index && (!self.has_charsets || constants.is_ascii())
     }
 
     /// The text of such bytes.

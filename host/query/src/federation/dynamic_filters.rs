@@ -41,6 +41,8 @@ pub enum DynamicFilters {
 pub struct Columns<'a> {
     /// What the statement speaks.
     pub dialect: Dialect,
+    /// Their types for the join.
+    pub schema: &'a Schema,
     /// By their places.
     pub values: &'a [Option<Value>],
 }
@@ -135,16 +137,20 @@ fn listed(list: &InListExpr, columns: Columns<'_>, scope: &Scope<'_>) -> Vec<Str
     key_filters(list, column, scope).unwrap_or_default()
 }
 
-/// A column, or one whose integers are decimals for the join.
+/// A column, or one whose integers are decimals for the join, or that it casts to the type that it has: UNION does so.
 fn value(expr: &Arc<dyn PhysicalExpr>, columns: Columns<'_>) -> Option<Value> {
     if let Some(column) = expr.downcast_ref::<Column>() {
         return columns.at(column.index());
     }
     let cast = expr.downcast_ref::<CastExpr>()?;
+    let value = value(cast.expr(), columns)?;
+    let from = cast.expr().data_type(columns.schema).ok()?;
+    if from == *cast.cast_type() {
+        return Some(value);
+    }
     let Physical::Decimal128(digits, scale) = cast.cast_type() else {
         return None;
     };
-    let value = value(cast.expr(), columns)?;
     let is_integer = matches!(value.kind, Kind::Integer | Kind::Unsigned);
     (is_integer && *digits as i8 - scale >= INTEGER_DIGITS).then_some(value)
 }
@@ -162,7 +168,33 @@ pub fn is_about(filter: &Arc<dyn PhysicalExpr>, schema: &Schema) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use datafusion::arrow::datatypes::Field;
+
     use super::*;
+
+    #[test]
+    fn cast_to_the_type_of_a_column_is_the_column() {
+        let schema = Schema::new(vec![Field::new("k", Physical::Int64, true)]);
+        let values = [Some(Value {
+            sql: String::from("t1.k"),
+            kind: Kind::Integer,
+        })];
+        let columns = Columns {
+            dialect: Dialect::Postgresql,
+            schema: &schema,
+            values: &values,
+        };
+        let cast = |to| -> Arc<dyn PhysicalExpr> {
+            let column = Arc::new(Column::new("k", 0));
+            Arc::new(CastExpr::new(column, to, None))
+        };
+        assert_eq!(value(&cast(Physical::Int64), columns), values[0]);
+        assert_eq!(
+            value(&cast(Physical::Decimal128(22, 2)), columns),
+            values[0]
+        );
+        assert_eq!(value(&cast(Physical::Int32), columns), None);
+    }
 
     #[test]
     fn longest_conditions_are_left_out_where_there_is_no_room() {

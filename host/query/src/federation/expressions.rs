@@ -1,5 +1,8 @@
 //! Expressions of a plan as SQL of one dialect. What is not listed here stays in the host.
 
+#[cfg(test)]
+mod tests;
+
 use datafusion::{
     arrow::datatypes::DataType as Physical,
     common::{Column, DFSchema, ScalarValue, tree_node::TreeNode as _},
@@ -231,8 +234,8 @@ impl<'a> Scope<'a> {
             // Of what is widened, the opposite would be too narrow.
             Expr::Not(inner) if self.is_widened(inner) => return None,
             Expr::Not(inner) => format!("(NOT {})", self.condition(inner)?),
-            Expr::IsNull(inner) => format!("({} IS NULL)", self.value(inner)?.sql),
-            Expr::IsNotNull(inner) => format!("({} IS NOT NULL)", self.value(inner)?.sql),
+            Expr::IsNull(inner) => self.is_null(&self.value(inner)?),
+            Expr::IsNotNull(inner) => self.is_not_null(&self.value(inner)?),
             Expr::InList(list) => self.in_list(list)?,
             Expr::Between(between) => self.between(between)?,
             Expr::Like(like) => self.like(like)?,
@@ -248,6 +251,26 @@ impl<'a> Scope<'a> {
             _ => return None,
         };
         (sql.len() <= MAX_BYTES).then_some(sql)
+    }
+
+    fn is_null(&self, value: &Value) -> String {
+        let test = match (self.dialect, value.kind) {
+            // A composite value of NULLs passes for NULL there.
+            (Dialect::Postgresql, Kind::Opaque) => "IS NOT DISTINCT FROM NULL",
+            // So does the day 0000-00-00, of a column without NULL.
+            (Dialect::Mysql, Kind::Date | Kind::Timestamp | Kind::TimestampUtc) => "<=> NULL",
+            _ => "IS NULL",
+        };
+        format!("({} {test})", value.sql)
+    }
+
+    fn is_not_null(&self, value: &Value) -> String {
+        let test = match (self.dialect, value.kind) {
+            // A composite value with a NULL in it is not that for PostgreSQL.
+            (Dialect::Postgresql, Kind::Opaque) => "IS DISTINCT FROM NULL",
+            _ => "IS NOT NULL",
+        };
+        format!("({} {test})", value.sql)
     }
 
     fn both(&self, left: &Expr, op: &str, right: &Expr) -> Option<String> {
@@ -334,7 +357,6 @@ impl<'a> Scope<'a> {
         }
         let rules = self.rules();
         let (left, right) = (&a.sql, &b.sql);
-        let is_constant = |sql: &str| sql.starts_with(['\'', 'N']);
         let is_equality = matches!(op, "=" | "<>");
         let is_lookup = is_equality && is_constant(right);
         let is_unordered = a.kind.is_text() && !is_equality && !rules.orders_texts;
@@ -349,9 +371,9 @@ impl<'a> Scope<'a> {
             false => right.to_owned(),
         };
         let bytewise = format!("{} {op} {bytes}", rules.bytes(left));
-        // Columns of two collations cannot be compared in MySQL.
-        let has_one = is_constant(right) || !rules.bytes_are_binary;
-        Some(match op == "=" && has_one && rules.takes_index(right) {
+        // Columns of two collations cannot be compared without.
+        let takes_index = op == "=" && is_constant(right) && rules.takes_index(right);
+        Some(match takes_index {
             true => format!("({left} = {right} AND {bytewise})"),
             false => format!("({bytewise})"),
         })
@@ -380,6 +402,10 @@ impl<'a> Scope<'a> {
             return None;
         }
         if of.kind == Kind::Decimal && !rules.mixes_numbers {
+            return None;
+        }
+        // A column has a collation of its own.
+        if of.kind.is_text() && !values.iter().all(|value| is_constant(&value.sql)) {
             return None;
         }
         let texts: Vec<_> = values.iter().map(|value| value.sql.as_str()).collect();
@@ -445,6 +471,10 @@ impl<'a> Scope<'a> {
         if pattern.sql.contains('\\') && !self.rules().like_escapes {
             return None;
         }
+        // PostgreSQL fails on an escape of nothing.
+        if ends_in_escape(&pattern.sql) {
+            return None;
+        }
         let not = if like.negated { "NOT " } else { "" };
         let of = self.rules().like_text(&of.sql);
         Some(format!("({of} {not}LIKE {})", pattern.sql))
@@ -475,6 +505,18 @@ impl<'a> Scope<'a> {
     }
 }
 
+/// Whether a text in SQL is a constant.
+fn is_constant(sql: &str) -> bool {
+    sql.starts_with(['\'', 'N'])
+}
+
+/// Whether a pattern, in its quotes, ends in a `\` that is not escaped itself.
+fn ends_in_escape(quoted: &str) -> bool {
+    let pattern = quoted.strip_suffix('\'').unwrap_or(quoted);
+    let rest = pattern.trim_end_matches('\\');
+    (pattern.len() - rest.len()) % 2 == 1
+}
+
 /// The pattern of GLOB for one of LIKE; `None` for one with an escape.
 fn glob(pattern: &str) -> Option<String> {
     let mut glob = String::with_capacity(pattern.len());
@@ -488,113 +530,4 @@ fn glob(pattern: &str) -> Option<String> {
         }
     }
     (glob.len() <= MAX_PATTERN).then_some(glob)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pattern_of_like_is_one_of_glob() {
-        for (like, wanted) in [
-            ("%green%", "*green*"),
-            ("_a]%", "?a]*"),
-            ("100*[?]%", "100[*][[][?]]*"),
-            ("", ""),
-        ] {
-            assert_eq!(glob(like).as_deref(), Some(wanted), "{like}");
-        }
-        assert_eq!(glob(r"100\%"), None);
-        assert_eq!(glob(&"a".repeat(MAX_PATTERN + 1)), None);
-    }
-
-    fn value(sql: &str, kind: Kind) -> Value {
-        let sql = sql.to_owned();
-        Value { sql, kind }
-    }
-
-    fn bytes(sql: &str) -> String {
-        format!("(CAST({sql} AS VARBINARY(MAX)) + CAST(1 AS BINARY(1)))")
-    }
-
-    #[test]
-    fn texts_of_sql_server_are_compared_with_constants_by_their_bytes() {
-        let scope = Scope::exact(Dialect::Mssql, &[]);
-        let name = value("t1.[name]", Kind::Utf16);
-        let compared = |op, text: &str| scope.compared_to(&name, op, &ScalarValue::from(text));
-        assert_eq!(
-            compared(Operator::Eq, "té").unwrap(),
-            format!(
-                "(t1.[name] = N'té' AND {} = {})",
-                bytes("t1.[name]"),
-                bytes("N'té'")
-            )
-        );
-        assert_eq!(
-            compared(Operator::NotEq, "a").unwrap(),
-            format!("({} <> {})", bytes("t1.[name]"), bytes("N'a'"))
-        );
-        // UTF-16 has another order, and half of a pair is any other half for the host.
-        assert_eq!(compared(Operator::Lt, "a"), None);
-        assert_eq!(compared(Operator::Eq, "\u{fffd}"), None);
-        for other in [Kind::Utf16, Kind::CodePage, Kind::Text, Kind::Opaque] {
-            let other = value("t2.[name]", other);
-            assert_eq!(scope.compared(&name, Operator::Eq, &other), None);
-        }
-    }
-
-    #[test]
-    fn texts_of_sqlite_have_no_order_there() {
-        let scope = Scope::widening(Dialect::Sqlite, &[]);
-        let code = value("code", Kind::Text);
-        let compared = |op| scope.compared_to(&code, op, &ScalarValue::from("b"));
-        assert_eq!(
-            compared(Operator::Eq).unwrap(),
-            "(code COLLATE BINARY = 'b')"
-        );
-        assert_eq!(compared(Operator::GtEq), None);
-        let postgresql = Scope::exact(Dialect::Postgresql, &[]);
-        assert!(
-            postgresql
-                .compared_to(&code, Operator::GtEq, &ScalarValue::from("b"))
-                .is_some()
-        );
-    }
-
-    #[test]
-    fn lists_of_texts_of_sql_server_are_lists_of_bytes() {
-        let scope = Scope::exact(Dialect::Mssql, &[]);
-        let code = value("t1.[code]", Kind::CodePage);
-        let one = |text: &str| scope.constant(Kind::CodePage, &ScalarValue::from(text));
-        let two = [one("a").unwrap(), one("b ").unwrap()];
-        let stored = format!("IN ({}, {})", bytes("'a'"), bytes("'b '"));
-        assert_eq!(
-            scope.listed(&code, &two, false).unwrap(),
-            format!(
-                "(t1.[code] IN ('a', 'b ') AND {} {stored})",
-                bytes("t1.[code]")
-            )
-        );
-        assert_eq!(
-            scope.listed(&code, &two, true).unwrap(),
-            format!("({} NOT {stored})", bytes("t1.[code]"))
-        );
-        assert_eq!(one("ä"), None);
-        let many = vec![one("a").unwrap(); 1_001];
-        assert_eq!(scope.listed(&code, &many, false), None);
-    }
-
-    #[test]
-    fn truth_value_of_sql_server_is_compared_with_one() {
-        use datafusion::arrow::datatypes::{Field, Schema};
-        let schema = Schema::new(vec![Field::new("sold", Physical::Boolean, true)]);
-        let schema = DFSchema::try_from(schema).unwrap();
-        let values = [value("t1.[sold]", Kind::Bit)];
-        let inputs = [(&schema, values.as_slice())];
-        let sold = Expr::Column(Column::new_unqualified("sold"));
-        let condition = |expr: &Expr| Scope::exact(Dialect::Mssql, &inputs).condition(expr);
-        assert_eq!(condition(&sold).unwrap(), "(t1.[sold] = 1)");
-        let not = Expr::Not(Box::new(sold));
-        assert_eq!(condition(&not).unwrap(), "(NOT (t1.[sold] = 1))");
-    }
 }

@@ -58,6 +58,11 @@ impl Kind {
     fn of_others(column: &Column, dialect: Dialect) -> Self {
         let native = column.native_type.as_str();
         match column.data_type {
+            // A number beside it is one there too: 5 is the year 2005, and -1 the greatest OID.
+            DataType::Int64 if dialect == Dialect::Mysql && native.starts_with("year") => {
+                Self::Opaque
+            }
+            DataType::Int64 if dialect == Dialect::Postgresql && native == "oid" => Self::Opaque,
             DataType::Int64 => Self::Integer,
             DataType::Uint64 => Self::Unsigned,
             DataType::Decimal => Self::Decimal,
@@ -271,6 +276,19 @@ mod tests {
         assert_eq!(kind("character varying(20)"), Kind::Text);
         for native in ["character(5)", "citext", "public.mood", "inet", "name"] {
             assert_eq!(kind(native), Kind::Opaque, "{native}");
+        }
+    }
+
+    #[test]
+    fn integer_that_its_engine_compares_otherwise_is_opaque() {
+        for (native, dialect, wanted) in [
+            ("year", Dialect::Mysql, Kind::Opaque),
+            ("int", Dialect::Mysql, Kind::Integer),
+            ("oid", Dialect::Postgresql, Kind::Opaque),
+            ("bigint", Dialect::Postgresql, Kind::Integer),
+        ] {
+            let kind = Kind::of(&column(DataType::Int64, native), dialect);
+            assert_eq!(kind, wanted, "{native}");
         }
     }
 

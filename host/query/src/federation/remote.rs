@@ -297,8 +297,12 @@ impl Job {
             false => (*self.select).clone().open(&mut lock(&self.sources.names)),
         };
         let about = |values: &[Option<Value>]| {
-            let dialect = select.dialect;
-            dynamic_filters(&self.filters, Columns { dialect, values })
+            let columns = Columns {
+                dialect: select.dialect,
+                schema: &self.schema,
+                values,
+            };
+            dynamic_filters(&self.filters, columns)
         };
         // Nothing is sent, and the stream is at its end.
         if about(&[]) == DynamicFilters::Empty {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use datafusion::{
     common::{
-        Result,
+        JoinType, Result,
         config::ConfigOptions,
         tree_node::{Transformed, TransformedResult as _, TreeNode as _},
     },
@@ -24,7 +24,7 @@ use super::estimates;
 /// The rule of DataFusion behind which this one stands.
 const BEFORE: &str = "join_selection";
 
-/// Puts the smaller side of each join where it is read first.
+/// Puts the smaller side of each join where it is read first, and lets that side begin first.
 #[derive(Debug)]
 pub struct SmallSidesFirst;
 
@@ -69,7 +69,8 @@ impl PhysicalOptimizerRule for SmallSidesFirst {
     }
 }
 
-/// A join with its sides the other way round, if its right side is smaller.
+/// A join with its sides the other way round, if its right side is smaller; a cross join also as one that begins with its
+/// left side.
 fn swapped(node: &dyn ExecutionPlan) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     if let Some(join) = node.downcast_ref::<HashJoinExec>() {
         let can_swap = join.join_type().supports_swap() && !join.null_aware;
@@ -85,13 +86,45 @@ fn swapped(node: &dyn ExecutionPlan) -> Result<Option<Arc<dyn ExecutionPlan>>> {
             false => Ok(None),
         };
     }
-    match node.downcast_ref::<CrossJoinExec>() {
-        Some(join) if rows(join.left()) > rows(join.right()) => join.swap_inputs().map(Some),
-        _ => Ok(None),
+    let Some(join) = node.downcast_ref::<CrossJoinExec>() else {
+        return Ok(None);
+    };
+    // `CrossJoinExec` begins with its right side, which it reads last. That side could take the only connection of a
+    // datasource, and keep it while the left one waits for it.
+    let (left, right) = (Arc::clone(join.left()), Arc::clone(join.right()));
+    let must_swap = rows(&left) > rows(&right);
+    let join = NestedLoopJoinExec::try_new(left, right, None, &JoinType::Inner, None)?;
+    match must_swap {
+        true => join.swap_inputs().map(Some),
+        false => Ok(Some(Arc::new(join))),
     }
 }
 
 /// Rows that an operator gives, roughly.
 fn rows(plan: &Arc<dyn ExecutionPlan>) -> f64 {
     estimates::operator(plan).rows
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::{
+        arrow::datatypes::{DataType, Field, Schema},
+        physical_plan::empty::EmptyExec,
+    };
+
+    use super::*;
+
+    #[test]
+    fn cross_join_begins_with_the_side_that_it_reads_first() {
+        let table = |name: &str| -> Arc<dyn ExecutionPlan> {
+            let field = Field::new(name, DataType::Int64, true);
+            Arc::new(EmptyExec::new(Arc::new(Schema::new(vec![field]))))
+        };
+        let join = CrossJoinExec::new(table("a"), table("b"));
+        let made = swapped(&join).unwrap().unwrap();
+        let made = made.downcast_ref::<NestedLoopJoinExec>().unwrap();
+        assert_eq!(made.left().schema().field(0).name(), "a");
+        assert!(made.filter().is_none());
+        assert_eq!(made.schema(), join.schema());
+    }
 }

@@ -1,9 +1,11 @@
 //! Why the value of a subquery is none that DataFusion can join with the statement around it.
 
+use std::sync::Arc;
+
 use datafusion::{
     common::{
         Result,
-        tree_node::{TreeNode as _, TreeNodeRecursion},
+        tree_node::{Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion},
     },
     logical_expr::{
         BinaryExpr, Distinct, Expr, LogicalPlan, Operator, Subquery, utils::split_conjunction,
@@ -44,6 +46,29 @@ pub fn check(plan: &LogicalPlan) -> Result<()> {
         })
     })?;
     Ok(())
+}
+
+/// An optimised plan in which a LATERAL table that depends on no table around it is a table like any other. A condition
+/// that is constantly false has taken its other conditions away, and DataFusion only joins it by those.
+pub fn independent(plan: LogicalPlan) -> Result<LogicalPlan> {
+    plan.transform_up(|node| match node {
+        LogicalPlan::Subquery(table) if !depends(&table.subquery)? => {
+            Ok(Transformed::yes(Arc::unwrap_or_clone(table.subquery)))
+        }
+        other => Ok(Transformed::no(other)),
+    })
+    .data()
+}
+
+/// Whether a plan has a column of a table around it.
+fn depends(plan: &LogicalPlan) -> Result<bool> {
+    let found = plan.apply_with_subqueries(|node| {
+        Ok(match node.contains_outer_reference() {
+            true => TreeNodeRecursion::Stop,
+            false => TreeNodeRecursion::Continue,
+        })
+    })?;
+    Ok(matches!(found, TreeNodeRecursion::Stop))
 }
 
 fn reason(subquery: &Subquery) -> Result<Option<&'static str>> {

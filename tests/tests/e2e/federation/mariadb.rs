@@ -176,3 +176,36 @@ async fn groups_and_joins_are_done_in_mariadb() {
         "{item}"
     );
 }
+
+/// The day that is none passes for NULL in a condition of MariaDB, where its column has no NULL.
+#[tokio::test]
+async fn zero_day_of_mariadb_is_not_null() {
+    let host = Host::start().await;
+    let maria = "SET sql_mode = ''; CREATE TABLE c (id INT); INSERT INTO c VALUES (1), (2), (3);
+        CREATE TABLE z (id INT, day DATE NOT NULL, moment DATETIME NOT NULL);
+        INSERT INTO z VALUES (1, '0000-00-00', '0000-00-00 00:00:00'), (2, '2024-02-29', '2024-02-29 12:00:00');";
+    let maria = MariaDb::shared().database(maria).await;
+    host.datasource("maria", "mysql", maria.connection_data())
+        .await
+        .load()
+        .await;
+    let one = "CREATE TABLE one (x INTEGER); INSERT INTO one VALUES (1)";
+    host.sqlite("own", one).await.load().await;
+    let mind = host.mind("both").datasource("maria").datasource("own");
+    let mind = mind.direct_queries().create().await;
+    for (inner, ids) in [
+        ("SELECT id FROM maria.z WHERE day IS NULL", json!([])),
+        ("SELECT id FROM maria.z WHERE moment IS NULL", json!([])),
+        (
+            "SELECT id FROM maria.z WHERE day IS NOT NULL",
+            json!([[1], [2]]),
+        ),
+        (
+            "SELECT c.id FROM maria.c LEFT JOIN maria.z ON z.id = c.id WHERE z.day IS NULL",
+            json!([[3]]),
+        ),
+    ] {
+        let sql = format!("SELECT q.id FROM ({inner}) q CROSS JOIN own.one ORDER BY 1");
+        assert_eq!(mind.query(&sql).await["data"], ids, "{sql}");
+    }
+}

@@ -368,3 +368,43 @@ async fn subquery_with_one_value_is_compared_in_its_datasource() {
         assert!(!is_sent || texts.len() == 1, "{condition}: {texts:?}");
     }
 }
+
+/// A composite value of NULLs, columns of two collations, and a pattern that ends in an escape.
+const PEOPLE: &str = r#"
+    CREATE TYPE address AS (street text, city text);
+    CREATE TABLE people (id integer, home address, de text COLLATE "de-x-icu", c text COLLATE "C");
+    INSERT INTO people VALUES (1, ROW(NULL, NULL), 'a', 'a'), (2, ROW('x', NULL), 'ä', 'b'), (3, NULL, 'B', 'ä');"#;
+
+/// Statements over PostgreSQL alone, and their ids.
+const OF_PEOPLE: &[(&str, &[u64])] = &[
+    ("SELECT id FROM crm.people WHERE home IS NULL", &[3]),
+    ("SELECT id FROM crm.people WHERE home IS NOT NULL", &[1, 2]),
+    ("SELECT id FROM crm.people WHERE de = c", &[1]),
+    (
+        "SELECT p.id FROM crm.people p JOIN crm.people o ON p.de = o.c",
+        &[1, 2],
+    ),
+    (
+        "SELECT p.id FROM crm.people p JOIN (SELECT de, count(*) AS k FROM crm.people GROUP BY de) g ON g.de = p.de",
+        &[1, 2, 3],
+    ),
+    (r"SELECT id FROM crm.people WHERE de LIKE 'a\'", &[]),
+    (r"SELECT id FROM crm.people WHERE de LIKE 'a\\'", &[]),
+];
+
+#[tokio::test]
+async fn what_postgresql_takes_otherwise_or_refuses_has_the_rows_of_the_host() {
+    let database = mindhost_tests::Postgres::shared();
+    let database = database.database(PEOPLE).await;
+    let host = mindhost_tests::Host::start().await;
+    host.postgres("crm", &database).await.load().await;
+    let one = "CREATE TABLE one (x INTEGER); INSERT INTO one VALUES (1)";
+    host.sqlite("own", one).await.load().await;
+    let mind = host.mind("all").datasource("crm").datasource("own");
+    let mind = mind.direct_queries().create().await;
+    for (inner, ids) in OF_PEOPLE {
+        let sql = format!("SELECT q.id FROM ({inner}) q CROSS JOIN own.one ORDER BY 1");
+        let rows: Vec<_> = ids.iter().map(|id| json!([id])).collect();
+        assert_eq!(json!(mind.rows(&sql).await), json!(rows), "{sql}");
+    }
+}

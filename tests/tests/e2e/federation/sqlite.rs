@@ -261,3 +261,22 @@ async fn texts_that_sqlite_orders_or_converts_are_compared_in_the_host() {
         assert_eq!(item["data"], json!([[id]]), "{item}");
     }
 }
+
+/// SQLite tells no type of it.
+#[tokio::test]
+async fn computed_column_of_a_view_is_a_text_that_can_be_cast() {
+    let (host, _) = both().await;
+    let view = "CREATE TABLE t (id INTEGER); INSERT INTO t VALUES (1), (2), (3);
+        CREATE VIEW sevens AS SELECT id, id * 7 AS n FROM t;";
+    host.sqlite("computed", view).await.load().await;
+    let mind = host.mind("computed").datasource("computed");
+    let mind = mind.datasource("pg").direct_queries().create().await;
+    for (value, greatest) in [("v.n", json!("7")), ("CAST(v.n AS bigint)", json!(21))] {
+        let sql = format!("SELECT max({value}) FROM computed.sevens v JOIN pg.one ON one.x = 1");
+        assert_eq!(
+            mind.query(&sql).await["data"],
+            json!([[greatest]]),
+            "{value}"
+        );
+    }
+}

@@ -38,6 +38,17 @@ const JOINS: &[Join] = &[
         ("maria", "int unsigned", &["4294967295", "0"]),
         &[(1, 1)],
     ),
+    // Beside 5, a year is 2005 for MariaDB, and beside -1 an OID is a large one for PostgreSQL.
+    (
+        ("sqlite", "INTEGER", &["5", "1970", "2005"]),
+        ("maria", "year", &["1970", "2005"]),
+        &[(2, 1), (3, 2)],
+    ),
+    (
+        ("sqlite", "INTEGER", &["-1", "5", "4000000000"]),
+        ("pg", "oid", &["5", "4000000000"]),
+        &[(2, 1), (3, 2)],
+    ),
     // Integers and decimals.
     (
         (

@@ -241,6 +241,28 @@ async fn rows_are_ordered_by_whether_there_are_others() {
 }
 
 #[tokio::test]
+async fn lateral_table_whose_condition_is_never_true_has_no_rows() {
+    let never = "FROM buyers b WHERE b.id = s.buyer AND 1 = 2";
+    for (table, expected) in [
+        (
+            format!("CROSS JOIN LATERAL (SELECT count(*) AS v {never}) l"),
+            "1,0 2,0 3,0 4,0 5,0",
+        ),
+        (
+            format!("LEFT JOIN LATERAL (SELECT b.w AS v {never}) l ON true"),
+            "1, 2, 3, 4, 5,",
+        ),
+        (
+            format!("CROSS JOIN LATERAL (SELECT b.w AS v {never}) l"),
+            "",
+        ),
+    ] {
+        let sql = format!("SELECT s.n, l.v FROM sales s {table} ORDER BY s.n");
+        assert_eq!(shop(&sql).await, expected, "{table}");
+    }
+}
+
+#[tokio::test]
 async fn form_that_cannot_be_run_says_why() {
     let value = |value: &str| format!("SELECT {value} FROM sales s");
     let of_buyers = |condition: &str| {
