@@ -453,12 +453,14 @@ impl Catalog {
         };
         let (tables, others): (Vec<Table>, Vec<Table>) = tables.into_iter().partition(is_selected);
         let mut columns: HashMap<String, Vec<String>> = self.store.column_names(&tables).await?;
+        let mut keys = self.store.primary_keys(&tables).await?;
         let mut statistics = match with {
             ScopeStatistics::Columns => self.store.column_statistics(&tables).await?,
             ScopeStatistics::None => HashMap::new(),
         };
         let in_scope = |table: Table| ScopeTable {
             columns: columns.remove(&table.id).unwrap_or_default(),
+            key: keys.remove(&table.id).unwrap_or_default(),
             statistics: statistics.remove(&table.id).unwrap_or_default().into(),
             row_count: table.row_count,
             table: table.table,

@@ -127,6 +127,7 @@ mod tests {
                 tables: vec![ScopeTable {
                     table,
                     columns,
+                    key: Vec::new(),
                     row_count: None,
                     statistics: Default::default(),
                     policy: None,

@@ -21,7 +21,7 @@ use super::{
     headings::Headings,
     lexical::{self, Source},
     mysql,
-    paging::Plan,
+    paging::{Keys, Plan},
     rules::Rules,
     sqlite::without_materialized,
     walk::{Mode, Walk},
@@ -376,7 +376,7 @@ fn accepted(
 ) -> Result<GuardedStatement> {
     let (tables, volatile) = (tables(walk), walk.volatile);
     let text = printed(&query, rules)?;
-    let plan = Plan::of(query, &text, rules, paging, volatile);
+    let plan = Plan::of(query, &text, rules, paging, volatile, &keys(walk));
     Ok(GuardedStatement {
         reads,
         dialect: rules.dialect,
@@ -445,6 +445,18 @@ fn tables(walk: &Walk<'_>) -> Vec<ReadTable> {
         }
     }
     tables
+}
+
+/// The primary keys of the tables that it reads. Of a table with a policy the caller may not see the key.
+fn keys<'a>(walk: &Walk<'a>) -> Keys<'a> {
+    let open = walk.tables.iter().filter(|found| found.policy.is_none());
+    let keyed = open.filter(|found| !found.key.is_empty());
+    keyed
+        .map(|found| {
+            let table = (found.table.schema.as_str(), found.table.name.as_str());
+            (table, found.key)
+        })
+        .collect()
 }
 
 fn begins_with_select(source: &Source<'_>, tokens: &[TokenWithSpan]) -> Result<()> {

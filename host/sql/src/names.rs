@@ -20,6 +20,8 @@ pub(super) struct ResolvedTable<'a> {
     pub datasource: usize,
     /// As the engine spells it.
     pub table: &'a TableRef,
+    /// The columns of its primary key; none if it is not known.
+    pub key: &'a [String],
     /// What the caller may see of it.
     pub policy: Option<&'a TablePolicy>,
 }
@@ -86,6 +88,7 @@ fn matches<'a>(scope: &'a Scope, reading: Reading, parts: &[&Ident]) -> Vec<Reso
                 .map(|table| ResolvedTable {
                     datasource: index,
                     table: &table.table,
+                    key: &table.key,
                     policy: table.policy.as_deref(),
                 }),
         );
@@ -165,6 +168,7 @@ fn unknown(scope: &Scope, parts: &[&Ident]) -> Error {
             let found = ResolvedTable {
                 datasource: index,
                 table: &table.table,
+                key: &table.key,
                 policy: None,
             };
             all.push((

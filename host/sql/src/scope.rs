@@ -36,6 +36,9 @@ pub struct ScopeTable {
     pub table: TableRef,
     /// The names of its columns; empty if the catalog has not loaded it.
     pub columns: Vec<String>,
+    /// The columns of its primary key, in order; empty if the catalog knows none. Keeps the order of rows from page to
+    /// page.
+    pub key: Vec<String>,
     /// Its rows, counted or estimated, if the catalog knows. Decides how a statement over several datasources is run.
     pub row_count: Option<u64>,
     /// What the values of its columns are like; empty if the catalog does not know, and in a scope of one datasource.

@@ -68,6 +68,7 @@ pub(crate) fn table(schema: &str, name: &str) -> ScopeTable {
             name: name.to_owned(),
         },
         columns: Vec::new(),
+        key: Vec::new(),
         row_count: None,
         statistics: Default::default(),
         policy: None,

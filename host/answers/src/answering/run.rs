@@ -320,7 +320,8 @@ impl Task {
         let mut step =
             context::add(&mut messages, &toolbox, meaning, bounds.catalog_tokens).await?;
         if told.left_out > 0 {
-            step.message += &format!("; {} entries of knowledge did not fit", told.left_out);
+            let left_out = told.left_out;
+            step.message += &format!("; knowledge that did not fit: {left_out}");
         }
         log.push(Event::Step(Arc::new(step)));
         let dialogue = Dialogue::pack(

@@ -135,6 +135,7 @@ mod tests {
                 name: name.to_owned(),
             },
             columns: Vec::new(),
+            key: Vec::new(),
             row_count: None,
             statistics: Default::default(),
             policy: None,

@@ -317,6 +317,7 @@ mod tests {
         let listed = listed.iter().map(|name| ScopeTable {
             table: table(name),
             columns: Vec::new(),
+            key: Vec::new(),
             row_count: None,
             statistics: Default::default(),
             policy: None,

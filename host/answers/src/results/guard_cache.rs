@@ -112,6 +112,7 @@ mod tests {
                 name: (*name).into(),
             },
             columns: vec!["id".into()],
+            key: Vec::new(),
             row_count: None,
             statistics: Default::default(),
             policy: None,

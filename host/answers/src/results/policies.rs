@@ -403,6 +403,7 @@ mod tests {
         ScopeTable {
             table: named(name),
             columns: vec!["id".to_owned(), "pay".to_owned()],
+            key: Vec::new(),
             row_count: Some(7),
             statistics: Arc::new([ColumnStatistics {
                 column: "pay".to_owned(),

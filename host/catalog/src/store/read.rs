@@ -85,6 +85,21 @@ impl CatalogStore {
         Ok(names)
     }
 
+    /// The columns of the primary keys of tables, in order, by id of the table.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn primary_keys(&self, tables: &[Table]) -> Result<HashMap<String, Vec<String>>> {
+        let mut keys: HashMap<String, Vec<String>> = HashMap::new();
+        for ids in loaded_ids(tables).chunks(CHUNK) {
+            for row in self.children(PRIMARY_KEYS, ids).await? {
+                let (table_id, key) = primary_key(&row)?;
+                keys.entry(table_id).or_default().push(key.column_name);
+            }
+        }
+        Ok(keys)
+    }
+
     /// Statistics of the columns of tables, by id of the table. What cannot be read is left out.
     ///
     /// # Errors

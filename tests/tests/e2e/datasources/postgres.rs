@@ -142,18 +142,21 @@ async fn rows_with_equal_sort_keys_are_on_one_page_each() {
     // JSON has no order of its own.
     let database = Postgres::shared()
         .database(
-            "CREATE TABLE sale AS SELECT id, id % 3 AS customer, ('{\"of\": ' || id % 5 || '}')::json AS note
-             FROM generate_series(1, 20000) AS id",
+            "CREATE TABLE sale (\"Id\" int PRIMARY KEY, customer int, note json);
+             INSERT INTO sale SELECT id, id % 3, '{}' FROM generate_series(1, 20000) AS id;
+             CREATE TABLE customer (id int PRIMARY KEY, name text);
+             INSERT INTO customer VALUES (0, 'Ada'), (1, 'Bob'), (2, 'Bob')",
         )
         .await;
     host.postgres("shop", &database).await.load().await;
     let mind = host.mind("sales").datasource("shop");
     let mind = mind.direct_queries().create().await;
     for sql in [
-        "SELECT id, note FROM sale ORDER BY customer",
-        "SELECT *, (SELECT max(id) FROM sale) AS last FROM sale ORDER BY customer",
-        "SELECT DISTINCT id, customer FROM sale ORDER BY customer",
-        "SELECT id, customer FROM sale UNION ALL SELECT id, 7 FROM sale WHERE id < 0 ORDER BY 2",
+        "SELECT * FROM sale ORDER BY customer",
+        r#"SELECT s."Id", upper(c.name) FROM sale s JOIN customer c ON c.id = s.customer ORDER BY c.name"#,
+        r#"SELECT DISTINCT "Id", customer FROM sale ORDER BY customer"#,
+        r#"SELECT "Id", count(*) FROM sale GROUP BY 1 ORDER BY 2"#,
+        r#"SELECT "Id" FROM sale UNION SELECT -id FROM customer WHERE id < 0 ORDER BY 1"#,
     ] {
         pages::each_row_is_on_one_page(&mind, sql, 20_000).await;
     }

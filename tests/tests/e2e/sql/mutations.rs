@@ -50,6 +50,7 @@ fn scope(dialect: Dialect, schema: &str) -> Scope {
             name: name.to_owned(),
         },
         columns: Vec::new(),
+        key: Vec::new(),
         row_count: None,
         statistics: Default::default(),
         policy: None,

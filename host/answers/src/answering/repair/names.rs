@@ -288,6 +288,7 @@ mod tests {
                 name: format!("fact_{number}"),
             },
             columns: (0..30).map(|column| format!("measure_{column}")).collect(),
+            key: Vec::new(),
             row_count: None,
             statistics: Default::default(),
             policy: None,

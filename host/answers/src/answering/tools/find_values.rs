@@ -234,7 +234,10 @@ impl Toolbox<'_> {
             }
             // A column that cannot be compared with text is no reason to stop.
             Err(error) => {
-                lock(&self.outages).failed(&datasource, &error);
+                // Any other error may be one of the guard, which reaches no engine.
+                if matches!(error.kind(), Kind::Unavailable) {
+                    lock(&self.outages).failed(&datasource, &error);
+                }
                 search.not_read.push(candidate.name());
             }
         }
@@ -353,6 +356,7 @@ pub(super) mod tests {
                 name: "t".to_owned(),
             },
             columns: columns.iter().map(ToString::to_string).collect(),
+            key: Vec::new(),
             row_count: None,
             statistics: Default::default(),
             policy: None,

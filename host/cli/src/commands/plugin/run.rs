@@ -290,6 +290,7 @@ impl Session<'_> {
             policy: None,
             table,
             columns: Vec::new(),
+            key: Vec::new(),
             row_count: None,
             statistics: Default::default(),
         });
