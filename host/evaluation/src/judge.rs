@@ -1,5 +1,7 @@
 //! Asks one question and judges the answer.
 
+mod refusal;
+
 use std::future::Future;
 
 use crate::{
@@ -14,6 +16,8 @@ use crate::{
 
 /// Years need no source.
 const YEARS: std::ops::RangeInclusive<u32> = 1900..=2100;
+/// Largest number that needs no source in a text that declines: "none of the 3 tables", "ask for the top 10".
+const MAX_ASIDE: u32 = 12;
 
 /// Why something asked of a server failed.
 #[derive(Clone, Debug)]
@@ -306,22 +310,25 @@ fn compared(question: &Question, golds: &[Gold], table: &Table, sql: &str) -> Re
     first
 }
 
-/// The numbers of an answer in words that come from no statement. A year, and the number of an item, needs no source.
+/// The numbers of an answer in words that come from no statement. A date, a year and the number of an item need no
+/// source, nor does a small number in a text that declines.
 fn invented(question: &Question, answer: &Answer) -> Vec<String> {
     let has_source = answer.sql.is_some() || answer.error.is_some() || answer.ending.is_some();
     if has_source {
         return Vec::new();
     }
+    let declines = refusal::has_word(&answer.text);
     let needs_source = |one: &TextNumber| {
-        let year = one.text.parse::<u32>();
-        !one.begins_line && !year.is_ok_and(|year| YEARS.contains(&year))
+        let is_free = |number: u32| YEARS.contains(&number) || declines && number <= MAX_ASIDE;
+        !one.begins_line && (one.is_percent || !one.text.parse().is_ok_and(is_free))
     };
     let sources = Sources {
         rows: &[],
         total: 0,
         question: &question.question,
     };
-    let unsupported = numbers::unsupported(&answer.text, sources).into_iter();
+    let text = refusal::without_dates(&answer.text);
+    let unsupported = numbers::unsupported(&text, sources).into_iter();
     let invented = unsupported.filter(needs_source);
     invented.map(|one| one.text).collect()
 }

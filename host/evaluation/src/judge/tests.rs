@@ -122,6 +122,32 @@ fn words_without_statement_are_declined() {
 }
 
 #[test]
+fn decline_may_have_dates_and_say_how_large_the_data_are() {
+    let texts: [fn() -> Answer; 4] = [
+        || said("The data end on 2024-03-31."),
+        || said("I can't tell: the data end on March 31st, 2024."),
+        || said("None of the 3 tables holds the weather."),
+        || said("I do not know. Ask, for example, for the top 10 guests."),
+    ];
+    for text in texts {
+        assert_eq!(judged(DECLINED, text).mark, Mark::Right, "{}", text().text);
+    }
+}
+
+#[test]
+fn figure_beside_a_decline_is_wrong() {
+    let texts: [fn() -> Answer; 4] = [
+        || said("There are 7."),
+        || said("None is known, but the revenue was 41,200."),
+        || said("No age is known, but 12% are older."),
+        || said("It is not known, but was 3.5 on 2024-03-31."),
+    ];
+    for text in texts {
+        assert_eq!(judged(DECLINED, text).mark, Mark::Wrong, "{}", text().text);
+    }
+}
+
+#[test]
 fn row_that_is_level_with_the_last_one_is_right() {
     let level = judged(YOUNGEST, || ran("the name of Bob"));
     assert_eq!((level.mark, level.why.as_str()), (Mark::Right, ""));

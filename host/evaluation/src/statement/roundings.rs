@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, ops::ControlFlow};
 
 use sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Select, SelectItem, SetExpr,
-    Visit, Visitor,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Select, SelectItem,
+    SetExpr, TableAlias, TableFactor, Visit, Visitor,
 };
 
 use super::{Facts, aggregates::projected};
@@ -12,20 +12,20 @@ use crate::cells::Rounding;
 
 impl Facts {
     /// How each column of its result is rounded. `columns` are the names of the result. A column is rounded if it is
-    /// `round(…)`, or has the name of one that an inner query rounds.
+    /// `round(…)`, picks one of several rounded values, or has the name of a column that an inner query rounds.
     pub fn roundings(&self, columns: &[String]) -> Vec<Rounding> {
         let mut named = RoundedNames::default();
         let mut exprs = None;
         if let Some(query) = &self.query {
             let _ = query.visit(&mut named);
-            exprs = first_select(&query.body).and_then(projected);
+            exprs = first_exprs(query);
         }
         let exprs = exprs.filter(|exprs| exprs.len() == columns.len());
         let of = |(at, column): (usize, &String)| {
             let expr = exprs.as_ref().and_then(|exprs| exprs.get(at).copied());
             let digits = match expr {
-                Some(expr) => digits(expr).or_else(|| named.digits(own_name(expr)?)),
-                None => named.digits(column),
+                Some(expr) => named.of(expr),
+                None => named.of_name(column),
             };
             digits.map_or(Rounding::None, Rounding::To)
         };
@@ -43,35 +43,19 @@ fn first_select(body: &SetExpr) -> Option<&Select> {
     }
 }
 
-/// The name of the column that an expression is, without its table.
-fn own_name(expr: &Expr) -> Option<&str> {
-    match expr {
-        Expr::Identifier(name) => Some(name.value.as_str()),
-        Expr::CompoundIdentifier(names) => names.last().map(|name| name.value.as_str()),
-        _ => None,
-    }
+/// The expressions of the result of a query.
+fn first_exprs(query: &Query) -> Option<Vec<&Expr>> {
+    first_select(&query.body).and_then(projected)
 }
 
-/// The digits that an expression is rounded to, if it is. What is computed from a rounded number is not.
-fn digits(expr: &Expr) -> Option<u32> {
-    let function = match expr {
-        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => return digits(inner),
-        Expr::Function(function) => function,
-        _ => return None,
-    };
-    let FunctionArguments::List(list) = &function.args else {
-        return None;
-    };
-    match function.name.to_string().to_lowercase().as_str() {
-        "round" => {
-            let digits = list.args.get(1).map(ToString::to_string);
-            Some(digits.and_then(|text| text.parse().ok()).unwrap_or(0))
-        }
-        "coalesce" | "ifnull" => match list.args.first()? {
-            FunctionArg::Unnamed(FunctionArgExpr::Expr(first)) => digits(first),
-            _ => None,
-        },
-        _ => None,
+/// Whether an expression is a value that the statement writes out, such as NULL or 0.
+fn is_literal(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner)
+        | Expr::Cast { expr: inner, .. }
+        | Expr::UnaryOp { expr: inner, .. } => is_literal(inner),
+        Expr::Value(_) => true,
+        _ => false,
     }
 }
 
@@ -80,8 +64,71 @@ fn digits(expr: &Expr) -> Option<u32> {
 struct RoundedNames(BTreeMap<String, u32>);
 
 impl RoundedNames {
-    fn digits(&self, name: &str) -> Option<u32> {
+    /// The digits that an expression is rounded to, if it is. What is computed from a rounded number is not.
+    fn of(&self, expr: &Expr) -> Option<u32> {
+        match expr {
+            Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => self.of(inner),
+            Expr::Identifier(name) => self.of_name(&name.value),
+            Expr::CompoundIdentifier(names) => self.of_name(&names.last()?.value),
+            Expr::Subquery(query) => match first_exprs(query)?.as_slice() {
+                [only] => self.of(only),
+                _ => None,
+            },
+            Expr::Case {
+                conditions,
+                else_result,
+                ..
+            } => {
+                let results = conditions.iter().map(|when| &when.result);
+                self.of_each(results.chain(else_result.as_deref()))
+            }
+            Expr::Function(function) => self.of_call(function),
+            _ => None,
+        }
+    }
+
+    fn of_name(&self, name: &str) -> Option<u32> {
         self.0.get(&name.to_lowercase()).copied()
+    }
+
+    /// The most digits of several expressions, if each is rounded or a literal.
+    fn of_each<'a>(&self, exprs: impl Iterator<Item = &'a Expr>) -> Option<u32> {
+        let computed = exprs.filter(|expr| !is_literal(expr));
+        let digits: Option<Vec<u32>> = computed.map(|expr| self.of(expr)).collect();
+        digits?.into_iter().max()
+    }
+
+    fn of_call(&self, function: &Function) -> Option<u32> {
+        let FunctionArguments::List(list) = &function.args else {
+            return None;
+        };
+        let mut exprs = list.args.iter().filter_map(|arg| match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+            _ => None,
+        });
+        match function.name.to_string().to_lowercase().as_str() {
+            "round" => {
+                let digits = exprs.nth(1).map(ToString::to_string);
+                Some(digits.and_then(|text| text.parse().ok()).unwrap_or(0))
+            }
+            "coalesce" | "ifnull" | "nullif" | "max" | "min" => self.of(exprs.next()?),
+            "if" | "iif" => self.of_each(exprs.skip(1)),
+            _ => None,
+        }
+    }
+
+    fn add(&mut self, name: &str, digits: Option<u32>) {
+        if let Some(digits) = digits {
+            self.0.insert(name.to_lowercase(), digits);
+        }
+    }
+
+    /// Notes the names that an alias such as `x(a, b)` gives to the columns of a query.
+    fn add_alias(&mut self, alias: &TableAlias, query: &Query) {
+        let exprs = first_exprs(query).unwrap_or_default();
+        for (column, expr) in alias.columns.iter().zip(exprs) {
+            self.add(&column.name.value, self.of(expr));
+        }
     }
 }
 
@@ -89,12 +136,30 @@ impl Visitor for RoundedNames {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        for table in query.with.iter().flat_map(|with| &with.cte_tables) {
+            self.add_alias(&table.alias, &table.query);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Derived {
+            subquery,
+            alias: Some(alias),
+            ..
+        } = table
+        {
+            self.add_alias(alias, subquery);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The queries within a query come first, so that it can give their names another name.
+    fn post_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
         let select = first_select(&query.body);
         for item in select.iter().flat_map(|select| &select.projection) {
-            if let SelectItem::ExprWithAlias { expr, alias } = item
-                && let Some(digits) = digits(expr)
-            {
-                self.0.insert(alias.value.to_lowercase(), digits);
+            if let SelectItem::ExprWithAlias { expr, alias } = item {
+                self.add(&alias.value, self.of(expr));
             }
         }
         ControlFlow::Continue(())
@@ -155,6 +220,52 @@ mod tests {
             "SELECT round(a, 3) FROM t UNION SELECT b FROM u",
             &["a"],
             &[To(3)],
+        );
+    }
+    #[test]
+    fn one_of_several_rounded_values_is_rounded() {
+        for one in [
+            "CASE WHEN count(*) = 0 THEN NULL ELSE round(avg(a), 1) END",
+            "CASE WHEN a > 0 THEN round(a, 1) WHEN a = 0 THEN CAST(NULL AS numeric) ELSE -1 END",
+            "nullif(round(avg(a), 1), 0)",
+            "iif(count(*) = 0, 0, round(avg(a), 1))",
+            "max(round(a, 1))",
+            "(SELECT round(avg(a), 1) FROM u)",
+        ] {
+            check(&format!("SELECT {one} FROM t"), &["a"], &[To(1)]);
+        }
+        for mixed in [
+            "CASE WHEN a > 0 THEN round(a, 1) ELSE b END",
+            "CASE WHEN round(a, 1) > 0 THEN a END",
+            "CASE WHEN a > 0 THEN 1.5 END",
+        ] {
+            check(&format!("SELECT {mixed} FROM t"), &["a"], &[None]);
+        }
+    }
+
+    #[test]
+    fn rounded_column_may_get_another_name() {
+        let inner = "(SELECT round(avg(a), 1) AS m FROM t GROUP BY b) x";
+        check(
+            &format!("SELECT max(m), min(x.m), avg(m) FROM {inner}"),
+            &["a", "b", "c"],
+            &[To(1), To(1), None],
+        );
+        check(
+            &format!("SELECT n FROM (SELECT m AS n FROM {inner}) y"),
+            &["n"],
+            &[To(1)],
+        );
+        let chain = "WITH x(b, m) AS (SELECT b, round(a, 1) FROM t), y(n) AS (SELECT m FROM x)";
+        check(
+            &format!("{chain} SELECT b, m, n FROM y"),
+            &["b", "m", "n"],
+            &[None, To(1), To(1)],
+        );
+        check(
+            "SELECT x.m FROM (SELECT round(a, 1) FROM t) AS x(m)",
+            &["m"],
+            &[To(1)],
         );
     }
 }
