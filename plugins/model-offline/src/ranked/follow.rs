@@ -1,11 +1,13 @@
 //! A question that goes on from the one before it: "and in 2023?", "What about France?", "and by month?"
 
+use std::collections::BTreeSet;
+
 use super::frame::Frame;
 use super::items::{Item, Kind};
 use super::lexis::Op;
 use super::link::Target;
 use super::parse::Stuck;
-use crate::catalog::ColumnRef;
+use crate::catalog::{Catalog, ColumnRef};
 use crate::query::Query;
 
 /// A question that has a reading.
@@ -27,11 +29,40 @@ pub fn read_next(question: &str, read: impl Fn(&str) -> Vec<Item>) -> (Vec<Item>
 }
 
 /// The items of a question that goes on, put together with those of the last one that was answered.
-pub fn with_last(items: Vec<Item>, last: &Asked) -> Result<Vec<Item>, Stuck> {
+pub fn with_last(catalog: &Catalog, items: Vec<Item>, last: &Asked) -> Result<Vec<Item>, Stuck> {
     if !is_part(&items) && items.iter().any(Item::is_name) {
         return Err(Stuck::Goes);
     }
+    // "for 2020" does not say which of several tables has the date.
+    let time = items.iter().find(|i| is_time(i));
+    let time = time.filter(|_| items.iter().any(|i| i.is(Op::Of)));
+    if let Some(time) = time
+        && dated_tables(catalog, last) > 1
+    {
+        return Err(Stuck::Unclear(time.text.clone()));
+    }
     Ok(combined(last.items.clone(), items))
+}
+
+fn is_time(item: &Item) -> bool {
+    match &item.kind {
+        Kind::Period(_) | Kind::BadPeriod(_) => true,
+        Kind::Number(n) => n.len() == 4,
+        _ => false,
+    }
+}
+
+/// How many tables of a question have dates.
+fn dated_tables(catalog: &Catalog, asked: &Asked) -> usize {
+    let source = &asked.query.source;
+    let joined = source.joins.iter().map(|edge| edge.to);
+    let named = asked.items.iter().filter_map(Item::best_table);
+    let tables: BTreeSet<usize> = joined.chain(named).chain([source.base]).collect();
+    let is_dated = |table: &&usize| {
+        let mut columns = catalog.table(**table).columns.iter();
+        columns.any(|column| column.kind == crate::catalog::Kind::Date)
+    };
+    tables.iter().filter(is_dated).count()
 }
 
 /// Whether a question starts with words that only say that it goes on, and the text without them.
@@ -83,19 +114,14 @@ fn is_part(items: &[Item]) -> bool {
 /// column, groups for groups.
 fn combined(old: Vec<Item>, new: Vec<Item>) -> Vec<Item> {
     let group = |i: &Item| i.is(Op::By) || i.is(Op::Each) || matches!(i.kind, Kind::Unit(_));
-    let time = |i: &Item| match &i.kind {
-        Kind::Period(_) | Kind::BadPeriod(_) => true,
-        Kind::Number(n) => n.len() == 4,
-        _ => false,
-    };
-    let (regroups, retimes) = (new.iter().any(group), new.iter().any(time));
+    let (regroups, retimes) = (new.iter().any(group), new.iter().any(is_time));
     let replaced: Vec<ColumnRef> = new.iter().flat_map(values).collect();
     let mut kept: Vec<Item> = Vec::new();
     let mut in_group = false;
     for item in old {
         let is_group = group(&item);
         let gone = (is_group || in_group) && regroups
-            || time(&item) && retimes
+            || is_time(&item) && retimes
             || item.is_value() && values(&item).any(|c| replaced.contains(&c));
         in_group = item.is(Op::By) || item.is(Op::Each);
         if gone {

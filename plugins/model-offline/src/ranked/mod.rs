@@ -106,7 +106,7 @@ impl Reader<'_> {
         }
         let items = match last {
             _ if !goes_on || is_first => Ok(items),
-            Some(last) => follow::with_last(items, last),
+            Some(last) => follow::with_last(self.catalog, items, last),
             None => Err(Stuck::Goes),
         };
         let asked = items

@@ -37,6 +37,9 @@ impl Parser<'_> {
                 && self.get(value).is_some_and(Item::is_value)
                 && !self.same_column(at, value);
             if !is_said {
+                if self.refers_to_described(at) {
+                    return Err(self.stuck(at));
+                }
                 continue;
             }
             // The value names a row of the table that has the column.
@@ -50,8 +53,13 @@ impl Parser<'_> {
             let refers = item.has_column(0.85, refers);
             let is_verb = item.text.to_lowercase().ends_with(" to");
             let is_unknown = !refers && is_verb && item.has_column(0.85, names_row);
-            // "reports to Ann Berg", where the first and the last name have a column each.
-            let is_longer = self.get(value + 1).is_some_and(Item::is_value);
+            // "reports to Ann Berg", where the first and the last name have a column each, or "to Ann or Bob".
+            let is_longer = match self.op(value + 1) {
+                Some(Op::Comma | Op::And | Op::Or) => self
+                    .values_behind(value)
+                    .any(|other| self.share_column(value, other)),
+                _ => self.get(value + 1).is_some_and(Item::is_value),
+            };
             if is_unknown || refers && is_longer {
                 return Err(self.stuck(at));
             }
@@ -61,6 +69,36 @@ impl Parser<'_> {
             }
         }
         Ok(())
+    }
+
+    /// "who reports to the person called Ann", "to someone in Bonn": a description of the rows that are referred to.
+    fn refers_to_described(&self, at: usize) -> bool {
+        let item = &self.items[at];
+        let is_verb = item.text.to_lowercase().ends_with(" to");
+        let leads = self.items.get(at + 1).is_some_and(|next| match next.op() {
+            Some(Op::Is) => true,
+            None | Some(Op::In | Op::Both) => is_verb || next.text.eq_ignore_ascii_case("to"),
+            _ => false,
+        });
+        let is_column = self.name(at).is_some_and(|n| self.is_column(n));
+        let is_described = |value: usize| {
+            let holds_value = |c: ColumnRef| {
+                let label = label_columns(self.catalog.table(c.table));
+                let is_key = self.catalog.parent_key(c).is_some();
+                self.items[value].has_value(|v| {
+                    v.table == c.table && (is_key || is_verb && label.contains(&v.column))
+                })
+            };
+            !self.same_column(at, value) && item.has_column(0.85, holds_value)
+        };
+        is_column && leads && self.values_behind(at).any(is_described)
+    }
+
+    /// The values behind a place in its sentence.
+    fn values_behind(&self, at: usize) -> impl Iterator<Item = usize> {
+        let sentence = at + 1..self.items.len();
+        let sentence = sentence.take_while(move |next| self.op(*next) != Some(Op::Break));
+        sentence.filter(move |next| self.items[*next].is_value())
     }
 
     /// "whose name contains 'a'", "contains 'a' or 'b'": patterns of one column, and the place behind them.
