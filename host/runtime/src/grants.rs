@@ -337,6 +337,7 @@ mod tests {
 
     use super::*;
     use crate::guest_log::GuestLog;
+    use crate::permits::Hangs;
 
     #[test]
     fn name_that_resolves_elsewhere_later_keeps_its_granted_addresses() {
@@ -378,7 +379,11 @@ mod tests {
             call(Duration::from_secs(60)),
         );
 
-        let hanging = threads.acquire("crowded", &long).await.ok().unwrap();
+        let hanging = threads
+            .acquire("crowded", Hangs::Perhaps, &long)
+            .await
+            .ok()
+            .unwrap();
         let refused = grants.is_current(&threads, &short).await.unwrap_err();
         assert!(
             matches!(refused.code(), Code::Overloaded | Code::Timeout),

@@ -8,7 +8,11 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{host_errors::misconfigured, permits::ThreadPermits, text::truncated};
+use super::{
+    host_errors::misconfigured,
+    permits::{Hangs, ThreadPermits},
+    text::truncated,
+};
 use mindhost_base::error::{Blame, Code, Error, Result};
 use mindhost_plugin_api::Call;
 
@@ -34,7 +38,7 @@ pub async fn addresses(name: &str, port: u16, workspace: &str) -> Result<Vec<IpA
         ));
     }
     let turn = Call::new(LOOKUP_TIMEOUT, CancellationToken::new());
-    let thread = LOOKUPS.acquire(workspace, &turn).await?;
+    let thread = LOOKUPS.acquire(workspace, Hangs::Perhaps, &turn).await?;
     let host = plain_name(name);
     let lookup = tokio::task::spawn_blocking(move || {
         let _thread = thread;
@@ -89,7 +93,13 @@ mod tests {
         let call = Call::new(Duration::from_secs(60), CancellationToken::new());
         let mut hanging = Vec::new();
         for _ in 0..MAX_LOOKUPS / 4 {
-            hanging.push(LOOKUPS.acquire("crowded", &call).await.ok().unwrap());
+            hanging.push(
+                LOOKUPS
+                    .acquire("crowded", Hangs::Perhaps, &call)
+                    .await
+                    .ok()
+                    .unwrap(),
+            );
         }
         let waits = addresses("localhost", 1, "crowded");
         let waits = tokio::time::timeout(Duration::from_millis(20), waits);

@@ -20,7 +20,7 @@ use super::{
     guest_log::GuestLog,
     host_errors::{cancelled, overloaded, timed_out},
     limits::{ExceededLimit, Limiter, Scope},
-    permits::{ConnectionPermit, InstancePermit},
+    permits::{ConnectionPermit, Hangs, InstancePermit},
     refusals::Refusals,
     state::State,
     world::{GuestFuture, World},
@@ -169,7 +169,12 @@ impl<G: Send + Sync + 'static> Instance<G> {
                     cancel: stop.clone(),
                     ..call.clone()
                 };
-                match self.runtime.file_threads.acquire(&workspace, &bounds).await {
+                let hangs = match prompt {
+                    true => Hangs::No,
+                    false => Hangs::Perhaps,
+                };
+                let threads = &self.runtime.file_threads;
+                match threads.acquire(&workspace, hangs, &bounds).await {
                     Ok(thread) => Some(thread),
                     Err(why) => return (Err(why), Some(self)),
                 }

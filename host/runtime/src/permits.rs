@@ -11,7 +11,10 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use self::keyed::{KeyedPermits, cancel_limit_reached, workspace_limit_reached};
-pub use self::{keyed::Waiters, threads::ThreadPermits};
+pub use self::{
+    keyed::Waiters,
+    threads::{Hangs, ThreadPermits},
+};
 use super::{
     host_errors::{cancelled, overloaded},
     limits::{MemoryBudget, Scope},

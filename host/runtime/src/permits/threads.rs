@@ -18,7 +18,17 @@ pub struct ThreadPermits {
     what: &'static str,
     max: u32,
     all: Arc<Semaphore>,
-    by_workspace: KeyedPermits<String>,
+    by_workspace: KeyedPermits<(String, Hangs)>,
+}
+
+/// Whether the work may hang. What does not has a share of its own, so that a workspace whose file server hangs can still
+/// use its other files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Hangs {
+    /// It waits for a file server or a name service.
+    Perhaps,
+    /// It uses a local disk.
+    No,
 }
 
 /// A permit for one thread, released on drop. The thread itself holds it, because nothing can end a system call.
@@ -39,9 +49,14 @@ impl ThreadPermits {
     }
 
     /// Acquires a permit for a thread. The wait ends with the call.
-    pub async fn acquire(&self, workspace: &str, call: &Call) -> Result<ThreadPermit> {
+    pub async fn acquire(
+        &self,
+        workspace: &str,
+        hangs: Hangs,
+        call: &Call,
+    ) -> Result<ThreadPermit> {
         // First the share of the workspace: a call that waits for it must not hold a thread of the others.
-        let workspace = workspace.to_owned();
+        let workspace = (workspace.to_owned(), hangs);
         let refused = |size: u32| self.refused(size, "one workspace");
         let of_workspace = self
             .by_workspace
@@ -61,14 +76,14 @@ impl ThreadPermits {
         })
     }
 
-    /// Runs work on one of the threads. If this is dropped, the thread counts until the work ends.
+    /// Runs work that may hang on one of the threads. If this is dropped, the thread counts until the work ends.
     pub async fn run<T: Send + 'static>(
         &self,
         workspace: &str,
         call: &Call,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        let thread = self.acquire(workspace, call).await?;
+        let thread = self.acquire(workspace, Hangs::Perhaps, call).await?;
         let done = tokio::task::spawn_blocking(move || {
             let _thread = thread;
             work()
@@ -123,6 +138,9 @@ mod tests {
             "{message}"
         );
         assert!(threads.run("other", &long, || ()).await.is_ok());
+        let local = threads.acquire("crowded", Hangs::No, &short).await;
+        assert!(local.is_ok());
+        drop(local);
 
         drop(release);
         assert!(threads.run("crowded", &long, || ()).await.is_ok());
@@ -134,9 +152,19 @@ mod tests {
         let call = Call::new(Duration::from_millis(20), CancellationToken::new());
         let mut held = Vec::new();
         for name in ["a", "b", "c", "d"] {
-            held.push(threads.acquire(name, &call).await.ok().unwrap());
+            held.push(
+                threads
+                    .acquire(name, Hangs::Perhaps, &call)
+                    .await
+                    .ok()
+                    .unwrap(),
+            );
         }
-        let refused = threads.acquire("e", &call).await.err().unwrap();
+        let refused = threads
+            .acquire("e", Hangs::Perhaps, &call)
+            .await
+            .err()
+            .unwrap();
         let message = refused.message();
         assert!(
             message.contains("4 concurrent tests of this server"),
@@ -144,6 +172,6 @@ mod tests {
         );
         held.pop();
         let call = Call::new(Duration::from_secs(60), CancellationToken::new());
-        assert!(threads.acquire("e", &call).await.is_ok());
+        assert!(threads.acquire("e", Hangs::Perhaps, &call).await.is_ok());
     }
 }
