@@ -131,8 +131,20 @@ fn state(metadata: &fs::Metadata) -> State {
 /// # Errors
 /// `Upstream` when it is another file now, or is gone.
 pub fn check_unchanged(root: &str, path: &str, listed: State) -> Result<()> {
+    check(root, path, |now| now == listed)
+}
+
+/// As [`check_unchanged`], for a file of lines, which may have grown: those that were added are read as the others.
+///
+/// # Errors
+/// `Upstream` when it is shorter now, or is gone.
+pub fn check_not_cut(root: &str, path: &str, (length, _): State) -> Result<()> {
+    check(root, path, |(now, _)| now >= length)
+}
+
+fn check(root: &str, path: &str, is_as_listed: impl Fn(State) -> bool) -> Result<()> {
     match fs::metadata(Path::new(root).join(path)) {
-        Ok(metadata) if state(&metadata) == listed => Ok(()),
+        Ok(metadata) if is_as_listed(state(&metadata)) => Ok(()),
         _ => {
             let message = format!("`{path}` was changed while its table was read; ask again");
             Err(Error::new(ErrorKind::Upstream, message))

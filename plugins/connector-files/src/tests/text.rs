@@ -385,7 +385,7 @@ fn file_that_is_replaced_during_a_scan_is_an_error() {
         let mut scan = files.scan(&request).expect("a scan");
         files.next(&mut scan, LIMITS).expect("rows").expect("rows");
         fs::write(folder.path().join(second), other).expect("a file");
-        let error = files.next(&mut scan, LIMITS).err().expect("an error");
+        let error = files.next(&mut scan, LIMITS).expect_err("an error");
         let expected = format!("`{second}` was changed");
         assert!(error.message().starts_with(&expected), "{error}");
     }

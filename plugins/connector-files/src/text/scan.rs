@@ -9,7 +9,7 @@ use mindhost_sdk::{
 
 use super::{Field, Rows, types};
 use crate::describe::Table;
-use crate::directory::check_unchanged;
+use crate::directory::check_not_cut;
 
 /// Lines between two looks at whether the host still wants them.
 const CHECK_LINES: u64 = 1_000;
@@ -134,7 +134,7 @@ impl TextScan {
                 continue;
             }
             let mut rows = Rows::open(&self.root, file, &self.table.layout, u64::MAX)?;
-            check_unchanged(&self.root, &file.path, file.state)?;
+            check_not_cut(&self.root, &file.path, file.state)?;
             let names: Vec<&str> = self
                 .columns
                 .iter()

@@ -196,7 +196,9 @@ fn is_written_as(text: &str, data_type: DataType) -> bool {
         }
         _ => true,
     };
-    let is_float = data_type == DataType::Float64 && is_word(text);
+    // `.5` and `+1.5` mean nothing else.
+    let is_fraction = text.contains('.') && !is_padded;
+    let is_float = data_type == DataType::Float64 && (is_word(text) || is_fraction);
     !is_number || is_float || is_plain && keeps_digits
 }
 
