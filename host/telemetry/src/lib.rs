@@ -80,8 +80,17 @@ pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, LogErro
 /// # Errors
 /// When `level` is not a filter.
 pub fn filter(level: &str) -> Result<EnvFilter, LogError> {
-    let is_level = |part: &str| {
-        part.contains(['=', '[', ']', '{', '}']) || part.parse::<LevelFilter>().is_ok()
+    let is_name = |level: &str| !level.is_empty() && level.parse::<LevelFilter>().is_ok();
+    let is_module = |module: &str| {
+        !module.is_empty()
+            && module
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "_:-".contains(c))
+    };
+    let is_level = |part: &str| match part.split_once('=') {
+        _ if part.contains(['[', '{']) => true,
+        Some((module, level)) => is_module(module.trim()) && is_name(level.trim()),
+        None => is_name(part),
     };
     let parts = level.split(',').map(str::trim);
     let mut parts = parts.filter(|part| !part.is_empty()).peekable();
@@ -129,6 +138,10 @@ mod tests {
             "info,mindhost",
             "warning",
             "debug,inof",
+            "info mindhost=debug",
+            "info;mindhost_api=debug",
+            "info=",
+            "mindhost=inof",
             "",
             " ",
             ",",
