@@ -21,8 +21,8 @@ pub struct ThreadPermits {
     by_workspace: KeyedPermits<(String, Hangs)>,
 }
 
-/// Whether the work may hang. What does not has a share of its own, so that a workspace whose file server hangs can still
-/// use its other files.
+/// Whether the work may hang. What does not has a share of its own, so that a workspace whose file server hangs can
+/// still use its other files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hangs {
     /// It waits for a file server or a name service.

@@ -1,8 +1,8 @@
 //! A last sort key for ordered statements, so that rows with equal keys do not move between pages.
 //!
-//! PostgreSQL and MySQL may order such rows in another way for each LIMIT, and pages then lose rows and repeat others. The
-//! key is one that costs the engine next to nothing: what the tables, the groups or the distinct rows are unique by. The
-//! statement stays as it is where that is not known.
+//! PostgreSQL and MySQL may order such rows in another way for each LIMIT, and pages then lose rows and repeat others.
+//! The key is one that costs the engine next to nothing: what the tables, the groups or the distinct rows are unique
+//! by. The statement stays as it is where that is not known.
 
 use std::collections::HashMap;
 
@@ -16,8 +16,8 @@ use crate::rules::Rules;
 /// The columns of primary keys, by schema and name of the table.
 pub(crate) type Keys<'a> = HashMap<(&'a str, &'a str), &'a [String]>;
 
-/// Functions that compute a value from each row, and types with brackets. Of any other name it is not known here whether it
-/// makes groups.
+/// Functions that compute a value from each row, and types with brackets. Of any other name it is not known here
+/// whether it makes groups.
 const OF_ONE_ROW: [&str; 27] = [
     "abs",
     "cast",
@@ -284,7 +284,8 @@ mod tests {
             Dialect::Postgresql,
         )
         .page(5, 0);
-        let sent = "(SELECT id FROM \"public\".\"orders\" ORDER BY total, \"public\".\"orders\".\"id\") LIMIT 5 OFFSET 0";
+        let sent = "(SELECT id FROM \"public\".\"orders\" ORDER BY total, \"public\".\"orders\".\"id\") \
+                    LIMIT 5 OFFSET 0";
         assert_eq!(page, PageStatement::Engine(sent.to_owned()));
     }
 
