@@ -63,8 +63,8 @@ demo *options: _setup-build _console _server (_components "debug" "plugins" "plu
 
 # Run all tests, against real databases.
 test *filter: setup _console (_binaries "--all-targets") _plugins _guests
-    # One more at a time than there are cores: tests wait for servers for a fifth of their time.
-    RUST_TEST_THREADS="${RUST_TEST_THREADS:-$(($(nproc) + 1))}" cargo test --workspace --no-fail-fast -- {{ filter }}
+    # Twice as many at a time as there are cores: tests wait for servers for a third of their time.
+    RUST_TEST_THREADS="${RUST_TEST_THREADS:-$(($(nproc) * 2))}" cargo test --workspace --no-fail-fast -- {{ filter }}
 
 # Send more than ten thousand requests that a fuzzer makes up from the OpenAPI document; the tests send a tenth of it.
 fuzz examples="160": setup (_binaries "--bins") _plugins
