@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 const INSTALL: &str =
@@ -213,12 +214,17 @@ fn make_certificates(folder: &Path) {
     }
 }
 
+/// A free port below those that the system gives to programs that ask for any, so that it stays free until the server
+/// has it. A process gets each only once, and processes begin at different ones.
 fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(61);
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    std::iter::repeat_with(|| first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)))
+        .take(2_000)
+        .map(|number| u16::try_from(30_000 + number % 2_000).unwrap())
+        .find(is_free)
+        .expect("a free port from 30,000 on")
 }
 
 fn must(command: &mut Command) -> String {
