@@ -155,7 +155,7 @@ fn as_servant(options: &[&str], program: &str) -> Command {
 
 /// A new folder named for this process; those of processes that are gone are removed.
 fn own_folder() -> PathBuf {
-    static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    static NEXT: AtomicU32 = AtomicU32::new(0);
     const PREFIX: &str = "connector-mysql-";
     let temp = std::env::temp_dir();
     for entry in std::fs::read_dir(&temp).into_iter().flatten().flatten() {
@@ -167,7 +167,7 @@ fn own_folder() -> PathBuf {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
-    let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let folder = temp.join(format!("{PREFIX}{}-{number}", std::process::id()));
     std::fs::create_dir(&folder).unwrap();
     folder
