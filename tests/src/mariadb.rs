@@ -88,7 +88,7 @@ impl MariaDb {
     fn start() -> MariaDb {
         let folder = sweep::own_folder("mindhost-mariadb");
         let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).expect("a folder for MariaDB");
+        std::fs::create_dir_all(temporary(&folder)).expect("folders for MariaDB");
         give_away(&folder);
         init(&folder);
         let port = free_port();
@@ -98,6 +98,7 @@ impl MariaDb {
         let process = spawn_with(&privileges, Signal::KILL, program("mariadbd"), |command| {
             command
                 .args(settings(&folder, port))
+                .env("TMPDIR", temporary(&folder))
                 .current_dir(&folder)
                 .stdout(log)
                 .stderr(errors);
@@ -288,6 +289,11 @@ fn settings(folder: &Path, port: u16) -> Vec<String> {
     ]
 }
 
+/// A server that starts removes the temporary files of all servers from the folder for them, so each has its own.
+fn temporary(folder: &Path) -> PathBuf {
+    folder.join("tmp")
+}
+
 fn init(folder: &Path) {
     let output = Command::new("setpriv")
         .args(as_servant())
@@ -296,6 +302,7 @@ fn init(folder: &Path) {
         .args(["--no-defaults", "--skip-test-db", "--skip-name-resolve"])
         .arg("--auth-root-authentication-method=normal")
         .arg(format!("--datadir={}", folder.join("data").display()))
+        .env("TMPDIR", temporary(folder))
         .current_dir(folder)
         .output()
         .unwrap_or_else(|error| panic!("mariadb-install-db: {error}"));

@@ -36,16 +36,19 @@ impl Server {
         &SERVER
     }
 
-    /// A server of a test's own, for tests that stop it.
+    /// A server of a test's own, for tests that stop it. Its temporary files are in a folder of its own, because a server
+    /// that starts removes those of all servers from the folder for them.
     pub fn start() -> Server {
         let folder = own_folder();
         make_certificates(&folder);
+        std::fs::create_dir(folder.join("tmp")).unwrap();
         give_away(&folder);
         must(
             as_servant(&[], "mariadb-install-db")
                 .args(["--no-defaults", "--skip-test-db", "--skip-name-resolve"])
                 .arg("--auth-root-authentication-method=normal")
                 .arg(format!("--datadir={}", folder.join("data").display()))
+                .env("TMPDIR", folder.join("tmp"))
                 .current_dir(&folder),
         );
         let port = free_port();
@@ -117,6 +120,7 @@ fn launch(folder: &Path, port: u16) -> u32 {
         .arg(format!("--ssl-ca={}", file("ca.crt")))
         .arg(format!("--ssl-cert={}", file("server.crt")))
         .arg(format!("--ssl-key={}", file("server.key")))
+        .env("TMPDIR", file("tmp"))
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(log.try_clone().unwrap())
