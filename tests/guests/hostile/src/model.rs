@@ -11,8 +11,12 @@ use mindhost_sdk::bindings::{
         },
     },
 };
+use wasip2::clocks::monotonic_clock::subscribe_duration;
 
 use crate::component::{Hostile, Plan, Result};
+
+/// A millisecond, in nanoseconds.
+const MILLISECOND: u64 = 1_000_000;
 
 impl Guest for Hostile {
     type Completion = Speaking;
@@ -86,7 +90,11 @@ impl GuestCompletion for Speaking {
             }
             "usage-names" => vec![Event::Usage(vec![(String::new(), 1); 700_000])],
             "other" => vec![Event::Other((String::from("new"), "x".repeat(1 << 20)))],
-            "drip" => vec![text("x")],
+            "drip" => {
+                // Slowly enough that its time runs out before its length.
+                subscribe_duration(MILLISECOND).block();
+                vec![text("x")]
+            }
             "tokens" if asked == 0 => {
                 vec![
                     text("a"),
