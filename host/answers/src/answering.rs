@@ -336,7 +336,7 @@ impl Answering {
     /// the item says why.
     ///
     /// # Errors
-    /// `response_not_found`.
+    /// `response_not_found`, also when the statement is gone.
     pub async fn get_with_rows(&self, caller: &Caller, id: Uuid) -> Result<ResponseRecord> {
         let mut record = self.get(caller, id).await?;
         if let Some((message, page)) = self.read_again(caller, &record).await? {
@@ -352,8 +352,8 @@ impl Answering {
         Ok(record)
     }
 
-    /// The message of a completed `sql_query`, with its rows as they are now, or why they cannot be read. `None` for any
-    /// other response, and for one without its message.
+    /// The message of a completed `sql_query`, with its rows as they are now, or why they cannot be read. `None` for
+    /// any other response. One whose message was deleted is not found: it would look like an empty answer.
     async fn read_again(
         &self,
         caller: &Caller,
@@ -365,9 +365,12 @@ impl Answering {
         let services = &self.0.services;
         let message = services.conversations.answer_of(record.id).await?;
         let message = message.filter(|message| message.sql.is_some());
-        let Some((message, conversation)) = message.zip(record.conversation_id) else {
-            return Ok(None);
-        };
+        let (message, conversation) = message.zip(record.conversation_id).ok_or_else(|| {
+            not_found(format!(
+                "the statement of the response '{}' was deleted with its message, so it has no result; ask again",
+                record.id
+            ))
+        })?;
         let rows = record.limits.max_inline_rows.unwrap_or(MAX_INLINE_ROWS);
         let stored = &services.stored_results;
         let page = match stored.find(caller, conversation, message.id).await {
@@ -397,13 +400,12 @@ impl Answering {
         }
         let is_query = record.is_of_query() && record.status == ResponseStatus::Completed;
         if record.completed_at.is_none() || (from_middle && !is_query) {
-            return Err(not_kept());
+            return Err(Error::new(
+                Code::WrongState,
+                "the events of this response are not kept here; read it without `stream`",
+            ));
         }
         let record = self.get_with_rows(caller, id).await?;
-        // Without its conversation it has no statement any more.
-        if from_middle && record.output.is_empty() {
-            return Err(not_kept());
-        }
         Ok(stored_events::log(record)?.reader(false))
     }
 
@@ -444,7 +446,7 @@ impl Answering {
     /// cancelled when the last client that requested it disconnects.
     ///
     /// # Errors
-    /// Why the rows of a `sql_query` cannot be read any more. A missing response is `None`.
+    /// Why the rows of a `sql_query` cannot be read any more. `None` if the response or its statement is gone.
     pub async fn attach(&self, caller: &Caller, id: Uuid) -> Result<Option<EventReader>> {
         if let Some(running) = self.0.running.find(id) {
             let now = running.now();
@@ -469,8 +471,13 @@ impl Answering {
             Err(error) if error.kind() == Kind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        if let Some((message, page)) = self.read_again(caller, &record).await? {
-            record.output = vec![items::query_result(&message, page?, false, None)?];
+        match self.read_again(caller, &record).await {
+            Ok(None) => {}
+            Ok(Some((message, page))) => {
+                record.output = vec![items::query_result(&message, page?, false, None)?];
+            }
+            Err(error) if error.kind() == Kind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
         }
         caller.count(|tally| tally.mind(&record.mind_id));
         let log = match self.0.running.finished_log(id) {
@@ -546,11 +553,8 @@ impl Answering {
     }
 }
 
-fn not_kept() -> Error {
-    Error::new(
-        Code::WrongState,
-        "the events of this response are not kept here; read it without `stream`",
-    )
+fn not_found(message: String) -> Error {
+    Error::new(Code::ResponseNotFound, message)
 }
 
 /// Stops an answer and waits until its status is stored.
@@ -588,11 +592,6 @@ impl Inner {
         };
         found
             .filter(|one| caller.may_read(&one.workspace_id, &one.key_id, Some(&one.mind_id)))
-            .ok_or_else(|| {
-                Error::new(
-                    Code::ResponseNotFound,
-                    format!("there is no response '{id}'"),
-                )
-            })
+            .ok_or_else(|| not_found(format!("there is no response '{id}'")))
     }
 }

@@ -12,9 +12,7 @@ use axum::{
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use super::{
-    error::ApiResult, extract, response_object::has_lost_its_result, routes::below, state::AppState,
-};
+use super::{error::ApiResult, extract, routes::below, state::AppState};
 use mindhost_answers::{
     answering::{Answering, Ask, events::EventReader},
     idempotency::{Idempotency, Outcome},
@@ -116,10 +114,7 @@ pub async fn answer(
     if let Some(Outcome::Response(id)) = known
         && let Some(reader) = answering.attach(caller, id).await?
     {
-        let record = reader.log().record();
-        if !record.is_some_and(|record| has_lost_its_result(&record)) {
-            return Ok(reader);
-        }
+        return Ok(reader);
     }
     let reader = answering.start(caller, ask).await?;
     if let Some(record) = reader.log().record() {

@@ -181,12 +181,6 @@ struct Reasoning {
     summary: Option<&'static str>,
 }
 
-/// Whether a completed `sql_query` has no result to show any more: its statement was deleted with its message, alone or
-/// with the conversation. An answer in words keeps its text.
-pub fn has_lost_its_result(record: &ResponseRecord) -> bool {
-    record.status == ResponseStatus::Completed && record.output.is_empty()
-}
-
 impl<'a> ResponseObject<'a> {
     /// From what is kept.
     pub fn new(record: &'a ResponseRecord) -> Self {

@@ -24,7 +24,7 @@ use super::{
     events::{self, EventFilter, SentEvent},
     extract::{JsonBytes, Path, Query},
     once::{self, KeyedRequest},
-    response_object::{ResponseObject, has_lost_its_result},
+    response_object::ResponseObject,
 };
 use mindhost_answers::{
     answering::{Answering, events::Event, record::ResponseRecord},
@@ -147,9 +147,6 @@ pub async fn get(
     if read.stream.unwrap_or(false) {
         let after = read.starting_after.unwrap_or(0);
         let reader = answering.events(&caller, id, after > 0).await?;
-        if let Some(record) = reader.log().record() {
-            require_result(&record)?;
-        }
         return Ok(events::stream(reader, wanted(&answering, &headers, after)));
     }
     if read.starting_after.is_some() {
@@ -158,22 +155,7 @@ pub async fn get(
         );
     }
     let record = answering.get_with_rows(&caller, id).await?;
-    require_result(&record)?;
     Ok(axum::Json(ResponseObject::new(&record)).into_response())
-}
-
-/// Refuses a response whose result is gone for good: without output it would look like an empty answer.
-fn require_result(record: &ResponseRecord) -> Result<()> {
-    match has_lost_its_result(record) {
-        true => Err(Error::new(
-            Code::ResponseNotFound,
-            format!(
-                "the statement of the response '{}' was deleted with its message, so it has no result; ask again",
-                record.id
-            ),
-        )),
-        false => Ok(()),
-    }
 }
 
 /// Cancels a response, down to the database

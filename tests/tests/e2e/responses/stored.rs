@@ -59,8 +59,8 @@ async fn query_whose_message_was_deleted_is_not_found_and_can_be_deleted() {
         let message = format!("{conversation}/items/{}", id(&first["output"][0]));
         let deleted = if whole { &conversation } else { &message };
         host.delete(deleted).await.expect_status(200);
-        for read in [&path, &format!("{path}?stream=true")] {
-            let reply = host.get(read).await;
+        for query in ["", "?stream=true", "?stream=true&starting_after=3"] {
+            let reply = host.get(&format!("{path}{query}")).await;
             reply.expect_error(404, "response_not_found");
         }
         host.delete(&path).await.expect_status(200);
