@@ -370,11 +370,6 @@ impl Turns<'_> {
     /// `answer_failed` when the vendor refused to answer at all; the error of a datasource that was out of reach, if
     /// there is no answer because of that.
     async fn end(mut self, end: End) -> Result<Answer> {
-        if let End::Declined(_) | End::At(EarlyEnd::RepairLimit) = end
-            && let Some(outage) = lock(&self.toolbox.outages).newest()
-        {
-            return Err(outage);
-        }
         // Of a turn that was not read to its end. A correction is shown as a whole or not at all.
         let rest = self.links.end();
         if self.check.held.take().is_none() {
@@ -397,6 +392,11 @@ impl Turns<'_> {
             End::At(ending) => (Some(ending), None),
             End::Declined(reason) => (Some(EarlyEnd::CannotAnswer), Some(reason)),
         };
+        if let Some(EarlyEnd::CannotAnswer | EarlyEnd::RepairLimit) = ending
+            && let Some(outage) = lock(&self.toolbox.outages).newest()
+        {
+            return Err(outage);
+        }
         let result = self.answer.facts.result.as_ref();
         let ran = self.answer.sql.as_ref().zip(result);
         let ran = ran.map(|(sql, result)| (sql.text.as_str(), result.tables.as_slice()));

@@ -38,7 +38,7 @@ impl Line {
 }
 
 #[tokio::test]
-async fn answer_that_is_declined_because_of_an_outage_fails_with_it() {
+async fn answer_that_is_declined_or_empty_because_of_an_outage_fails_with_it() {
     let host = Host::start().await;
     let database = Postgres::shared()
         .database("CREATE TABLE item (id int); INSERT INTO item VALUES (1)")
@@ -55,15 +55,24 @@ async fn answer_that_is_declined_because_of_an_outage_fails_with_it() {
         "cannot_answer",
         json!({"reason": "The stock cannot be read."}),
     );
-    let model = ScriptedModel::start([query, declined.clone(), declined]).await;
+    let turns = [
+        query.clone(),
+        declined.clone(),
+        query,
+        Turn::empty(),
+        declined,
+    ];
+    let model = ScriptedModel::start(turns).await;
     host.scripted_provider("scripted", &model).await;
     let mind = host.mind("told").datasource("stock").provider("scripted");
     let mind = mind.create().await;
 
     drop(line);
-    let reply = mind.ask("How many items are there?").await;
-    let error = reply.expect_error(503, "upstream_unreachable");
-    assert_eq!(error["blame"], "upstream", "{error}");
+    for _ in ["declined", "empty"] {
+        let reply = mind.ask("How many items are there?").await;
+        let error = reply.expect_error(503, "upstream_unreachable");
+        assert_eq!(error["blame"], "upstream", "{error}");
+    }
 
     // What needs no data is declined as ever.
     let response = mind.ask("How is the weather?").await.expect_status(200);

@@ -1,4 +1,5 @@
-//! The datasources that were out of reach during an answer. A model that declines after that does not know their data.
+//! The datasources that were out of reach during an answer. A model that declines after that, or says nothing, does not
+//! know their data.
 
 use mindhost_base::error::{Error, Kind};
 
