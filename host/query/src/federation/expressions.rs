@@ -372,11 +372,19 @@ impl<'a> Scope<'a> {
         };
         let bytewise = format!("{} {op} {bytes}", rules.bytes(left));
         // Columns of two collations cannot be compared without.
-        let takes_index = op == "=" && is_constant(right) && rules.takes_index(right);
+        let takes_index = op == "=" && is_constant(right) && self.takes_index(a, right);
         Some(match takes_index {
             true => format!("({left} = {right} AND {bytewise})"),
             false => format!("({bytewise})"),
         })
+    }
+
+    /// Whether a comparison with these constants also stands without [`Rules::bytes`].
+    fn takes_index(&self, of: &Value, constants: &str) -> bool {
+        // An expression has no index, and that of columns of two collations has no collation: PostgreSQL and MariaDB fail
+        // without an explicit one.
+        let is_expression = of.sql.starts_with('(');
+        !is_expression && self.rules().takes_index(constants)
     }
 
     fn in_list(&self, list: &InList) -> Option<String> {
@@ -421,7 +429,7 @@ impl<'a> Scope<'a> {
                 }
             }
             kind if kind.is_text()
-                && rules.takes_index(&list)
+                && self.takes_index(of, &list)
                 && !negated
                 && values.len() <= MAX_INDEXED =>
             {

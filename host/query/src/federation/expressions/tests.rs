@@ -141,6 +141,39 @@ fn columns_of_postgresql_are_compared_without_their_collations() {
 }
 
 #[test]
+fn case_of_columns_is_compared_with_an_explicit_collation_alone() {
+    use datafusion::{
+        arrow::datatypes::{Field, Schema},
+        prelude::{col, lit, when},
+    };
+    let field = |name| Field::new(name, Physical::Utf8, true);
+    let schema = DFSchema::try_from(Schema::new(vec![field("de"), field("sv")])).unwrap();
+    let values = [value("t1.de", Kind::Text), value("t1.sv", Kind::Text)];
+    let inputs = [(&schema, values.as_slice())];
+    let is_german = col("de").is_not_null();
+    let either = when(is_german, col("de")).otherwise(col("sv")).unwrap();
+    let in_dialect = |dialect, expr: &Expr| Scope::exact(dialect, &inputs).condition(expr);
+    let condition = |expr: &Expr| in_dialect(Dialect::Postgresql, expr);
+    let case = "(CASE WHEN (t1.de IS NOT NULL) THEN t1.de ELSE t1.sv END)";
+    let equal = either.clone().eq(lit("a"));
+    assert_eq!(
+        condition(&equal).unwrap(),
+        format!(r#"({case} COLLATE "C" = 'a')"#)
+    );
+    let in_mysql = in_dialect(Dialect::Mysql, &equal).unwrap();
+    assert_eq!(in_mysql.matches('=').count(), 1, "{in_mysql}");
+    assert_eq!(
+        condition(&either.in_list(vec![lit("a"), lit("b")], false)).unwrap(),
+        format!(r#"({case} COLLATE "C" IN ('a', 'b'))"#)
+    );
+    // A column has one collation, and an index may be used.
+    assert_eq!(
+        condition(&col("de").in_list(vec![lit("a"), lit("b")], false)).unwrap(),
+        r#"(t1.de IN ('a', 'b') AND t1.de COLLATE "C" IN ('a', 'b'))"#
+    );
+}
+
+#[test]
 fn null_is_asked_for_in_a_form_that_takes_no_value_for_it() {
     for (dialect, kind, null, not_null) in [
         (
