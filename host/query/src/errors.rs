@@ -78,8 +78,8 @@ const ADVICE: [(&str, &str); 11] = [
     (
         "does not support logical expression OuterReferenceColumn",
         "a subquery or a LATERAL table cannot use the tables around it in the way it is written; compare with them by \
-         `=` in its WHERE, and in place of ORDER BY … LIMIT number the rows with row_number() OVER (PARTITION BY … \
-         ORDER BY …) in a table that is joined",
+         `=` in its WHERE, compute with their columns outside of it, and in place of ORDER BY … LIMIT number the rows \
+         with row_number() OVER (PARTITION BY … ORDER BY …) in a table that is joined",
     ),
     (
         "does not support undecorrelated Subquery",

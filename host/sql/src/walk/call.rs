@@ -220,7 +220,7 @@ impl Walk<'_> {
             FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
                 return Err(self.error(
                     Code::SqlNotSupported,
-                    format!("the argument `{argument}` is not supported; for JSON write json_build_object('key', value)"),
+                    format!("the argument `{argument}` is not supported; write plain ones with commas between, as in f('key', value)"),
                     Location::empty(),
                 ));
             }
