@@ -1,7 +1,7 @@
 //! What one dialect means otherwise than others: operators that they read themselves, and where a limit may stand.
 
 use super::{GuardedStatement, PageStatement, guard, tests::shop};
-use mindhost_base::error::{Error, Result};
+use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::Dialect;
 
 const ENGINES: [Dialect; 7] = [
@@ -178,5 +178,54 @@ fn last_select_of_a_union_is_not_limited_in_clickhouse() {
             "{sql}"
         );
         assert!(!guarded.is_ordered(), "{sql}");
+    }
+}
+
+#[test]
+fn words_of_the_grammar_with_arguments_are_called_without_quotes_alone() {
+    for (dialect, name, arguments) in [
+        (Dialect::Clickhouse, "date_add", "(DAY, 1, today())"),
+        (Dialect::Clickhouse, "DATE_ADD", "(today(), INTERVAL 1 DAY)"),
+        (Dialect::Clickhouse, "dateAdd", "(month, 1, now())"),
+        (Dialect::Clickhouse, "dateSub", "(week, 1, now())"),
+        (Dialect::Clickhouse, "timestampAdd", "(hour, 1, now())"),
+        (Dialect::Clickhouse, "TIMESTAMP_SUB", "(hour, 1, now())"),
+        (Dialect::Clickhouse, "GROUPING", "(1)"),
+        (Dialect::Trino, "json_exists", "('[1]', 'lax $[0]')"),
+        (Dialect::Trino, "json_query", "('[1]', 'lax $')"),
+        (Dialect::Trino, "JSON_VALUE", "('[1]', 'lax $[0]')"),
+        (
+            Dialect::Trino,
+            "json_value",
+            "('[1]', 'lax $[0]' RETURNING BIGINT)",
+        ),
+        (Dialect::Trino, "json_array", "(1, 'a')"),
+    ] {
+        let sql = format!("SELECT {name}{arguments}");
+        assert_eq!(text(&sql, dialect), sql);
+        let error = refused(&format!("SELECT \"{name}\"{arguments}"), dialect);
+        assert_eq!(error.code(), Code::SqlFunctionNotAllowed, "{name}");
+    }
+    for sql in [
+        "SELECT dateAdd(day, sleep(1), now())",
+        "SELECT grouping(file('x'))",
+    ] {
+        let error = refused(sql, Dialect::Clickhouse);
+        assert_eq!(error.code(), Code::SqlFunctionNotAllowed, "{sql}");
+    }
+    let error = refused("SELECT json_value(fail('x'), 'lax $')", Dialect::Trino);
+    assert_eq!(error.code(), Code::SqlFunctionNotAllowed);
+}
+
+#[test]
+fn functions_that_compute_of_their_arguments_alone_pass_in_clickhouse() {
+    for call in [
+        "timestampDiff(day, today(), now())",
+        "TIMESTAMPDIFF(day, today(), now())",
+        "`timestampDiff`(day, today(), now())",
+        "emptyArrayToSingle([1])",
+    ] {
+        let sql = format!("SELECT {call}");
+        assert_eq!(text(&sql, Dialect::Clickhouse), sql);
     }
 }

@@ -170,6 +170,25 @@ fn qualified_names_of_the_table_mean_its_relation() {
     );
 }
 
+/// SQLite's texts in double quotes: a hidden column is a text there, like a name that no column has.
+#[test]
+fn name_of_a_hidden_column_in_double_quotes_is_a_text() {
+    let rule = rule(None, &["salary"], &[]);
+    let condition = |right: &str| {
+        let sql = format!("SELECT id FROM orders WHERE card = {right}");
+        let sent = sent(Dialect::Sqlite, &rule, &sql);
+        sent.rsplit_once(" = ").unwrap().1.to_owned()
+    };
+    for (written, meant) in [
+        (r#""salary""#, "'salary'"),
+        (r#""SALARY""#, "'SALARY'"),
+        (r#""wages""#, "'wages'"),
+        (r#""tenant""#, r#""tenant""#),
+    ] {
+        assert_eq!(condition(written), meant);
+    }
+}
+
 #[test]
 fn cte_of_the_same_name_is_no_table() {
     let rule = rule(Some(FILTER), &["salary"], &[]);
