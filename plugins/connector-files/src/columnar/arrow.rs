@@ -5,6 +5,7 @@
 //! offsets and lengths are compared with the schema and with what is there, and compressed buffers are decompressed
 //! within a limit.
 
+mod aligned;
 mod footer;
 mod message;
 mod schema;

@@ -131,7 +131,14 @@ fn what_polars_writes_is_read_with_its_types() {
         ],
         vec![Value::Int64(3), Value::Null, text("a"), json("[]")],
     ];
-    for name in ["polars_uncompressed", "polars_zstd"] {
+    for name in [
+        "polars_uncompressed",
+        "polars_zstd",
+        "polars_stream",
+        "polars_1_17_uncompressed",
+        "polars_1_17_zstd",
+        "polars_1_17_stream",
+    ] {
         assert_eq!(all(&mut files, &table(name)), expected, "{name}");
     }
 }

@@ -11,6 +11,7 @@ use arrow_ipc::{
 use arrow_schema::{DataType, Field, Schema};
 use flatbuffers::FlatBufferBuilder;
 
+use super::aligned::aligned;
 use super::footer::{self, Block};
 use super::schema;
 
@@ -104,7 +105,7 @@ impl Reader {
         } else {
             4
         };
-        let metadata = metadata.split_off(prefix.min(metadata.len()));
+        let metadata = aligned(metadata.split_off(prefix.min(metadata.len())));
         let body = self.bytes(block.body, MAX_BODY, "a record batch")?;
         Ok(Message { metadata, body })
     }
@@ -121,7 +122,7 @@ impl Reader {
         if length == 0 {
             return Ok(None);
         }
-        let metadata = self.metadata(u64::from(length))?;
+        let metadata = aligned(self.metadata(u64::from(length))?);
         let parsed =
             root_as_message(&metadata).map_err(|error| format!("a message is broken: {error}"))?;
         let body =
