@@ -15,9 +15,10 @@ const MAX_COMMON: usize = 100;
 const MAX_EXTREME: usize = 255;
 
 /// One row a column. The statistics are fresh if no row was written since they were made; a server that has restarted
-/// since the last write no longer knows, and then none is fresh. The number of rows must fit as well, because a
-/// histogram says when it was made in the time zone of the session that made it, which may not be the server's. It has
-/// the values of a `timestamp` in that zone too, so those are not read.
+/// since the last write no longer knows, and then none is fresh. A histogram says when it was made in the time zone of
+/// the session that made it, which is not known and may be ahead of the server's. A time in the future shows that it
+/// is. Once that time has passed nothing shows it, so the number of rows must fit as well. A histogram has the values
+/// of a `timestamp` in that zone too, so those are not read.
 const STATISTICS: &str = "
     SELECT c.column_name, c.nulls_ratio, c.avg_frequency, c.min_value, c.max_value, c.histogram, s.cardinality
     FROM mysql.column_stats c
@@ -26,7 +27,8 @@ const STATISTICS: &str = "
     JOIN information_schema.COLUMNS d ON d.TABLE_SCHEMA = c.db_name AND d.TABLE_NAME = c.table_name
         AND d.COLUMN_NAME = c.column_name
     WHERE c.hist_type = 'JSON_HB' AND d.DATA_TYPE <> 'timestamp'
-        AND t.UPDATE_TIME <= CONVERT_TZ(JSON_VALUE(c.histogram, '$.collected_at'), @@GLOBAL.time_zone, '+00:00')
+        AND CONVERT_TZ(JSON_VALUE(c.histogram, '$.collected_at'), @@GLOBAL.time_zone, '+00:00')
+        BETWEEN t.UPDATE_TIME AND UTC_TIMESTAMP()
         AND ABS(CAST(t.TABLE_ROWS AS SIGNED) - CAST(s.cardinality AS SIGNED))
         <= 1000 + 0.2 * s.cardinality";
 

@@ -273,7 +273,7 @@ fn histograms_count_until_a_row_is_written_and_never_for_instants() {
     server.sql(
         "USE store; CREATE TABLE moments (id int PRIMARY KEY, word varchar(10), placed timestamp NULL);
         INSERT INTO moments SELECT seq, CONCAT('w', seq % 7), FROM_UNIXTIME(seq) FROM seq_1_to_2000;
-        SET histogram_type = JSON_HB; ANALYZE TABLE moments PERSISTENT FOR ALL",
+        SET time_zone = @@GLOBAL.time_zone, histogram_type = JSON_HB; ANALYZE TABLE moments PERSISTENT FOR ALL",
     );
     let mut mysql = store();
     let table = TableRef::new("store", "moments");
@@ -294,6 +294,25 @@ fn histograms_count_until_a_row_is_written_and_never_for_instants() {
 }
 
 #[test]
+fn histogram_with_a_time_in_the_future_is_not_fresh() {
+    let server = Server::shared();
+    prepare();
+    server.sql(
+        "USE store; CREATE TABLE zoned (id int PRIMARY KEY, word varchar(10));
+        INSERT INTO zoned SELECT seq, CONCAT('w', seq % 7) FROM seq_1_to_2000",
+    );
+    let mut mysql = store();
+    let table = TableRef::new("store", "zoned");
+    for (zone, expected) in [("'+13:00'", false), ("@@GLOBAL.time_zone", true)] {
+        server.sql(&format!(
+            "USE store; SET time_zone = {zone}, histogram_type = JSON_HB; ANALYZE TABLE zoned PERSISTENT FOR ALL"
+        ));
+        let found = mysql.statistics(&table, &statistics_of(&["word"])).unwrap();
+        assert_eq!(found.is_some(), expected, "{zone}");
+    }
+}
+
+#[test]
 fn statistics_are_the_histograms_of_the_server_while_they_are_fresh() {
     let server = Server::shared();
     prepare();
@@ -301,7 +320,7 @@ fn statistics_are_the_histograms_of_the_server_while_they_are_fresh() {
         "USE store; CREATE TABLE measured (id int PRIMARY KEY, color varchar(10), empty int);
         INSERT INTO measured SELECT seq, IF(seq <= 600, 'red', IF(seq <= 900, 'blue', CONCAT('c', seq))), NULL
         FROM seq_1_to_2000;
-        SET histogram_type = JSON_HB, histogram_size = 50;
+        SET time_zone = @@GLOBAL.time_zone, histogram_type = JSON_HB, histogram_size = 50;
         ANALYZE TABLE measured PERSISTENT FOR ALL;
         CREATE TABLE unmeasured (a int)",
     );
