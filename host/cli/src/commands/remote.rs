@@ -10,6 +10,8 @@ use std::{
 use anyhow::{Context, bail};
 use bytes::Bytes;
 use clap::Args;
+use http::Uri;
+use hyper_util::client::proxy::matcher::Matcher;
 use mindhost_base::config::Config;
 use reqwest::{Client, Method, RequestBuilder, Response, header};
 use serde_json::Value;
@@ -35,6 +37,8 @@ pub(crate) struct Server {
     client: Client,
     base: Url,
     key: String,
+    /// What messages of failures add if requests go through a proxy; otherwise empty.
+    proxy_hint: String,
 }
 
 /// Why a request failed.
@@ -88,12 +92,20 @@ impl Remote {
         };
         let key = self.key(&config, &base)?;
         let mut client = Client::builder().timeout(TIMEOUT);
+        let mut proxy_hint = String::new();
         // The proxy of the environment would get the key, and could not reach the server.
         if is_own(&base, config.listen) {
             client = client.no_proxy();
+        } else {
+            proxy_hint = hint_of(&base, &Matcher::from_system());
         }
         let client = client.build()?;
-        Ok(Server { client, base, key })
+        Ok(Server {
+            client,
+            base,
+            key,
+            proxy_hint,
+        })
     }
 
     /// The key for a server. The key file of the data directory is of the server here, and no other may get it.
@@ -139,6 +151,20 @@ fn is_at(url: &Url, listen: SocketAddr) -> bool {
         Some(Host::Domain(_)) | None => None,
     };
     ip == Some(listen.ip()) && url.port_or_known_default() == Some(listen.port())
+}
+
+/// What messages of failures add if `proxies` has one for the server: a failure may be the proxy's own. It does not
+/// repeat the proxy's address, which may contain a password.
+fn hint_of(base: &Url, proxies: &Matcher) -> String {
+    let uri: Option<Uri> = base.as_str().parse().ok();
+    if uri.and_then(|uri| proxies.intercept(&uri)).is_none() {
+        return String::new();
+    }
+    let host = base.host_str().unwrap_or_default();
+    let host = host.trim_matches(['[', ']']);
+    format!(
+        " (asked through the proxy of the environment; to ask it directly, add {host} to NO_PROXY)"
+    )
 }
 
 impl Server {
@@ -200,11 +226,12 @@ impl Server {
             return Ok(Value::Null);
         }
         let body: Option<Value> = serde_json::from_slice(&body).ok();
-        let base = self.base.as_str().trim_end_matches('/');
+        let base = self.base();
+        let hint = &self.proxy_hint;
         let message = match body {
             Some(body) if status.is_success() => return Ok(body),
             None => format!(
-                "{base} answered {status} with something that is no JSON; is it a Mindhost?"
+                "{base} answered {status} with something that is no JSON; is it a Mindhost?{hint}"
             ),
             Some(body) => {
                 let error = &body["error"];
@@ -212,7 +239,7 @@ impl Server {
                 return Err(Failure::Answered {
                     status: status.as_u16(),
                     code: text("code").unwrap_or_default(),
-                    message: text("message").unwrap_or(format!("{base} answered {status}")),
+                    message: text("message").unwrap_or(format!("{base} answered {status}{hint}")),
                     retry_after: retry_after.map(Duration::from_secs),
                 });
             }
@@ -226,15 +253,18 @@ impl Server {
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> Failure {
-        let base = self.base.as_str().trim_end_matches('/');
+        let (base, hint) = (self.base(), &self.proxy_hint);
         let source = std::iter::successors(std::error::Error::source(error), |one| one.source());
         let cause = source.last().map(ToString::to_string);
         Failure::Unreachable(match (error.is_connect(), error.is_timeout()) {
             (true, _) => format!(
-                "no server answers at {base}; start one with `mindhost serve`, or name another with --server"
+                "no server answers at {base}{hint}; start one with `mindhost serve`, or name another with --server"
             ),
-            (_, true) => format!("{base} did not answer in time"),
-            _ => format!("{base}: {}", cause.unwrap_or_else(|| error.to_string())),
+            (_, true) => format!("{base} did not answer in time{hint}"),
+            _ => {
+                let cause = cause.unwrap_or_else(|| error.to_string());
+                format!("{base}: {cause}{hint}")
+            }
         })
     }
 }
@@ -279,6 +309,7 @@ mod tests {
             client,
             base: address(base).unwrap(),
             key: "mh_x".to_owned(),
+            proxy_hint: String::new(),
         };
         let request = server.request(Method::GET, parts).build().unwrap();
         request.url().path().to_owned()
@@ -352,6 +383,32 @@ mod tests {
         ] {
             assert!(!is_own(other), "{other}");
         }
+    }
+
+    #[tokio::test]
+    async fn failure_behind_a_proxy_names_no_proxy_and_no_password() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let hint = |url: &str, except: &str| {
+            let proxies = Matcher::builder().http("http://me:hunter2@127.0.0.1:1");
+            hint_of(&address(url).unwrap(), &proxies.no(except).build())
+        };
+        assert_eq!(hint("http://192.0.2.8:8080", "192.0.2.0/24"), "");
+        assert_eq!(hint("https://192.0.2.8", ""), "");
+        assert!(hint("http://[2001:db8::1]", "").contains("add 2001:db8::1 to NO_PROXY"));
+
+        let proxy = reqwest::Proxy::http("http://me:hunter2@127.0.0.1:1").unwrap();
+        let server = Server {
+            client: Client::builder().proxy(proxy).build().unwrap(),
+            base: address("http://192.0.2.8:8080").unwrap(),
+            key: "mh_x".to_owned(),
+            proxy_hint: hint("http://192.0.2.8:8080", "elsewhere.example"),
+        };
+        let failure = server.send(server.request(Method::GET, &["minds"])).await;
+        let message = failure.unwrap_err().to_string();
+        let expected = "no server answers at http://192.0.2.8:8080 (asked through the proxy of the environment; to ask \
+                        it directly, add 192.0.2.8 to NO_PROXY)";
+        assert!(message.starts_with(expected), "{message}");
+        assert!(!message.contains("hunter2"), "{message}");
     }
 
     #[test]
