@@ -61,7 +61,7 @@ struct Run {
     /// Questions at the same time.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
-    /// Ask only the first so many questions.
+    /// Ask only the first N questions.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
     /// Ask only the questions with these ids.

@@ -59,10 +59,10 @@ pub(crate) enum Plugin {
     Remove(show::Remove),
     /// Run a development server that serves each plugin as it is built.
     Watch(watch::Watch),
-    /// Build a project on each save, run it, and show rows, log, times and what the kit finds.
+    /// Build, run and test a project on each save.
     ///
     /// Runs `sh build.sh` in the project, then a statement or question with the connection data of test.json, then the
-    /// quick part of the conformance kit. No server is needed.
+    /// quick part of the conformance kit. Shows rows, log, times and what the kit finds. No server is needed.
     Dev(Box<dev::Dev>),
     /// Write a working project for a new plugin.
     New(new::New),
