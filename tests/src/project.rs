@@ -8,7 +8,7 @@ use std::{
     sync::LazyLock,
 };
 
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::build::{host_binary, target_dir, workspace_dir};
 
@@ -135,11 +135,12 @@ impl Project {
         }
         let output = self.script("build.sh").output().expect("a shell");
         expect_success(&output, "build.sh");
-        fs::create_dir_all(target_dir().join("projects")).expect("a folder for what is built");
-        // Renamed into place, so that a test beside this one never copies half a file.
-        let half = kept.with_extension(format!("{}.half", std::process::id()));
+        let folder = target_dir().join("projects");
+        fs::create_dir_all(&folder).expect("a folder for what is built");
+        // Renamed into place, so that a test beside this one never copies half a file, also where it builds the same.
+        let half = NamedTempFile::new_in(folder).expect("a file to keep it in");
         fs::copy(&built, &half).expect("a copy to keep");
-        fs::rename(half, kept).expect("a copy to keep");
+        half.persist(kept).expect("a copy to keep");
         built
     }
 

@@ -10,7 +10,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use connector_postgres::Postgres;
 use mindhost_sdk::{Config, Connector, ErrorKind, Value};
 use serde_json::{Value as Json, json};
-use support::{Server, data, query};
+use support::{Server, data, query, server::free_port};
 
 fn open(changes: Json) -> Result<Postgres, ErrorKind> {
     Postgres::open(&data(changes)).map_err(|error| {
@@ -300,12 +300,4 @@ fn a_server_that_cannot_prove_itself_is_refused() {
         .unwrap();
     assert_eq!(error.kind(), ErrorKind::Auth);
     assert!(error.message().contains("prove"), "{error}");
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
 }

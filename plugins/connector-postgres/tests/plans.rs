@@ -268,13 +268,14 @@ fn what_a_kept_statement_does_is_taken_back() {
     warm(&mut postgres, "SELECT lo_from_bytea(0, 'abc')::text AS oid");
     warm(
         &mut postgres,
-        "SELECT set_config('statement_timeout', '1', false) AS was",
+        "SELECT set_config('statement_timeout', '200', false) AS was",
     );
     warm(
         &mut postgres,
         "SELECT pg_advisory_xact_lock(77)::text AS held",
     );
-    query(&mut postgres, "SELECT pg_sleep(0.05)::text").unwrap();
+    // Longer than that timeout, which the end of its transaction has to keep too on a machine that does much else.
+    query(&mut postgres, "SELECT pg_sleep(0.5)::text").unwrap();
     assert_eq!(
         server.psql("SELECT count(*) FROM pg_largeobject_metadata"),
         "0"

@@ -278,7 +278,7 @@ fn another_instance_cancels_a_statement() {
             let marker = marker.clone();
             move || {
                 wait_for(&format!(
-                    "SELECT count(*) FROM pg_stat_activity WHERE query = '{marker}' AND state = 'active'"
+                    "SELECT count(*) FROM pg_stat_activity WHERE query = '{marker}' AND wait_event = 'PgSleep'"
                 ));
                 Postgres::cancel(&data(changes), &key)
             }

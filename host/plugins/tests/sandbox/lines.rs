@@ -12,6 +12,9 @@ pub struct Lines(Arc<Mutex<Vec<u8>>>);
 impl Lines {
     /// What is logged on this thread while the guard lives.
     pub fn of_this_thread() -> (Self, tracing::subscriber::DefaultGuard) {
+        // Where there is only one subscriber, the thread that first comes to a line is asked whether it wants that
+        // line, and the answer counts for all threads. Any other thread has no subscriber then, and would say no.
+        Self::of_all();
         let lines = Self::default();
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(tracing::Level::TRACE)

@@ -11,7 +11,7 @@ async fn no_function_exceeds_the_deadline_of_its_statement() {
     let sql = r#"SELECT sum(length(regexp_replace(repeat(name, 30000), '.*[^ -~]|[a-z]', '', 'g'))) FROM "main"."t" WHERE id < 500"#;
     let mut connection = connector.connect(&target(), &call()).await.unwrap();
     let short = Statement {
-        timeout: Duration::from_secs(1),
+        timeout: Duration::from_secs(3),
         ..statement(sql)
     };
     connection.query(&short, &call()).await.unwrap();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 const INSTALL: &str =
     "MariaDB is not installed; `just setup` installs it (apt-get install -y mariadb-server)";
-const STARTUP: Duration = Duration::from_secs(60);
+const STARTUP: Duration = Duration::from_secs(180);
 
 /// The passwords carry what must not appear in any message.
 const ACCOUNTS: &str = "
@@ -173,6 +173,8 @@ fn own_folder() -> PathBuf {
     }
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let folder = temp.join(format!("{PREFIX}{}-{number}", std::process::id()));
+    // One of an earlier process that had this id.
+    let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir(&folder).unwrap();
     folder
 }

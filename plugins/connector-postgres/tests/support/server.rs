@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 const INSTALL: &str =
     "PostgreSQL is not installed; `just setup` installs it (apt-get install -y postgresql)";
-const STARTUP: Duration = Duration::from_secs(60);
+const STARTUP: Duration = Duration::from_secs(180);
 
 /// Who may come in how. The first line that fits a user counts.
 const ACCESS: &str = "
@@ -219,7 +220,7 @@ fn as_servant_with(options: &[&str], program: impl AsRef<std::ffi::OsStr>) -> Co
 
 /// A new folder named for this process; those of processes that are gone are removed.
 fn own_folder() -> PathBuf {
-    static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    static NEXT: AtomicU32 = AtomicU32::new(0);
     const PREFIX: &str = "connector-postgres-";
     let temp = std::env::temp_dir();
     for entry in std::fs::read_dir(&temp).into_iter().flatten().flatten() {
@@ -231,8 +232,10 @@ fn own_folder() -> PathBuf {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
-    let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let folder = temp.join(format!("{PREFIX}{}-{number}", std::process::id()));
+    // One of an earlier process that had this id.
+    let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir(&folder).unwrap();
     folder
 }
@@ -268,12 +271,17 @@ fn make_certificates(folder: &Path) {
     );
 }
 
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
+/// A free port below those that the system gives to programs that ask for any, so that it stays free until the server
+/// has it. A process gets each only once, and processes begin at different ones.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(61);
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    std::iter::repeat_with(|| first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)))
+        .take(2_000)
+        .map(|number| u16::try_from(30_000 + number % 2_000).unwrap())
+        .find(is_free)
+        .expect("a free port from 30,000 on")
 }
 
 fn must(command: &mut Command) -> String {

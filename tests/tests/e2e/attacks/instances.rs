@@ -143,7 +143,7 @@ async fn an_older_datasource_is_held_to_the_ceiling_too() {
         let running = async || {
             let running = host.get("/running").await.json();
             let count = running["data"].as_array().map(Vec::len);
-            (count, began.elapsed() > Duration::from_secs(3))
+            (count, began.elapsed() > Duration::from_secs(5))
         };
         eventually(running, |seen| *seen == (Some(1), true)).await;
         assert_eq!(mind.rows("SELECT count(*) FROM orders").await, [[json!(3)]]);

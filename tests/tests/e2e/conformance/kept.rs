@@ -60,23 +60,16 @@ fn the_connector_of_csv_files() {
         dir.path(),
         &["test", &built("connector-files"), "--config", data],
     );
-    let skipped = [
-        "bad-credentials",
-        "unreachable",
-        "stranger",
-        "statistics",
-        "scan-cancel",
-        "lost-scan",
-    ];
-    check(&output, &skipped);
     let report = stdout(&output);
-    // What took no time could not be cancelled, and was not tested.
-    for words in [
-        "nothing was tried: every scan was over within 300 ms",
-        "1 table\n",
-    ] {
-        assert!(report.contains(words), "{report}");
-    }
+    // What took no time could not be cancelled, and was not tested. Where the machine does much else it takes some.
+    let was_over = report.contains("nothing was tried: every scan was over within 300 ms");
+    let passed = report.contains("pass  scan-cancel ");
+    assert!(was_over != passed, "{report}");
+    let mut skipped = vec!["bad-credentials", "unreachable", "stranger", "statistics"];
+    skipped.extend(was_over.then_some("scan-cancel"));
+    skipped.push("lost-scan");
+    check(&output, &skipped);
+    assert!(report.contains("1 table\n"), "{report}");
     for case in ["projection", "filters", "limit"] {
         assert!(report.contains(&format!("pass  {case} ")), "{report}");
     }

@@ -48,7 +48,7 @@ async fn answers_under_way_end_with_their_key() {
         };
         revoke(host).await;
         revoke(other).await;
-        let ends = Timestamp::now() + SignedDuration::from_secs(6);
+        let ends = Timestamp::now() + SignedDuration::from_secs(10);
         let made = json!({"name": "brief", "role": "user", "expires_at": ends});
         let made = create(host, made).await;
         let path = begin(other, made["key"].as_str().unwrap()).await;

@@ -26,7 +26,7 @@ async fn a_key_that_ends_hands_out_none_that_lasts_longer() {
 #[tokio::test]
 async fn a_key_that_was_valid_ends_at_its_time() {
     let host = Host::start().await;
-    let ends = Timestamp::now() + SignedDuration::from_secs(6);
+    let ends = Timestamp::now() + SignedDuration::from_secs(10);
     let key = text(
         &host,
         json!({"name": "brief", "role": "user", "expires_at": ends}),
@@ -125,7 +125,7 @@ async fn an_admin_key_with_an_end_that_is_alone_is_renewed_and_replaced() {
 #[tokio::test]
 async fn a_key_that_has_ended_is_renewed_with_another_end_alone() {
     let host = Host::start().await;
-    let ends = Timestamp::now() + SignedDuration::from_secs(6);
+    let ends = Timestamp::now() + SignedDuration::from_secs(10);
     let made = create(
         &host,
         json!({"name": "brief", "role": "user", "expires_at": ends}),

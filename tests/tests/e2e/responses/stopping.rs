@@ -121,7 +121,7 @@ async fn a_statement_that_has_hardly_begun_ends_too() {
          WHERE usename = current_user AND state = 'active' AND pid <> pg_backend_pid()";
     // A statement that nobody stops runs for a minute, its time limit.
     eventually_within(
-        Duration::from_secs(20),
+        Duration::from_secs(40),
         async || count_of(&watcher, running).await,
         |count| *count == 0,
     )

@@ -202,7 +202,6 @@ pub const ROWS: &[Behaviour] = &[
         does: "sends requests for ever and reads no answer",
         mode: "http-many",
         more: |servers| servers.listens(),
-        is_brief: true,
         ends: fault("returned an invalid value"),
         by: "at most 8 exchanges in progress; those that wait are handles, of which there are at most 1,024",
         ..PLAIN

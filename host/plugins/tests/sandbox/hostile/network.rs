@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Behaviour, Ends, NOTHING_WORKED, PLAIN, connectors, nothing};
+use super::{Behaviour, Ends, NOTHING_WORKED, PLAIN, contain, nothing, stage::Stage};
 
 const FILES: &str = "one read-only folder that shows the file and its siblings; every path is looked up there, without links";
 const GRANT: &str =
@@ -142,5 +142,7 @@ pub const ROWS: &[Behaviour] = &[
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_granted_is_out_of_reach() {
-    connectors(ROWS).await;
+    let stage = Stage::of_connectors().await;
+    stage.exchange_files();
+    contain(stage, ROWS).await;
 }

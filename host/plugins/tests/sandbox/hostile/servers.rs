@@ -1,7 +1,7 @@
 //! What hostile guests connect to: servers that are as hostile, and a file that changes under their eyes.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -39,6 +39,8 @@ pub struct Servers {
     ports: [u16; 8],
     /// Connections that are open.
     open: Arc<AtomicU64>,
+    /// Where the file is that [`Servers::exchange`] changes.
+    files: PathBuf,
     is_over: Arc<AtomicBool>,
 }
 
@@ -66,13 +68,28 @@ impl Servers {
         for (port, manner) in ports.iter_mut().zip(manners) {
             *port = serve(manner, Arc::clone(&open)).await;
         }
-        let is_over = Arc::new(AtomicBool::new(false));
-        exchange(dir, Arc::clone(&is_over));
         Self {
             ports,
             open,
-            is_over,
+            files: dir.join("data/files/default"),
+            is_over: Arc::default(),
         }
+    }
+
+    /// Puts a link to a secret in the place of the file beside the database, and takes it away, as fast as it can,
+    /// until the servers are dropped. It takes most of a processor, so only those rows have it that look for it.
+    pub fn exchange(&self) {
+        let (files, is_over) = (self.files.clone(), Arc::clone(&self.is_over));
+        std::thread::spawn(move || {
+            let (file, link) = (files.join("own.db-wal"), files.join("link"));
+            while !is_over.load(Ordering::Relaxed) && files.exists() {
+                let _ = std::os::unix::fs::symlink("../../secrets.key", &link);
+                let _ = std::fs::rename(&link, &file);
+                let _ = std::fs::write(files.join("new"), "wal");
+                let _ = std::fs::rename(files.join("new"), &file);
+                std::thread::yield_now();
+            }
+        });
     }
 
     pub fn open(&self) -> u64 {
@@ -210,19 +227,4 @@ async fn answer_each(mut stream: TcpStream) -> std::io::Result<()> {
             stream.write_all(ANSWER).await?;
         }
     }
-}
-
-/// Puts a link to a secret in the place of the file beside the database, and takes it away, as fast as it can.
-fn exchange(dir: &Path, is_over: Arc<AtomicBool>) {
-    let files = dir.join("data/files/default");
-    std::thread::spawn(move || {
-        let (file, link) = (files.join("own.db-wal"), files.join("link"));
-        while !is_over.load(Ordering::Relaxed) && files.exists() {
-            let _ = std::os::unix::fs::symlink("../../secrets.key", &link);
-            let _ = std::fs::rename(&link, &file);
-            let _ = std::fs::write(files.join("new"), "wal");
-            let _ = std::fs::rename(files.join("new"), &file);
-            std::thread::yield_now();
-        }
-    });
 }
