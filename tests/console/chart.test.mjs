@@ -31,6 +31,18 @@ async function open(page, sql, model = "analyst") {
   return answer;
 }
 
+/** Waits until a chart is as wide as there is room, or at most so wide. Its place may get another width while the page
+ * is laid out; then the chart is drawn again a moment later. */
+async function fits(drawing, least = -3) {
+  for (const end = Date.now() + 60_000; ;) {
+    const measure = (box) => box.querySelector("svg").getBoundingClientRect().width - box.clientWidth;
+    const over = await drawing.evaluate(measure);
+    if (over >= least && over <= 3) return;
+    assert(Date.now() < end, `${await drawing.getAttribute("aria-label")}: ${over} px too wide`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
 /** The names of the files of scripts that the page has loaded. */
 const scripts = (page) => page.evaluate(() => performance.getEntriesByType("resource").map((one) => one.name).filter((name) => /\.(js|tsx?)(\?|$)/.test(name)));
 
@@ -51,8 +63,7 @@ test("chart is below the answer, and its library is loaded for it", async () => 
   // What is on which axis is said in words.
   assert.match(await drawing.getAttribute("aria-label"), /From left to right: .*channel.*\. From bottom to top: |From top to bottom: /i);
   // As wide as there is room, not wider.
-  const { svg, box } = await drawing.evaluate((box) => ({ svg: box.querySelector("svg").getBoundingClientRect().width, box: box.clientWidth }));
-  assert(Math.abs(svg - box) <= 3, `${svg} px in ${box} px`);
+  await fits(drawing);
   watch.check();
   await context.close();
 });
@@ -93,8 +104,7 @@ test("stored answer, every form, and none where there is nothing to compare", as
     const answer = await open(page, sql);
     const drawing = answer.getByRole("img", { name: new RegExp(`^${name}`) });
     await drawing.locator(MARKS).first().waitFor();
-    const over = await drawing.evaluate((box) => box.querySelector("svg").getBoundingClientRect().width - box.clientWidth);
-    assert(over <= 3, `${name}: ${over} px too wide`);
+    await fits(drawing, -Infinity);
     const texts = await drawing.locator("text").allTextContents();
     // Charts of several measures are in the order of the columns.
     if (name.includes("charts")) assert(texts.indexOf("revenue") >= 0 && texts.indexOf("revenue") < texts.indexOf("many"), `${texts}`);

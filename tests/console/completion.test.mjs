@@ -15,7 +15,11 @@ async function openEditor(mind, ...datasources) {
   const opened = await openPage(browser, server);
   const { page } = opened;
   const parts = ["/api/v1/engines", ...datasources.map((one) => `/datasources/${one}/catalog?mind=${mind}`)];
-  const loaded = Promise.all(parts.map((part) => page.waitForResponse((answer) => answer.url().endsWith(part) && answer.ok())));
+  // To the end: what is typed before the names are there is not completed once they come.
+  const loaded = Promise.all(parts.map(async (part) => {
+    const answer = await page.waitForResponse((one) => one.url().endsWith(part) && one.ok());
+    await answer.finished();
+  }));
   await signIn(page, server, server.key, `/console/ask?mind=${mind}`);
   await page.getByRole("checkbox", { name: "In SQL" }).check();
   await page.locator(".editor .cm-content").waitFor();

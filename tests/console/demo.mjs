@@ -5,6 +5,9 @@ import { startBrowser, startDemo } from "./support.mjs";
 export const [server, browser] = await Promise.all([startDemo(), startBrowser()]);
 
 after(async () => {
-  await browser.close();
-  await server.stop();
+  try {
+    await browser.close();
+  } finally {
+    await server.stop();
+  }
 });

@@ -111,6 +111,8 @@ test("text of a new key is copied", async () => {
 
 test("usage is a chart over a chosen period, and a table by key, Mind, day and plugin", async () => {
   await server.api("POST", "/responses", { model: "analyst", input: "How many orders are there?" });
+  // The day of that answer, also if midnight comes while the page is looked at.
+  const today = new Date().toISOString().slice(0, 10);
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server, server.key, "/console/operations/usage");
   const chart = page.getByRole("region", { name: "Usage by day" });
@@ -122,7 +124,6 @@ test("usage is a chart over a chosen period, and a table by key, Mind, day and p
   await chart.getByLabel("Measure").selectOption("Tokens read");
   await chart.getByRole("img", { name: /^Tokens read by day/ }).waitFor();
   await chart.getByText("Values of the chart").click();
-  const today = new Date().toISOString().slice(0, 10);
   await chart.getByRole("row", { name: today }).waitFor();
 
   const groups = page.getByRole("region", { name: "Usage by group" });

@@ -16,6 +16,7 @@ function wider(manifest) {
 }
 
 const ask = () => server.api("POST", "/responses", { model: "analyst", input: "How many orders are there?", store: false });
+const pause = () => new Promise((resolve) => setTimeout(resolve, 50));
 const cardOf = (page, number) => page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: number }) });
 
 async function install(page, file, number) {
@@ -122,14 +123,19 @@ test("wider rights must be accepted, and the version before is restored afterwar
   // Until the share is over, both versions are called.
   const stage = async () => (await server.api("GET", `/plugins/${MODEL}`)).rollouts[0].stage;
   await page.getByText("Serves a share of 50").waitFor({ timeout: 60_000 });
-  while ((await stage()) === "canary") await ask();
+  // With a pause, so that the tests beside these get their share of the processor.
+  while ((await stage()) === "canary") {
+    await ask();
+    await pause();
+  }
   // The curve marks when the new version took over, and the table has what the server counted.
   const rollout = page.getByRole("region", { name: "Rollout" });
   await rollout.locator(".plot .mark").first().waitFor({ state: "attached", timeout: 60_000 });
   await rollout.getByText(/^Serves all, watched from \d/).first().waitFor();
   const [current] = (await server.api("GET", `/plugins/${MODEL}`)).rollouts;
   const counted = rollout.getByRole("region", { name: "Since the rollout began" });
-  await counted.getByRole("row", { name: new RegExp(`^Old ${current.stable.calls} 0 [\\d.,]+ m?s [\\d.,]+ m?s$`) }).waitFor();
+  const calls = current.stable.calls.toLocaleString("en-GB");
+  await counted.getByRole("row", { name: new RegExp(`^Old ${calls} 0 [\\d.,]+ m?s [\\d.,]+ m?s$`) }).waitFor();
   assert.deepEqual(current.accepted_rights.map((one) => one.name), ["http:base_url", right]);
   await page.getByRole("button", { name: "Stop and roll back" }).click();
   await page.getByRole("table").getByText("Rolled back", { exact: true }).first().waitFor({ timeout: 60_000 });
@@ -148,7 +154,10 @@ test("plugin's usage by day is a chart of a chosen measure, and a table", async 
   // The server writes what was counted down now and then.
   const path = "/plugins/connector-sqlite/usage";
   let days = [];
-  while (days.length === 0) ({ days } = await server.api("GET", path));
+  while (days.length === 0) {
+    ({ days } = await server.api("GET", path));
+    await pause();
+  }
   await signIn(page, server, server.key, "/console/plugins/connector-sqlite");
   const section = page.getByRole("region", { name: "Usage by day" });
   await section.getByRole("img", { name: /^Calls by day, from / }).waitFor();

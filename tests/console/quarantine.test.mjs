@@ -20,8 +20,11 @@ const PATH = "/console/plugins/connector-sqlite";
 const LARGE = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) SELECT count(*) FROM (SELECT DISTINCT printf('%1000000d', i) FROM n) t";
 
 after(async () => {
-  await browser.close();
-  await server.stop();
+  try {
+    await browser.close();
+  } finally {
+    await server.stop();
+  }
 });
 
 async function fail() {

@@ -29,6 +29,8 @@ test("search finds names, descriptions and values of all datasources, the best f
   await page.keyboard.type("QUOKKA");
   await page.keyboard.press("Enter");
   await page.getByText(/\d catalogs searched/).waitFor();
+  // Minds are loaded apart from the catalogs.
+  await hits(page, "Minds").first().waitFor();
   assert.equal(new URL(page.url()).pathname + new URL(page.url()).search, "/console/data/search?q=QUOKKA");
   assert.deepEqual(await hits(page, "Tables").getByRole("link").allTextContents(), ["quokka", "quokka_food", "old_quokka", "zoo"]);
   assert.deepEqual(await hits(page, "Columns").getByRole("link").allTextContents(), ["quokkas_seen", "saw"]);

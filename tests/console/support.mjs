@@ -2,7 +2,9 @@
 // elsewhere, no policy is violated, no script fails, and no text becomes a dialog.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import {
+  copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, renameSync, rmSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,11 +26,34 @@ function dataDir() {
   return dir;
 }
 
+/** Puts a file where other servers begin with it, once it is whole: two files of tests run at a time. */
+function share(from, to) {
+  if (existsSync(to) || !existsSync(from)) return;
+  const unfinished = `${compiled}.${process.pid}`;
+  copyFileSync(from, unfinished);
+  renameSync(unfinished, to);
+}
+
 /** Removes the directory of a server that has ended. */
 function remove(dir) {
-  const made = ["secrets.key", "cache"].filter((name) => compiled && existsSync(join(dir, name)));
-  for (const name of made) cpSync(join(dir, name), join(compiled, name), { recursive: true, force: false });
+  const cache = join(dir, "cache");
+  if (compiled && existsSync(cache)) {
+    mkdirSync(join(compiled, "cache"), { recursive: true });
+    share(join(dir, "secrets.key"), join(compiled, "secrets.key"));
+    const whole = readdirSync(cache).filter((name) => name.endsWith(".cwasm"));
+    for (const name of whole) share(join(cache, name), join(compiled, "cache", name));
+  }
   rmSync(dir, { recursive: true, force: true });
+}
+
+/** Resolves once a process and the server that it started have ended. `mindhost demo` ends at once, and its server
+ * after that: a folder that is removed before that is still written to. The last pipe is closed once
+ * neither holds it any more. */
+function endOf(child) {
+  const pipe = child.stdio[3].resume();
+  // A server that does not end in its time of grace is not waited for.
+  child.once("exit", () => setTimeout(() => pipe.destroy(), 60_000).unref());
+  return new Promise((resolve) => child.once("close", resolve));
 }
 
 /** Starts `mindhost demo` and waits until it prints its link. While one works on the console, `TEST_URL` and
@@ -38,9 +63,12 @@ export async function startDemo() {
   if (running) return new Server(near, null, running, known, async () => {});
   const dir = dataDir();
   const env = { ...process.env, MINDHOST_LISTEN: "127.0.0.1:0", NO_COLOR: "1" };
-  const child = spawn(program, ["demo", "--dir", dir, "--plugins-dir", plugins], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const stdio = ["ignore", "pipe", "inherit", "pipe"];
+  const child = spawn(program, ["demo", "--dir", dir, "--plugins-dir", plugins], { env, stdio });
   const said = [];
-  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const ended = endOf(child);
+  // Also if no test comes as far as to stop it, such as without a browser: nothing takes time from the next tests.
+  process.once("exit", () => child.kill());
   const lines = createInterface({ input: child.stdout });
   let link = null;
   for await (const line of lines) {
@@ -69,6 +97,8 @@ export async function startServer(settings) {
   const own = { MINDHOST_LISTEN: "127.0.0.1:0", MINDHOST_DATA_DIR: dir, MINDHOST_PLUGINS_DIR: plugins, NO_COLOR: "1" };
   const child = spawn(program, ["serve"], { env: { ...process.env, ...own, ...settings }, stdio: ["ignore", "pipe", openSync(join(dir, "server.log"), "w")] });
   const ended = new Promise((resolve) => child.once("exit", resolve));
+  // Also if no test comes as far as to stop it, such as without a browser: nothing takes time from the next tests.
+  process.once("exit", () => child.kill());
   const lines = createInterface({ input: child.stdout });
   let url = null;
   for await (const line of lines) {
@@ -108,7 +138,9 @@ class Server {
 }
 
 export async function startBrowser() {
-  return chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  // Beside a server that compiles its plugins, the browser may take longer to start than the usual half a minute.
+  const args = ["--no-sandbox", "--disable-dev-shm-usage"];
+  return chromium.launch({ executablePath: browserPath, timeout: 180_000, args });
 }
 
 /** A page of its own, in a browser without history. `watch.check()` says whether it kept to the rules until now. */

@@ -41,9 +41,13 @@ export class Vendor {
     for (const go of this.#held.splice(0)) go();
   }
 
-  /** Resolves once the vendor waits. */
+  /** Resolves once the vendor waits. It looks now and then: the server needs the processor. */
   async held() {
-    while (this.#held.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const end = Date.now() + 60_000;
+    while (this.#held.length === 0) {
+      if (Date.now() > end) throw new Error("nothing that the vendor holds was asked for within a minute");
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
   }
 
   async stop() {
