@@ -64,6 +64,8 @@ pub(crate) struct Session {
     in_force: u128,
     /// Answers that are still to be read, each up to its ReadyForQuery.
     unread: u32,
+    /// How many of them come first and belong to a statement that has failed: their errors only follow from its own.
+    unread_of_failed: u32,
     snapshot: Snapshot,
     /// When the server last answered.
     heard: Instant,
@@ -116,6 +118,7 @@ impl Session {
             snapshot_idle: 0,
             in_force: 0,
             unread: 0,
+            unread_of_failed: 0,
             snapshot: Snapshot::None,
             heard: Instant::now(),
         };
@@ -270,27 +273,23 @@ impl Session {
         self.unread += answers;
     }
 
-    /// Reads the answers that nobody waited for. The first error among them is returned after the last.
+    /// Reads the answers that nobody waited for. The first error that is new among them is returned after the last.
     pub(crate) fn settle(&mut self) -> Result<()> {
-        self.settle_until(0)
-    }
-
-    fn settle_until(&mut self, unread: u32) -> Result<()> {
-        let mut failure = None;
-        let mut room = MAX_ANSWER;
-        while self.unread > unread {
+        let (mut failure, mut room) = (None, MAX_ANSWER);
+        while self.unread > 0 {
             let frame = self.wire.next()?;
             self.heard = Instant::now();
             match frame.tag {
                 backend::DATA_ROW_TAG => take_room(&mut room, frame.body)?,
-                backend::READY_FOR_QUERY_TAG => self.unread -= 1,
-                backend::ERROR_RESPONSE_TAG => {
-                    let error = frame.server_error()?;
-                    if error.is_fatal() {
-                        return Err(error.into_error(None));
-                    }
-                    failure.get_or_insert(error);
+                backend::READY_FOR_QUERY_TAG => {
+                    self.unread -= 1;
+                    self.unread_of_failed = self.unread_of_failed.saturating_sub(1);
                 }
+                backend::ERROR_RESPONSE_TAG => match frame.server_error()? {
+                    error if error.is_fatal() => return Err(error.into_error(None)),
+                    error if self.unread_of_failed == 0 => failure = failure.or(Some(error)),
+                    _ => {}
+                },
                 _ => {}
             }
         }
@@ -460,6 +459,7 @@ impl Session {
     /// Leaves a statement whose transaction has failed, with so many answers still to come.
     fn abandon(&mut self, error: Error, answers: u32) -> Error {
         self.unread += answers;
+        self.unread_of_failed = self.unread;
         let ended = match self.snapshot {
             Snapshot::None | Snapshot::Promised => self.rollback(),
             Snapshot::Open | Snapshot::Failed => {

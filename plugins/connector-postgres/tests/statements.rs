@@ -139,6 +139,13 @@ fn errors_have_kind_code_and_position() {
             "22012",
             None,
         ),
+        // After the next portion was asked for, whose answer is an error too.
+        (
+            "SELECT 1 / (i - 800) FROM generate_series(1, 9000) i",
+            ErrorKind::InvalidStatement,
+            "22012",
+            None,
+        ),
         (
             "SELECT 1; SELECT 2",
             ErrorKind::InvalidStatement,

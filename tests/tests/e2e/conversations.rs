@@ -3,7 +3,7 @@
 mod items;
 mod lists;
 
-use mindhost_tests::{Host, Mind};
+use mindhost_tests::{Host, Mind, Postgres};
 use serde_json::{Value, json};
 
 use crate::responses::shop;
@@ -136,6 +136,31 @@ async fn an_export_is_csv_with_a_header_and_all_rows() {
             .copied()
             .map(u32::from_le_bytes);
         assert_eq!(tail, u32::try_from(length).ok());
+    }
+}
+
+/// PostgreSQL is asked for the next rows while one reads the last ones, so there is a second error to read.
+#[tokio::test]
+async fn an_export_that_fails_gives_its_error_to_no_other_statement() {
+    let host = Host::start().await;
+    let sql = "CREATE TABLE numbers AS SELECT n FROM generate_series(1, 9000) n";
+    let database = Postgres::shared().database(sql).await;
+    host.postgres("numbers", &database).await.load().await;
+    let mind = host.mind("counting").datasource("numbers").direct_queries();
+    let mind = mind.create().await;
+    for row in [800, 3000, 8999] {
+        let sql = format!("SELECT n, 1 / ({row} - n) AS part FROM numbers");
+        let path = message(&mind, &sql).await;
+        let export = host
+            .get(&format!("{path}/export"))
+            .open()
+            .await
+            .text()
+            .await;
+        assert!(export.is_err() || export.is_ok_and(|text| text.contains("division by zero")));
+        for other in ["SELECT 1 AS n", "SELECT count(*) FROM numbers"] {
+            mind.sql(other).await.expect_status(200);
+        }
     }
 }
 
