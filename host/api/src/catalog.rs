@@ -2,7 +2,7 @@
 
 use crate::{
     error::ApiResult,
-    routes::{EDITOR, Routes, Tag, USER},
+    routes::{ASKED, EDITOR, Routes, Tag, USER},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -56,8 +56,8 @@ pub(super) fn routes() -> Routes {
     Routes::of(Tag::Datasources)
         .route(routes!(get), show)
         .route(routes!(delete_all), change())
-        .route(routes!(refresh), EDITOR.fails(RUN))
-        .route(routes!(load), EDITOR.fails(RUN))
+        .route(routes!(refresh), EDITOR.fails(RUN).fails(ASKED))
+        .route(routes!(load), EDITOR.fails(RUN).fails(ASKED))
         .route(routes!(cancel), change())
         .route(routes!(describe_table), change_table())
         .route(routes!(delete_table), change_table())

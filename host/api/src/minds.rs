@@ -43,6 +43,7 @@ pub(super) fn routes() -> Routes {
         .beyond_minds("make another Mind")
         .once(KeyHandler::Resource("/minds"))
         .fails(ENTRIES)
+        .fails(ASKED)
         .fails(STORING)
         .leads_to(
             NAME,
@@ -50,6 +51,7 @@ pub(super) fn routes() -> Routes {
         );
     let update = EDITOR
         .fails(ENTRIES)
+        .fails(ASKED)
         .fails(&[Code::MindNotFound, Code::InUse]);
     let set_policies = EDITOR
         .fails(POLICIES)

@@ -266,7 +266,7 @@ impl Catalog {
     /// it may be a new table.
     ///
     /// # Errors
-    /// `unknown_table`, `ambiguous_table`; or when the store fails.
+    /// `unknown_table`, `ambiguous_table`; what the engine says when it cannot be asked; or when the store fails.
     pub async fn resolve(&self, source: Source<'_>, names: &[String]) -> Result<Vec<TableRef>> {
         let found = self.resolve_entries(source, names).await?;
         Ok(found.into_iter().map(|table| table.table).collect())
@@ -539,17 +539,11 @@ impl Catalog {
             Err(error) if error.code() == Code::UnknownTable && source.seen.is_none() => {}
             decided => return decided,
         }
-        match self.runner.list(source).await {
-            Ok(listed) => {
-                self.store
-                    .store_list(source.workspace, source.id, &listed)
-                    .await?
-            }
-            // Without the engine, use the stored list.
-            Err(error) => {
-                tracing::debug!(%error, datasource = source.id, "the table list could not be renewed")
-            }
-        }
+        // Only the engine knows now whether the datasource has the table.
+        let listed = self.runner.list(source).await?;
+        self.store
+            .store_list(source.workspace, source.id, &listed)
+            .await?;
         pick(self.store.tables(source.id).await?, wanted)
     }
 }

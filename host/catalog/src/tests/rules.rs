@@ -348,6 +348,11 @@ on_both_stores! {
         assert_eq!(found, [table("new"), table("a")]);
         let unknown = setup.catalog.resolve(setup.source(), &names(&["nothing"])).await.unwrap_err();
         assert_eq!(unknown.code(), Code::UnknownTable);
+        *setup.engine.unreachable.lock().unwrap() = true;
+        let unasked = setup.catalog.resolve(setup.source(), &names(&["nothing"])).await.unwrap_err();
+        assert_eq!(unasked.code(), Code::UpstreamUnreachable);
+        let stored = setup.catalog.resolve(setup.source(), &names(&["new"])).await.unwrap();
+        assert_eq!(stored, [table("new")]);
         let missing = setup.catalog.table(setup.source(), "nothing").await.unwrap_err();
         assert_eq!(missing.code(), Code::TableNotFound);
         let both = [table("a"), TableRef { schema: "other".into(), name: "a".into() }];
