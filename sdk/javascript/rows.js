@@ -78,6 +78,11 @@ export class Answer {
   #row() {
     const { done, value } = this.#iterator.next();
     if (done) return null;
+    // The properties of a text would all be missing, and so NULL.
+    if (value === null || typeof value !== "object") {
+      const given = value === null ? "null" : typeof value;
+      throw new PluginError("internal", `a row is ${given}, and neither an array nor an object`);
+    }
     if (Array.isArray(value) && value.length !== this.#columns.length) {
       throw new PluginError("internal", `a row has ${value.length} values for ${this.#columns.length} columns`);
     }

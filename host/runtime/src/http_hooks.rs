@@ -85,7 +85,7 @@ impl WasiHttpHooks for Sender {
         let waiting = self.traffic.wait();
         Box::new(async move {
             let Some(http) = grants.http() else {
-                refusals.note("the plugin sent an HTTP request, which its manifest does not name");
+                refusals.note("the plugin sent an HTTP request, and its manifest has no `http` that names a URL of the configuration");
                 return Err(HttpError::HttpRequestDenied);
             };
             // The wait ends with the call: the instance owns the future.

@@ -21,6 +21,8 @@ _PATIENCE_SECONDS = 0.2
 _ROWS_A_LOOK = 64
 _EPOCH = datetime.datetime(1970, 1, 1)
 _MICROSECOND = datetime.timedelta(microseconds=1)
+# None would be a row that a plugin made by mistake.
+_END = object()
 
 
 @dataclass(frozen=True)
@@ -105,11 +107,13 @@ class Answer:
             self._rows.close()
 
     def _row(self) -> tuple[list[Any], int] | None:
-        row = next(self._rows, None)
-        if row is None:
+        row = next(self._rows, _END)
+        if row is _END:
             return None
-        given = [row.get(own.name) for own in self._own] if isinstance(row, Mapping) else row
-        cells = [_encode(own, value) for own, value in zip(self._own, given, strict=True)]
+        given = [row.get(own.name) for own in self._own] if isinstance(row, Mapping) else _values(row)
+        if len(given) != len(self._own):
+            raise PluginError("internal", f"a row has {len(given)} values for {len(self._own)} columns")
+        cells = [_encode(own, value) for own, value in zip(self._own, given)]
         size = 0
         for own, cell in zip(self._own, cells):
             bytes_of = _size(cell)
@@ -151,6 +155,15 @@ def column(own: Column) -> Any:
         own.nullable,
         [("dynamic", "true")] if own.dynamic else [],
     )
+
+
+def _values(row: Any) -> Any:
+    """The values of a row that is no dict. A text has letters and not values."""
+    if isinstance(row, (list, tuple)):
+        return row
+    if isinstance(row, (str, bytes)) or not isinstance(row, Iterable):
+        raise PluginError("internal", f"a row is a Python {type(row).__name__}, and neither a sequence nor a dict")
+    return list(row)
 
 
 def _size(cell: Any) -> int:

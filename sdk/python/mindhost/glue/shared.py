@@ -61,7 +61,7 @@ def guarded(work: Any) -> Any:
             if error.kind == "internal" or error.__cause__ is not None:
                 mindhost_output.log_trace(error, _ROOT)
             raise Err(_wire(error)) from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             hint = mindhost_library.hint(error)
             if hint:
                 error.add_note(hint)

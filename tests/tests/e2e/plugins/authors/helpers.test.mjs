@@ -341,6 +341,9 @@ test("a row has a value for each column", () => {
   for (const row of [[1], [1, 2, 3], []]) {
     assert.throws(() => read(row), { kind: "internal", message: `a row has ${row.length} values for 2 columns` });
   }
+  for (const [row, given] of [[null, "null"], [undefined, "undefined"], ['{"a":1}', "string"], [5, "number"]]) {
+    assert.throws(() => read(row), { kind: "internal", message: `a row is ${given}, and neither an array nor an object` });
+  }
   assert.deepEqual(read({ b: 1 }), ["null", "int64"], "a source of objects leaves out what it does not have");
 });
 

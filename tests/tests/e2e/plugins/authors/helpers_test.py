@@ -255,8 +255,18 @@ class Opened(unittest.TestCase):
                 return [Column("a"), Column("b")], [(1,)]
 
         stand_in()
-        with self.assertRaises(ValueError):
+        with self.assertRaisesRegex(PluginError, "a row has 1 values for 2 columns"):
             open_plugin(Short, {}).query("select 1")
+
+    def test_what_is_no_row_does_not_end_the_rows(self) -> None:
+        for wrong, name in [(None, "NoneType"), ("ab", "str"), (5, "int")]:
+            for given in [[wrong, (1, 2)], [(1, 2), wrong, wrong, (3, 4)]]:
+                answer = rows.Answer([Column("a"), Column("b")], given)
+                with self.assertRaisesRegex(PluginError, f"a row is a Python {name}, and neither"):
+                    while answer.next(10, 1 << 20):
+                        pass
+        some = rows.Answer([Column("a"), Column("b")], [range(2), {"b": 1}])
+        self.assertEqual(len(some.next(10, 1 << 20)), 2)
 
 
 def said(*events: Any) -> Said:
