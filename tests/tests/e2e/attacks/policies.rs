@@ -3,7 +3,9 @@
 
 mod attempts;
 
-use self::attempts::{Attempt, EVERYWHERE, ON_MARIADB, ON_POSTGRES, ON_SQLITE, OVER_SEVERAL};
+use self::attempts::{
+    Attempt, EVERYWHERE, ON_FILES, ON_MARIADB, ON_POSTGRES, ON_SQLITE, OVER_SEVERAL,
+};
 use mindhost_tests::{
     Host, MariaDb, Mind, Postgres, PostgresDatabase, Reply, ScriptedModel, Turn, Value, json,
 };
@@ -228,6 +230,7 @@ async fn statement_for_mariadb_reads_around_no_policy() {
 async fn statement_over_files_reads_around_no_policy() {
     let door = on_files().await;
     door.common().await;
+    door.comes_to(&ON_FILES).await;
     door.tells_nothing_by_errors(&ERRORS_ON_FILES).await;
 }
 

@@ -273,8 +273,24 @@ pub const ON_MARIADB: [Attempt; 5] = [
     ("SELECT * FROM information_schema.columns", NO_SUCH_TABLE),
 ];
 
+/// A WITH in place of the table would show which rows the filter lets through, and which hidden columns it reads.
+pub const ON_FILES: [Attempt; 2] = [
+    (
+        "WITH \"files.staff\" AS (SELECT 9 AS id, 'acme' AS tenant, 'n' AS name, 1 AS salary, 'c' AS card) SELECT id FROM staff",
+        UNSUPPORTED,
+    ),
+    (
+        "SELECT id FROM (WITH \"files.teams\" AS (SELECT 9 AS id) SELECT id FROM teams) AS x",
+        UNSUPPORTED,
+    ),
+];
+
 /// Over `crew` and the datasource `lite`, whose table `ids` has 1 to 4.
-pub const OVER_SEVERAL: [Attempt; 7] = [
+pub const OVER_SEVERAL: [Attempt; 8] = [
+    (
+        "WITH \"crew.public.staff\" AS (SELECT 9 AS id) SELECT s.id FROM crew.staff AS s JOIN lite.ids AS i ON TRUE",
+        UNSUPPORTED,
+    ),
     (
         "SELECT s.* FROM crew.staff AS s JOIN lite.ids AS i ON i.id = s.id",
         ALL,
