@@ -353,9 +353,9 @@ impl Error {
     /// A file of this server could not be written: `storage_full` if its disk is full, else a fault of this server.
     pub fn not_written(error: std::io::Error) -> Self {
         match error.kind() {
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-                Self::disk_full().with_source(error)
-            }
+            std::io::ErrorKind::StorageFull
+            | std::io::ErrorKind::QuotaExceeded
+            | std::io::ErrorKind::FileTooLarge => Self::disk_full().with_source(error),
             _ => Self::internal(error),
         }
     }

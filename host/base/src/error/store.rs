@@ -103,8 +103,9 @@ mod tests {
 
     #[test]
     fn file_on_a_full_disk_is_no_fault_of_the_server() {
-        let full = Error::not_written(io::ErrorKind::StorageFull.into());
-        assert_eq!(full.code(), Code::StorageFull);
+        for kind in [io::ErrorKind::StorageFull, io::ErrorKind::FileTooLarge] {
+            assert_eq!(Error::not_written(kind.into()).code(), Code::StorageFull);
+        }
         let denied = Error::not_written(io::ErrorKind::PermissionDenied.into());
         assert_eq!(denied.code(), Code::Internal);
     }

@@ -19,7 +19,7 @@ use mindhost_telemetry as telemetry;
 use rustix::{
     fs::{FlockOperation, flock},
     io::Errno,
-    process::{Resource, Rlimit, getrlimit, setrlimit},
+    process::{Resource, Rlimit, Signal, getrlimit, setrlimit},
 };
 use tokio::{
     net::TcpListener,
@@ -56,7 +56,8 @@ pub(super) async fn run_with(
 /// Locks a data directory whose store is a file in it: two servers would not see each other's changes. The lock ends
 /// with the process.
 fn lock_data_dir(dir: &Path) -> anyhow::Result<fs::File> {
-    owner_only::make_dir(dir)?;
+    owner_only::make_dir(dir)
+        .with_context(|| format!("cannot make the data directory {}", dir.display()))?;
     let path = dir.join("server.lock");
     let file =
         fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
@@ -75,6 +76,7 @@ async fn serve(
     beside: impl FnOnce(&AppState) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let open_files = allow_open_files();
+    outlive_large_files()?;
     let config = Arc::new(config);
     let _alone = match config.database_url.get() {
         None => Some(lock_data_dir(&config.data_dir)?),
@@ -208,6 +210,13 @@ fn allow_open_files() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
+/// A write beyond the largest file that the process may make (`ulimit -f`) ends the process by default. With a handler
+/// it fails as on a full disk, and the handler stays when what waits for the signal is dropped.
+fn outlive_large_files() -> anyhow::Result<()> {
+    drop(signal(SignalKind::from_raw(Signal::XFSZ.as_raw()))?);
+    Ok(())
+}
+
 /// Serves until a signal arrives, then lets work in progress end within a time limit.
 async fn until_signal(
     listener: TcpListener,
@@ -321,6 +330,13 @@ mod tests {
     use mindhost_plugins::registry::Registry;
 
     use super::*;
+
+    /// Without a handler the signal would end this process, and all tests with it.
+    #[tokio::test]
+    async fn file_beyond_its_limit_does_not_end_the_process() {
+        outlive_large_files().unwrap();
+        rustix::process::kill_process(rustix::process::getpid(), Signal::XFSZ).unwrap();
+    }
 
     #[test]
     fn start_without_plugins_says_where_they_belong() {

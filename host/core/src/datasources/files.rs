@@ -507,7 +507,7 @@ fn taken(name: &str) -> Error {
 
 fn failed(errno: Errno) -> Error {
     match errno {
-        Errno::NOSPC | Errno::DQUOT => full(),
+        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => full(),
         _ => Error::internal("the files of the datasource cannot be used").with_source(errno),
     }
 }
