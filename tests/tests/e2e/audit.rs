@@ -360,7 +360,7 @@ async fn no_secret_is_ever_in_it() {
 #[tokio::test]
 async fn what_is_too_old_is_deleted() {
     let host = Host::builder()
-        .env("MINDHOST_AUDIT__RETENTION", "0s")
+        .env("MINDHOST_AUDIT__RETENTION", "1ms")
         .start()
         .await;
     host.mind("sales").create().await;

@@ -24,6 +24,11 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
         admin_key.is_none_or(|key| key.len() >= MIN_ADMIN_KEY),
         "must be 24 characters or more",
     )?;
+    require(
+        "server.cors_origins",
+        config.server.cors_origins.iter().all(|one| is_origin(one)),
+        "must be origins without a path, such as \"https://app.example.com\"; `*` is none",
+    )?;
     let rollouts = &config.rollouts;
     let is_share = (0.0..=1.0).contains(&rollouts.fault_share);
     require(
@@ -135,6 +140,8 @@ fn times(config: &Config) -> Vec<(&'static str, Duration)> {
         ),
         ("server.idle_timeout", config.server.idle_timeout),
         ("store.acquire_timeout", config.store.acquire_timeout),
+        // Unlike `store.retention` it has no value that keeps everything, and zero would delete the whole trail.
+        ("audit.retention", config.audit.retention),
         ("plugins.max_call_time", plugins.max_call_time),
         ("plugins.connect_timeout", plugins.connect_timeout),
         ("plugins.http_idle_timeout", plugins.http_idle_timeout),
@@ -151,6 +158,18 @@ fn times(config: &Config) -> Vec<(&'static str, Duration)> {
         ("answering.wall_clock", answering.wall_clock),
         ("answering.keep_alive", answering.keep_alive),
     ]
+}
+
+/// Whether a browser can send it as `Origin`.
+fn is_origin(text: &str) -> bool {
+    let is_authority = |rest: &str| {
+        let is_part = |byte: u8| byte.is_ascii_graphic() && !b"/*?#@,".contains(&byte);
+        !rest.is_empty() && rest.bytes().all(is_part)
+    };
+    text == "null"
+        || text
+            .split_once("://")
+            .is_some_and(|(scheme, rest)| !scheme.is_empty() && is_authority(rest))
 }
 
 fn of_plugin(plugin: &str, limits: &PluginLimits) -> Result<(), ConfigError> {
@@ -208,6 +227,10 @@ mod tests {
             ("rollouts.slower", "0"),
             ("rollouts.check_timeout", "0s"),
             ("answering.keep_alive", "0s"),
+            ("audit.retention", "0s"),
+            ("server.cors_origins", "*"),
+            ("server.cors_origins", "app.example.com"),
+            ("server.cors_origins", "https://app.example.com/"),
             ("admin_key", "mh_12345678901234567890"),
         ] {
             let variable = name.replace('.', "__").replace('-', "_").to_uppercase();
@@ -216,7 +239,14 @@ mod tests {
             let expected = format!("the setting `{name}` must be ");
             assert!(error.starts_with(&expected), "{error}");
         }
-        for (name, value) in [("ROLLOUTS__TARGETS", "0"), ("ROLLOUTS__PROBATION", "0s")] {
+        for (name, value) in [
+            ("ROLLOUTS__TARGETS", "0"),
+            ("ROLLOUTS__PROBATION", "0s"),
+            (
+                "SERVER__CORS_ORIGINS",
+                "https://app.example.com,http://[::1]:3000",
+            ),
+        ] {
             let set = [(format!("MINDHOST_{name}"), value.to_owned())];
             assert!(Config::from_env(set).is_ok(), "{name}");
         }
