@@ -48,9 +48,33 @@ pub enum OpenError {
     /// The cause is part of the message, so it is not a source: a chain of causes would show it twice.
     #[error("cannot open the store: {}; check database_url and that the server runs", connect_message(.0))]
     Connect(sqlx::Error),
+    /// The file of the store is no store, or cannot be read and written.
+    #[error(
+        "cannot open the store {path}: {}; check that it is an SQLite file, and that the user that runs the server may \
+         write it and its directory",
+        connect_message(.cause)
+    )]
+    Sqlite {
+        /// The file.
+        path: String,
+        /// The cause, as above.
+        cause: sqlx::Error,
+    },
     /// A migration failed.
     #[error("cannot migrate the store: {0}")]
     Migrate(#[from] sqlx::migrate::MigrateError),
+}
+
+impl OpenError {
+    fn of(config: &Config, backend: Backend, cause: sqlx::Error) -> Self {
+        match backend {
+            Backend::Postgres => Self::Connect(cause),
+            Backend::Sqlite => Self::Sqlite {
+                path: config.data_dir.join("mindhost.db").display().to_string(),
+                cause,
+            },
+        }
+    }
 }
 
 /// How the schema of a store compares with that of this program.
@@ -87,6 +111,7 @@ impl Store {
             Some(_) => return Err(OpenError::Url),
         };
         let setup: Arc<str> = session_setup(backend, &config.store).into();
+        let first = Arc::clone(&setup);
         let pool = AnyPoolOptions::new()
             // A file does not disconnect, and the test costs as much as a query.
             .test_before_acquire(backend == Backend::Postgres)
@@ -105,10 +130,16 @@ impl Store {
         let pool = match pool {
             Ok(pool) => pool,
             Err(sqlx::Error::PoolTimedOut) => {
-                let cause = connect_error(AnyConnection::connect(&url)).await;
-                return Err(OpenError::Connect(cause));
+                // SQLite reads and writes its file only with the first statement.
+                let attempt = async {
+                    let mut connection = AnyConnection::connect(&url).await?;
+                    connection.execute(AssertSqlSafe(first)).await?;
+                    Ok::<_, sqlx::Error>(connection)
+                };
+                let cause = connect_error(attempt).await;
+                return Err(OpenError::of(config, backend, cause));
             }
-            Err(error) => return Err(OpenError::Connect(error)),
+            Err(error) => return Err(OpenError::of(config, backend, error)),
         };
         Ok(Self {
             pool,
@@ -256,6 +287,26 @@ mod tests {
             .permissions()
             .mode();
         assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[tokio::test]
+    async fn file_that_is_no_store_is_told_by_its_name_and_cause() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("mindhost.db");
+        std::fs::write(&file, [b'x'; 5_000]).unwrap();
+        let vars = [
+            ("MINDHOST_DATA_DIR", dir.path().to_str().unwrap()),
+            ("MINDHOST_STORE__ACQUIRE_TIMEOUT", "200ms"),
+        ];
+        let config = Config::from_env(vars.map(|(n, v)| (n.to_owned(), v.to_owned()))).unwrap();
+        let Err(error) = Store::open(&config).await else {
+            panic!("the store was opened");
+        };
+        let error = error.to_string();
+        for part in [file.to_str().unwrap(), "file is not a database"] {
+            assert!(error.contains(part), "{error}");
+        }
+        assert!(!error.contains("database_url"), "{error}");
     }
 
     /// A store with one connection, so that each statement uses the connection of the one before.

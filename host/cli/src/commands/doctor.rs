@@ -201,7 +201,14 @@ async fn store(config: &Config, findings: &mut Vec<Finding>) {
         Err(error) => {
             findings.push(Finding::bad(
                 format!("store: {error}"),
-                "check that the database runs and that database_url (user, password, host) is right",
+                match config.database_url.get() {
+                    Some(_) => {
+                        "check that the database runs and that database_url (user, password, host) is right"
+                    }
+                    None => {
+                        "give the file and its directory to the user that runs the server, or restore the file from a backup"
+                    }
+                },
             ));
             return;
         }
