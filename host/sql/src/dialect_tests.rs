@@ -231,11 +231,13 @@ fn functions_that_compute_of_their_arguments_alone_pass_in_clickhouse() {
 }
 
 #[test]
-fn name_of_a_with_takes_the_place_of_no_table_in_the_host() {
+fn name_of_a_with_takes_the_place_of_no_table_with_its_schema() {
     for name in ["files.orders", "shop.files.orders", "a.b"] {
         let sql = format!("WITH \"{name}\" AS (SELECT 1 AS id) SELECT id FROM orders");
-        let error = refused(&sql, Dialect::Datafusion);
-        assert_eq!(error.code(), Code::SqlNotSupported, "{name}");
+        for dialect in [Dialect::Datafusion, Dialect::Clickhouse] {
+            let error = refused(&sql, dialect);
+            assert_eq!(error.code(), Code::SqlNotSupported, "{name}");
+        }
         // The engines have the name of a table with its schema for that table alone.
         assert!(guarded(&sql, Dialect::Postgresql).is_ok(), "{name}");
     }

@@ -376,6 +376,10 @@ SELECT * FROM customers FORMAT Null
 ;;
 SELECT id, count() FROM customers GROUP BY id WITH TOTALS
 ;;
+WITH "shop.customers" AS (SELECT 77 AS id) SELECT id FROM customers
+;;
+SELECT id FROM (WITH `shop.customers` AS (SELECT 77 AS id) SELECT id FROM customers) AS t
+;;
 SELECT * REPLACE (1 AS id) FROM customers
 ;;
 SELECT id FROM orders ORDER BY id INTERPOLATE (id AS id + 1)

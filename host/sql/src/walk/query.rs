@@ -82,9 +82,10 @@ impl Walk<'_> {
         let mut names = Vec::with_capacity(cte_tables.len());
         for cte in cte_tables.iter() {
             let name = &cte.alias.name;
-            // DataFusion looks for a table with its schema among these names too, by its text: `files.orders`. The name
-            // would take the place of the table, unseen by the guard: in the relation of a policy, and in the weights.
-            if self.is(Dialect::Datafusion) && name.value.contains('.') {
+            // These look for a table with its schema among these names too, by its text: `files.orders`. The name would
+            // take the place of the table, unseen by the guard: in the relation of a policy, and in the weights.
+            let is_by_text = self.is(Dialect::Datafusion) || self.is(Dialect::Clickhouse);
+            if is_by_text && name.value.contains('.') {
                 return Err(self.unsupported(
                     format_args!("a full stop in the name `{}` of a WITH", name.value),
                     name.span.start,
