@@ -220,7 +220,7 @@ async fn store(config: &Config, findings: &mut Vec<Finding>) {
         }
         Ok(SchemaState::Behind) => {
             findings.push(Note(
-                "store: older than this program; the next start of `serve` brings it up to date"
+                "store: empty or older than this program; the next start of `serve` brings it up to date"
                     .to_owned(),
             ));
             false
