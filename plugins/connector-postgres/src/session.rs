@@ -5,12 +5,11 @@
 
 use std::time::{Duration, Instant};
 
+use fallible_iterator::FallibleIterator;
 use mindhost_sdk::{Error, ErrorKind, Result, control};
 use postgres_protocol::IsNull;
 use postgres_protocol::message::backend::{self, DataRowBody, Message};
 use postgres_protocol::message::frontend;
-
-use fallible_iterator::FallibleIterator;
 
 use crate::config::ConnectionData;
 use crate::error::{ServerError, endless, malformed};
@@ -313,12 +312,16 @@ impl Session {
         sent.map_err(Error::of_begun_statement)
     }
 
-    /// As [`Session::settle`], between a request and its answer: after an error that answer is left unread too.
+    /// As [`Session::settle`], between a request and its answer. What fails here is a SET or the end of an earlier
+    /// transaction, as when the time of the statement before was up. The session is then not as it should be, so it
+    /// ends, but for a setting that the server does not have.
     fn settle_before_answer(&mut self) -> Result<()> {
-        let settled = self.settle();
-        match settled {
-            Err(error) if error.is_connection_usable() => Err(self.abandon(error, 1)),
-            settled => settled,
+        let Err(error) = self.settle() else {
+            return Ok(());
+        };
+        match error.is_connection_usable() && error.engine_code() == "42704" {
+            true => Err(self.abandon(error, 1)),
+            false => Err(error.connection_usable(false)),
         }
     }
 

@@ -220,6 +220,17 @@ fn statement_does_not_wait_for_the_empty_query() {
     assert_eq!(query(&mut postgres, SEVEN).unwrap().1, [[Value::Int64(7)]]);
 }
 
+/// The time of the statement before may be up while the server sets the time of this one. The session keeps the old
+/// one then, which must not end the statements of others.
+#[test]
+fn session_whose_timeout_could_not_be_set_is_not_used_again() {
+    let fields = "SERROR\0VERROR\0C57014\0Mcanceling statement due to statement timeout\0\0";
+    let refused = [message(b'E', fields.as_bytes()), ready()].concat();
+    let error = error(&mut before_first(vec![refused, seven(), done()]), SEVEN);
+    assert_eq!(error.engine_code(), "57014");
+    assert!(!error.is_connection_usable());
+}
+
 fn open(server: &Server) -> Postgres {
     Postgres::open(&data(json!({"port": server.port}))).unwrap()
 }
