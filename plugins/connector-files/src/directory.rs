@@ -1,7 +1,7 @@
 //! The files below the directory.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -15,6 +15,8 @@ const MAX_DEPTH: usize = 16;
 const MAX_TRIES: usize = 10;
 /// Entries between two looks at whether the host still wants them.
 const CHECK_ENTRIES: usize = 1_000;
+/// Bytes of a file of lines by which it is told from another one in its place.
+const BEGINNING: u64 = 4 << 10;
 
 /// A regular file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,11 +147,60 @@ pub fn check_not_cut(root: &str, path: &str, (length, _): State) -> Result<()> {
 fn check(root: &str, path: &str, is_as_listed: impl Fn(State) -> bool) -> Result<()> {
     match fs::metadata(Path::new(root).join(path)) {
         Ok(metadata) if is_as_listed(state(&metadata)) => Ok(()),
-        _ => {
-            let message = format!("`{path}` was changed while its table was read; ask again");
-            Err(Error::new(ErrorKind::Upstream, message))
-        }
+        _ => Err(changed(path)),
     }
+}
+
+/// A file of lines when its reading began. It may grow since, and may not become another one. A file that takes its name
+/// is none of its business.
+pub struct Beginning {
+    file: File,
+    state: State,
+    bytes: Vec<u8>,
+}
+
+impl Beginning {
+    /// Call before the file is opened for its rows.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of(root: &str, path: &str) -> Result<Self> {
+        let failed = |error: io::Error| unreadable(&error).context(format_args!("`{path}`"));
+        let mut file = File::open(Path::new(root).join(path)).map_err(failed)?;
+        Ok(Self {
+            state: state(&file.metadata().map_err(failed)?),
+            bytes: first_bytes(&mut file, BEGINNING).map_err(failed)?,
+            file,
+        })
+    }
+
+    /// Whether the rows that were read are those of this file: it was read to where it ended at first, and still
+    /// begins as it did. `read` is how many bytes, if that is known.
+    pub fn was_kept(&mut self, read: Option<u64>) -> bool {
+        let (length, _) = self.state;
+        let Ok(now) = self.file.metadata().map(|metadata| state(&metadata)) else {
+            return false;
+        };
+        if now == self.state {
+            return true;
+        }
+        let is_whole = now.0 >= length && read.is_none_or(|read| read >= length);
+        let most = self.bytes.len() as u64;
+        is_whole && first_bytes(&mut self.file, most).is_ok_and(|bytes| bytes == self.bytes)
+    }
+}
+
+fn first_bytes(file: &mut File, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The error of a file that became another one while it was read.
+pub fn changed(path: &str) -> Error {
+    let message = format!("`{path}` was changed while its table was read; ask again");
+    Error::new(ErrorKind::Upstream, message)
 }
 
 fn is_gone(path: &Path) -> bool {

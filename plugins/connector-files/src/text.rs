@@ -56,6 +56,14 @@ impl Rows {
         }
     }
 
+    /// How many bytes were read, decompressed, but for a byte order mark.
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Csv(rows) => rows.bytes(),
+            Self::Json(rows) => rows.bytes(),
+        }
+    }
+
     /// The number of the line in which a field of the current row begins, from 1.
     fn line(&self, field: usize) -> u64 {
         match self {

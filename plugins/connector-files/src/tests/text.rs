@@ -390,3 +390,34 @@ fn file_that_is_replaced_during_a_scan_is_an_error() {
         assert!(error.message().starts_with(&expected), "{error}");
     }
 }
+
+/// As `cp new.csv t.csv` does it: the same file has other lines from one moment to the next.
+#[test]
+fn a_file_that_is_written_anew_while_it_is_read_is_an_error() {
+    let lines = |word: &str, count: usize| format!("a\n{}", format!("{word}\n").repeat(count));
+    // More than is read ahead.
+    let old = lines("old", 400_000);
+    for (new, is_kept) in [
+        (lines("new", 400_000), false),
+        (lines("old", 10), false),
+        (lines("old", 500_000), true),
+    ] {
+        let (folder, mut files) = open(&[("t.csv", &old)], "");
+        let mut scan = files
+            .scan(&ScanRequest::new(table("t"), &["a"]))
+            .expect("a scan");
+        files.next(&mut scan, LIMITS).expect("the first rows");
+        fs::write(folder.path().join("t.csv"), new).expect("a file");
+        let read = loop {
+            match files.next(&mut scan, LIMITS) {
+                Ok(Some(_)) => {}
+                Ok(None) => break true,
+                Err(error) => {
+                    assert!(error.message().contains("was changed"), "{error}");
+                    break false;
+                }
+            }
+        };
+        assert_eq!(read, is_kept);
+    }
+}

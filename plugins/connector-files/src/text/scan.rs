@@ -9,10 +9,13 @@ use mindhost_sdk::{
 
 use super::{Field, Rows, types};
 use crate::describe::Table;
-use crate::directory::check_not_cut;
+use crate::directory::{Beginning, changed, check_not_cut};
+use crate::format::Codec;
 
 /// Lines between two looks at whether the host still wants them.
 const CHECK_LINES: u64 = 1_000;
+/// Bytes of a byte order mark.
+const MARK_BYTES: u64 = 3;
 
 /// A scan of all files of a table of text.
 pub struct TextScan {
@@ -39,6 +42,8 @@ pub struct TextScan {
 struct Open {
     rows: Rows,
     path: String,
+    beginning: Beginning,
+    codec: Codec,
     /// Where each column comes from.
     sources: Vec<ColumnSource>,
 }
@@ -107,6 +112,11 @@ impl TextScan {
                 continue;
             };
             if !open.rows.advance()? {
+                // Where a file is written anew while it is read, its rows are of both, or end early.
+                let read = (open.codec == Codec::Plain).then(|| open.rows.bytes() + MARK_BYTES);
+                if !open.beginning.was_kept(read) {
+                    return Err(changed(&open.path));
+                }
                 self.open = None;
                 continue;
             }
@@ -133,6 +143,7 @@ impl TextScan {
             if self.filters.iter().any(excludes) {
                 continue;
             }
+            let beginning = Beginning::of(&self.root, &file.path)?;
             let mut rows = Rows::open(&self.root, file, &self.table.layout, u64::MAX)?;
             check_not_cut(&self.root, &file.path, file.state)?;
             let names: Vec<&str> = self
@@ -160,6 +171,8 @@ impl TextScan {
                 sources,
                 rows,
                 path: file.path.clone(),
+                beginning,
+                codec: file.codec,
             });
             return Ok(true);
         }
