@@ -231,6 +231,27 @@ fn functions_that_compute_of_their_arguments_alone_pass_in_clickhouse() {
 }
 
 #[test]
+fn name_of_a_with_has_one_case_in_mysql() {
+    let sql = "WITH Orders AS (SELECT 9 AS id) SELECT id FROM orders";
+    let error = refused(sql, Dialect::Mysql);
+    assert_eq!(error.code(), Code::SqlNotSupported, "{error}");
+    assert!(
+        error.message().contains("`orders` is `Orders` in WITH"),
+        "{error}"
+    );
+    let text = guarded(
+        &sql.replace("FROM orders", "FROM shop.orders"),
+        Dialect::Mysql,
+    )
+    .unwrap();
+    assert!(
+        text.text().ends_with("FROM `shop`.`orders`"),
+        "{}",
+        text.text()
+    );
+}
+
+#[test]
 fn name_of_a_with_takes_the_place_of_no_table_with_its_schema() {
     for name in ["files.orders", "shop.files.orders", "a.b"] {
         let sql = format!("WITH \"{name}\" AS (SELECT 1 AS id) SELECT id FROM orders");
@@ -243,4 +264,44 @@ fn name_of_a_with_takes_the_place_of_no_table_with_its_schema() {
     }
     let sql = "WITH \"open orders\" AS (SELECT 1 AS id) SELECT id FROM \"open orders\"";
     assert!(guarded(sql, Dialect::Datafusion).is_ok());
+}
+
+#[test]
+fn name_of_a_recursive_with_begins_as_no_table() {
+    for sql in [
+        "WITH RECURSIVE salaries AS (SELECT * FROM salaries) SELECT * FROM salaries",
+        "WITH RECURSIVE salaries AS (SELECT id FROM salaries UNION ALL SELECT 1) SELECT id FROM salaries",
+        "WITH RECURSIVE salaries AS (SELECT * FROM (SELECT 1 AS id UNION ALL SELECT id FROM salaries) AS t) \
+         SELECT id FROM salaries",
+        "WITH RECURSIVE salaries AS (WITH x AS (SELECT id FROM salaries) SELECT id FROM x UNION ALL SELECT 1) \
+         SELECT id FROM salaries",
+        "WITH RECURSIVE salaries AS ((SELECT 1 AS id UNION ALL SELECT id FROM salaries) UNION ALL SELECT 1) \
+         SELECT id FROM salaries",
+        // The UNION makes one query of all that stands before it, with which the recursion begins.
+        "WITH RECURSIVE salaries AS (SELECT 1 AS id UNION ALL SELECT id FROM salaries UNION DISTINCT SELECT 2 \
+         UNION ALL SELECT 3) SELECT id FROM salaries",
+        "WITH RECURSIVE salaries AS (SELECT 1 AS id EXCEPT SELECT id FROM salaries) SELECT id FROM salaries",
+    ] {
+        for dialect in [Dialect::Clickhouse, Dialect::Trino, Dialect::Datafusion] {
+            let error = refused(sql, dialect);
+            assert_eq!(error.code(), Code::SqlTableNotAllowed, "{dialect:?}: {sql}");
+        }
+    }
+    // A table of the Mind is that table there.
+    let sql = "WITH RECURSIVE orders AS (SELECT id FROM orders) SELECT id FROM orders";
+    let sent = guarded(sql, Dialect::Clickhouse).unwrap();
+    assert!(
+        sent.text().contains(r#""."orders") SELECT id FROM orders"#),
+        "{}",
+        sent.text()
+    );
+    for sql in [
+        "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT i FROM n",
+        "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 5) \
+         SELECT i FROM n UNION ALL SELECT i FROM n",
+    ] {
+        for dialect in [Dialect::Clickhouse, Dialect::Trino] {
+            assert!(guarded(sql, dialect).is_ok(), "{dialect:?}: {sql}");
+        }
+    }
 }

@@ -25,7 +25,7 @@ use sqlparser::{
 pub(super) use self::expr::call;
 use super::{lexical::Source, names::ResolvedTable, rules::Rules, scope::Scope};
 use mindhost_base::error::{Code, Error, Result};
-use mindhost_plugin_api::Dialect;
+use mindhost_plugin_api::{Dialect, TableRef};
 
 /// PostgreSQL truncates longer names, so that two of them may be equal.
 const MAX_IDENTIFIER_BYTES: usize = 63;
@@ -56,6 +56,8 @@ pub(super) struct Walk<'a> {
     pub policed: bool,
     /// Folded names of the CTEs in scope, with their weights.
     ctes: Vec<(String, usize)>,
+    /// A name of WITH RECURSIVE that is in scope only behind the first UNION ALL of its query, with its weight.
+    recursive: Option<(String, usize)>,
     /// Adds up how large the statement becomes when names are inlined.
     weights: weight::Weights,
     /// Depth of the current expression.
@@ -68,6 +70,8 @@ pub(super) struct Walk<'a> {
     pub volatile: bool,
     /// Functions in FROM: folded alias, and the columns that it certainly has.
     row_sources: Vec<(String, HashSet<String>)>,
+    /// What the names in FROM mean that a column may stand behind here: a table of the Mind, or something else.
+    called: Vec<(String, Option<&'a TableRef>)>,
     /// Uses of `qualifier.column`.
     attributes: Vec<(Ident, Ident)>,
 }
@@ -93,12 +97,14 @@ impl<'a> Walk<'a> {
             replacement: None,
             policed: false,
             ctes: Vec::new(),
+            recursive: None,
             weights: weight::Weights::default(),
             depth: 0,
             tables: Vec::new(),
             schemas: Vec::new(),
             volatile: false,
             row_sources: Vec::new(),
+            called: Vec::new(),
             attributes: Vec::new(),
         };
         walk.query(query)?;

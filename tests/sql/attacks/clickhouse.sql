@@ -160,6 +160,10 @@ SELECT id FROM customers LIMIT 1 BY (SELECT max(id) FROM salaries)
 ;;
 SELECT id FROM customers QUALIFY row_number() OVER (ORDER BY (SELECT max(id) FROM salaries)) = 1
 ;;
+WITH RECURSIVE salaries AS (SELECT * FROM salaries) SELECT * FROM salaries
+;;
+WITH RECURSIVE salaries AS (SELECT * FROM salaries UNION ALL SELECT * FROM salaries WHERE 1 = 0) SELECT * FROM salaries
+;;
 -- # A table behind IN
 -- expect: sql_not_supported
 SELECT 'Mallory' IN (salaries)
@@ -380,6 +384,12 @@ WITH "shop.customers" AS (SELECT 77 AS id) SELECT id FROM customers
 ;;
 SELECT id FROM (WITH `shop.customers` AS (SELECT 77 AS id) SELECT id FROM customers) AS t
 ;;
+SELECT id, (a, b) -> 1 AS equals FROM customers
+;;
+SELECT ((x -> (SELECT 1))) AS "lower", id FROM customers
+;;
+SELECT id FROM customers WHERE id IN (SELECT x -> x AS `toString`)
+;;
 SELECT * REPLACE (1 AS id) FROM customers
 ;;
 SELECT id FROM orders ORDER BY id INTERPOLATE (id AS id + 1)
@@ -412,6 +422,10 @@ SELECT 1 SETTINGS readonly = 0
 SELECT 'it\'
 ;;
 WITH 1 AS x SELECT x
+;;
+WITH (a, b) -> 1 AS equals SELECT id FROM customers
+;;
+SELECT arrayMap((a, b) -> 1 AS equals, [id], [id]) FROM customers
 ;;
 SELECT 1 AS x ? 2 : 3
 ;;

@@ -11,8 +11,9 @@ use super::RuleRefusal;
 use crate::{guard, lexical::Source, rules::Rules, scope::ScopeTable};
 use mindhost_plugin_api::Dialect;
 
-/// What the table is called within the relation.
-const SELF: &str = "policy";
+/// What the table is called within the relation. ClickHouse takes `a.b` for an element of a column `a` first, so it is
+/// no word that a column may have.
+const SELF: &str = "mindhost_policy";
 
 /// Whether the dialect has a barrier.
 pub(super) fn has_barrier(dialect: Dialect) -> bool {
@@ -23,13 +24,17 @@ pub(super) fn has_barrier(dialect: Dialect) -> bool {
 fn with_barrier(dialect: Dialect) -> Option<&'static str> {
     match dialect {
         // The planner takes a subquery with an OFFSET as it is.
-        Dialect::Postgresql => Some("SELECT c FROM t AS policy WHERE 1 = 1 OFFSET 0"),
+        Dialect::Postgresql => Some("SELECT c FROM t AS mindhost_policy WHERE 1 = 1 OFFSET 0"),
         // More rows than any table has. A condition is never moved below a limit.
         Dialect::Sqlite | Dialect::Datafusion | Dialect::Clickhouse | Dialect::Trino => {
-            Some("SELECT c FROM t AS policy WHERE 1 = 1 LIMIT 9223372036854775807")
+            Some("SELECT c FROM t AS mindhost_policy WHERE 1 = 1 LIMIT 9223372036854775807")
         }
-        Dialect::Mysql => Some("SELECT c FROM t AS policy WHERE 1 = 1 LIMIT 18446744073709551615"),
-        Dialect::Mssql => Some("SELECT TOP (9223372036854775807) c FROM t AS policy WHERE 1 = 1"),
+        Dialect::Mysql => {
+            Some("SELECT c FROM t AS mindhost_policy WHERE 1 = 1 LIMIT 18446744073709551615")
+        }
+        Dialect::Mssql => {
+            Some("SELECT TOP (9223372036854775807) c FROM t AS mindhost_policy WHERE 1 = 1")
+        }
         Dialect::Generic => None,
     }
 }
@@ -43,7 +48,7 @@ pub(super) fn of(
     filter: Option<Expr>,
     masks: Vec<(String, Expr)>,
 ) -> Result<Query, RuleRefusal> {
-    let plain = "SELECT c FROM t AS policy";
+    let plain = "SELECT c FROM t AS mindhost_policy";
     let skeleton = match (&filter, with_barrier(rules.dialect)) {
         (Some(_), Some(barrier)) => barrier,
         _ => plain,
@@ -83,7 +88,7 @@ fn masked(
     visible: &[String],
     masks: Vec<(String, Expr)>,
 ) -> Result<Query, RuleRefusal> {
-    let mut query = parsed(rules, "SELECT c FROM (SELECT 1) AS policy")?;
+    let mut query = parsed(rules, "SELECT c FROM (SELECT 1) AS mindhost_policy")?;
     let select = select(&mut query)?;
     select.projection = visible
         .iter()

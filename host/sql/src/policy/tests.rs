@@ -1,6 +1,7 @@
 //! Policies in each dialect: what takes the place of a table, and what a rule may not be.
 
 mod combined;
+mod names;
 
 use std::sync::Arc;
 
@@ -99,7 +100,7 @@ fn relation_takes_the_place_of_the_table_behind_a_barrier() {
     let sql = "SELECT * FROM orders";
     assert_eq!(
         sent(Dialect::Postgresql, &rule, sql),
-        r#"SELECT * FROM (SELECT "policy"."id" AS "id", "policy"."tenant" AS "tenant", "policy"."card" AS "card" FROM "public"."orders" AS policy WHERE "policy"."tenant" = 'acme' OFFSET 0) AS "orders""#
+        r#"SELECT * FROM (SELECT "mindhost_policy"."id" AS "id", "mindhost_policy"."tenant" AS "tenant", "mindhost_policy"."card" AS "card" FROM "public"."orders" AS mindhost_policy WHERE "mindhost_policy"."tenant" = 'acme' OFFSET 0) AS "orders""#
     );
     for (dialect, barrier) in [
         (Dialect::Postgresql, "OFFSET 0)"),
@@ -139,7 +140,7 @@ fn every_mention_of_the_table_is_replaced() {
             let Ok(guarded) = guarded else { continue };
             let quoted = guarded.text().replace(['"', '`', '[', ']'], "");
             let from = format!(
-                "FROM {}.orders AS policy WHERE policy.tenant = 'acme'",
+                "FROM {}.orders AS mindhost_policy WHERE mindhost_policy.tenant = 'acme'",
                 schema(dialect)
             );
             let named = quoted
@@ -290,8 +291,8 @@ fn mask_takes_the_place_of_the_column() {
         let text = sent(dialect, &rule, "SELECT * FROM orders");
         let plain = text.replace(['"', '`', '[', ']'], "");
         let null = match dialect {
-            Dialect::Sqlite => "(SELECT policy.salary WHERE 1 = 0) AS salary",
-            _ => "CASE WHEN 1 = 0 THEN policy.salary END AS salary",
+            Dialect::Sqlite => "(SELECT mindhost_policy.salary WHERE 1 = 0) AS salary",
+            _ => "CASE WHEN 1 = 0 THEN mindhost_policy.salary END AS salary",
         };
         assert!(plain.contains(null), "{plain}");
         assert!(

@@ -54,6 +54,19 @@ impl Walk<'_> {
         }
     }
 
+    /// For ClickHouse a lambda with a name is a function of this name, in every subquery of the statement:
+    /// `(a, b) -> 1 AS equals` would be the `=` in the filter of a policy. It knows no lambda as a column.
+    pub(super) fn names_no_function(&self, mut expr: &Expr, name: &Ident) -> Result<()> {
+        while let Expr::Nested(inner) = expr {
+            expr = inner;
+        }
+        if !self.is(Dialect::Clickhouse) || !matches!(expr, Expr::Lambda(_)) {
+            return Ok(());
+        }
+        let what = format!("a lambda with the name `{}`", name.value);
+        Err(self.unsupported(what, name.span.start))
+    }
+
     /// Whether a function of ClickHouse that is on no list does no harm with these arguments.
     fn is_safe_call(&mut self, name: &ObjectName, args: &FunctionArguments) -> bool {
         let (name, list) = match (name.0.as_slice(), args) {

@@ -176,6 +176,7 @@ impl Walk<'_> {
                 }
                 self.query(subquery)?;
                 let called = alias.as_ref().map(|alias| self.fold(&alias.name));
+                self.calls(called.as_deref(), None);
                 let is_renamed = alias
                     .as_ref()
                     .is_some_and(|alias| !alias.columns.is_empty());
@@ -287,7 +288,10 @@ impl Walk<'_> {
         let is_renamed = alias.is_some_and(|alias| !alias.columns.is_empty());
         self.weights.open();
         self.weights.passes_all();
+        let before = self.tables.len();
         self.relation(name)?;
+        let table = self.tables.get(before).map(|found| found.table);
+        self.calls(called.as_deref(), table);
         self.weights.close();
         self.weights.is_source(called, is_renamed);
         Ok(())
@@ -326,6 +330,12 @@ impl Walk<'_> {
                         *name = ObjectName::from(vec![self.stored(&defined, start)?]);
                     }
                     return Ok(());
+                }
+                // MariaDB takes it for that of the WITH, MySQL with most settings for a table.
+                if let (true, Some((defined, _))) = (self.is(Dialect::Mysql), in_any_case) {
+                    let message =
+                        format!("`{folded}` is `{defined}` in WITH; write both in the same case");
+                    return Err(self.error(Code::SqlNotSupported, message, start));
                 }
             }
             names::resolve(self.scope, &parts)
@@ -431,6 +441,7 @@ impl Walk<'_> {
     ) {
         let name = alias.map_or(function, |alias| &alias.name);
         let name = self.fold(name);
+        self.calls(Some(name.as_str()), None);
         let named: Vec<String> = alias
             .map(|alias| {
                 alias

@@ -7,8 +7,8 @@ use sqlparser::{
 
 use super::{Mode, Walk};
 use crate::{names::ResolvedTable, table_policy::TablePolicy};
-use mindhost_base::error::{Error, Result};
-use mindhost_plugin_api::Dialect;
+use mindhost_base::error::{Code, Error, Result};
+use mindhost_plugin_api::{Dialect, TableRef};
 
 impl<'a> Walk<'a> {
     /// Records a table that has a policy, and walks over the relation of the policy like over the caller's SQL.
@@ -87,6 +87,30 @@ impl<'a> Walk<'a> {
         self.is(Dialect::Clickhouse) && alias.name.quote_style.is_none()
     }
 
+    /// Records what a name in FROM means. Within a policy there is only its own table.
+    pub(super) fn calls(&mut self, name: Option<&str>, table: Option<&'a TableRef>) {
+        if let (Some(name), None) = (name, self.within_policy) {
+            self.called.push((name.to_owned(), table));
+        }
+    }
+
+    /// Refuses the name of a table with its schema where the table alone may mean something else: the relation of a
+    /// policy has no schema.
+    fn is_only_meaning(&self, table: &TableRef, at: Location) -> Result<()> {
+        let is_other = |(name, meant): &(String, Option<&TableRef>)| {
+            name.eq_ignore_ascii_case(&table.name) && *meant != Some(table)
+        };
+        if !self.called.iter().any(is_other) {
+            return Ok(());
+        }
+        let message = format!(
+            "`{table}` has a policy, and something else in this statement is called `{}` too; give the table an alias in \
+             FROM, and write that before its columns",
+            table.name
+        );
+        Err(self.error(Code::SqlNotSupported, message, at))
+    }
+
     /// Turns `schema.table` into `table` where the relation of a policy has that name now. `behind` parts follow.
     pub(super) fn without_schema(&self, parts: &mut Vec<Ident>, behind: usize) -> Result<()> {
         if self.mode != Mode::Engine || parts.len() != behind + 2 {
@@ -105,6 +129,7 @@ impl<'a> Walk<'a> {
                 && same(table, &found.table.name)
         });
         if let Some(found) = policed {
+            self.is_only_meaning(found.table, schema.span.start)?;
             let name = self.stored(&found.table.name, table.span.start)?;
             parts.remove(0);
             if let Some(slot) = parts.first_mut() {

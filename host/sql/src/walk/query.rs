@@ -5,9 +5,9 @@ use sqlparser::{
         Cte, Distinct, ExcludeSelectItem, Expr, Fetch, Function, FunctionArguments, GroupByExpr,
         GroupByWithModifier, Ident, LimitClause, NamedWindowDefinition, NamedWindowExpr,
         ObjectNamePart, Offset, OffsetRows, OrderBy, OrderByExpr, OrderByKind, Query, Select,
-        SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetQuantifier, Spanned,
-        TableFactor, TableWithJoins, Top, TopQuantity, Values, WildcardAdditionalOptions, With,
-        WithFill,
+        SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator,
+        SetQuantifier, Spanned, TableFactor, TableWithJoins, Top, TopQuantity, Values,
+        WildcardAdditionalOptions, With, WithFill,
     },
     tokenizer::Location,
 };
@@ -42,6 +42,7 @@ impl Walk<'_> {
         self.none(format_clause.as_ref(), "FORMAT")?;
         self.empty(pipe_operators, "a pipe operator")?;
 
+        let recursive = self.recursive.take();
         let outer = self.ctes.len();
         self.weights.open();
         if let Some(with) = with {
@@ -53,6 +54,7 @@ impl Walk<'_> {
         if is_limited && !self.is(Dialect::Datafusion) {
             self.weights.is_barrier();
         }
+        self.recursive = recursive;
         self.set_expr(body)?;
         if let Some(order_by) = order_by {
             self.order_by(order_by)?;
@@ -114,6 +116,11 @@ impl Walk<'_> {
             Dialect::Mssql => true,
             _ => *recursive,
         };
+        // Elsewhere than behind a UNION ALL these look for a table of the name. The others refuse it there.
+        let begins_as_table = matches!(
+            self.rules.dialect,
+            Dialect::Clickhouse | Dialect::Trino | Dialect::Generic | Dialect::Datafusion
+        );
         if whole_list {
             self.ctes.extend(names.iter().cloned());
         }
@@ -121,6 +128,10 @@ impl Walk<'_> {
             let weight = name.1;
             if whole_list {
                 self.cte(cte, weight)?;
+            } else if itself && begins_as_table {
+                self.recursive = Some(name.clone());
+                self.cte(cte, weight)?;
+                self.ctes.push(name);
             } else if itself {
                 self.ctes.push(name);
                 self.cte(cte, weight)?;
@@ -150,10 +161,13 @@ impl Walk<'_> {
     }
 
     fn set_expr(&mut self, body: &mut SetExpr) -> Result<()> {
+        let recursive = self.recursive.take();
         match body {
             SetExpr::Select(select) => {
                 self.weights.open();
+                let outer = self.called.len();
                 self.select(select)?;
+                self.called.truncate(outer);
                 self.weights.close();
                 self.weights.is_source(None, false);
                 Ok(())
@@ -165,7 +179,7 @@ impl Walk<'_> {
             }
             SetExpr::SetOperation {
                 left,
-                op: _,
+                op,
                 set_quantifier,
                 right,
             } => {
@@ -179,8 +193,15 @@ impl Walk<'_> {
                 ) {
                     return Err(self.unsupported("BY NAME", right.span().start));
                 }
+                let is_step = (*op, *set_quantifier) == (SetOperator::Union, SetQuantifier::All);
+                let recursive = recursive.filter(|_| is_step);
+                self.recursive.clone_from(&recursive);
                 self.set_expr(left)?;
-                self.set_expr(right)
+                let outer = self.ctes.len();
+                self.ctes.extend(recursive);
+                self.set_expr(right)?;
+                self.ctes.truncate(outer);
+                Ok(())
             }
             SetExpr::Values(values) => self.values(values),
             SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
@@ -372,6 +393,7 @@ impl Walk<'_> {
         match item {
             SelectItem::UnnamedExpr(expr) => self.expr(expr),
             SelectItem::ExprWithAlias { expr, alias } => {
+                self.names_no_function(expr, alias)?;
                 self.alias(alias)?;
                 self.expr(expr)
             }

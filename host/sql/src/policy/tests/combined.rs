@@ -28,8 +28,8 @@ fn rows_pass_both_filters_and_columns_of_either_are_hidden() {
     for dialect in SUPPORTED {
         for rules in [[&one, &two], [&two, &one]] {
             let text = sent_with(dialect, rules);
-            let first = "(policy.id > 1 OR policy.id < 0)";
-            let second = "(policy.tenant = 'acme')";
+            let first = "(mindhost_policy.id > 1 OR mindhost_policy.id < 0)";
+            let second = "(mindhost_policy.tenant = 'acme')";
             let both = [
                 format!("WHERE {first} AND {second}"),
                 format!("WHERE {second} AND {first}"),
@@ -45,7 +45,10 @@ fn caller_without_an_attribute_of_either_filter_sees_no_rows() {
     let one = rule(Some("id > 1"), &[], &[]);
     let two = rule(Some("id = 5 OR tenant = {{caller.nothing}}"), &[], &[]);
     let text = sent_with(Dialect::Sqlite, [&one, &two]);
-    assert!(text.contains("WHERE (policy.id > 1) AND (1 = 0)"), "{text}");
+    assert!(
+        text.contains("WHERE (mindhost_policy.id > 1) AND (1 = 0)"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -60,7 +63,7 @@ fn column_that_one_hides_and_another_masks_is_hidden() {
 
 #[test]
 fn equal_masks_hold_and_different_ones_give_null() {
-    let null = "(SELECT policy.card WHERE 1 = 0) AS card";
+    let null = "(SELECT mindhost_policy.card WHERE 1 = 0) AS card";
     let last4 = rule(None, &[], &[("card", Mask::Last4)]);
     let text = sent_with(Dialect::Sqlite, [&last4, &last4]);
     assert!(text.contains("****") && !text.contains(null), "{text}");
@@ -77,7 +80,7 @@ fn equal_masks_hold_and_different_ones_give_null() {
 
 #[test]
 fn mask_does_not_show_what_another_rule_withholds() {
-    let null = "(SELECT policy.card WHERE 1 = 0) AS card";
+    let null = "(SELECT mindhost_policy.card WHERE 1 = 0) AS card";
     let reading = masked(&[("card", "card || SALARY")]);
     for other in [
         rule(None, &["salary"], &[]),
@@ -92,7 +95,10 @@ fn mask_does_not_show_what_another_rule_withholds() {
     // What the other shows may be in a mask.
     let other = rule(None, &["tenant"], &[]);
     let text = sent_with(Dialect::Sqlite, [&reading, &other]);
-    assert!(text.contains("policy.card || policy.salary"), "{text}");
+    assert!(
+        text.contains("mindhost_policy.card || mindhost_policy.salary"),
+        "{text}"
+    );
     // Both say so.
     let same = masked(&[("card", "salary || card")]);
     let hiding = rule(
@@ -101,7 +107,10 @@ fn mask_does_not_show_what_another_rule_withholds() {
         &[("card", Mask::Sql("salary || card".to_owned()))],
     );
     let text = sent_with(Dialect::Sqlite, [&same, &hiding]);
-    assert!(text.contains("policy.salary || policy.card"), "{text}");
+    assert!(
+        text.contains("mindhost_policy.salary || mindhost_policy.card"),
+        "{text}"
+    );
 }
 
 #[test]

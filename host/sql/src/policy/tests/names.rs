@@ -1,0 +1,54 @@
+//! Columns with the schema of their table, where the relation of a policy has only its name.
+
+use super::*;
+
+fn guarded_beside(dialect: Dialect, sql: &str) -> Result<String> {
+    let hidden = rule(Some(FILTER), &["salary"], &[]);
+    let mut scope = scope(dialect, &hidden, &of(&[("tenant", text("acme"))]));
+    scope.datasources[0].tables.push(table("archive", "orders"));
+    let schema = schema(dialect);
+    let guarded = guard(&sql.replace("shop.", &format!("{schema}.")), &scope)?;
+    Ok(guarded.text().replace(['"', '`', '[', ']'], ""))
+}
+
+#[test]
+fn column_is_of_the_table_that_its_schema_says() {
+    for dialect in [
+        Dialect::Postgresql,
+        Dialect::Mysql,
+        Dialect::Mssql,
+        Dialect::Clickhouse,
+        Dialect::Sqlite,
+    ] {
+        for sql in [
+            "SELECT shop.orders.id FROM shop.orders WHERE EXISTS \
+             (SELECT 1 FROM archive.orders WHERE archive.orders.id = shop.orders.id)",
+            "SELECT shop.orders.id FROM shop.orders WHERE EXISTS \
+             (SELECT 1 FROM customers AS orders WHERE orders.id = shop.orders.id)",
+            "SELECT (SELECT max(orders.id) FROM (SELECT 7 AS id) AS orders WHERE orders.id > shop.orders.id) AS m \
+             FROM shop.orders",
+            "WITH orders AS (SELECT 7 AS id) SELECT shop.orders.id FROM shop.orders CROSS JOIN orders",
+        ] {
+            let error = guarded_beside(dialect, sql).unwrap_err();
+            assert_eq!(error.code(), Code::SqlNotSupported, "{dialect:?}: {sql}");
+            assert!(
+                error.message().contains("give the table an alias"),
+                "{error}"
+            );
+        }
+        for sql in [
+            "SELECT shop.orders.id FROM shop.orders WHERE shop.orders.id > 1",
+            "SELECT shop.orders.id FROM shop.orders WHERE EXISTS \
+             (SELECT 1 FROM archive.orders AS a WHERE a.id = shop.orders.id)",
+            "SELECT o.id FROM shop.orders AS o WHERE EXISTS \
+             (SELECT 1 FROM archive.orders WHERE archive.orders.id = o.id)",
+            "SELECT shop.orders.id FROM shop.orders CROSS JOIN (SELECT id FROM archive.orders) AS x",
+        ] {
+            let text = guarded_beside(dialect, sql).unwrap();
+            assert!(
+                text.contains("orders.id") || text.contains("o.id"),
+                "{text}"
+            );
+        }
+    }
+}
