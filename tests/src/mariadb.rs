@@ -335,7 +335,7 @@ fn as_servant() -> Vec<&'static str> {
 fn give_away(folder: &Path) {
     if geteuid().is_root() {
         let given = Command::new("chown")
-            .arg("mysql:mysql")
+            .args(["-R", "mysql:mysql"])
             .arg(folder)
             .status();
         assert!(given.is_ok_and(|status| status.success()), "chown to mysql");

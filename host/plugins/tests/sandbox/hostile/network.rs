@@ -134,7 +134,7 @@ pub const ROWS: &[Behaviour] = &[
         does: "sends an HTTP request though its manifest names none",
         mode: "http",
         more: |servers| servers.tcp(true),
-        ends: nothing("its manifest does not name"),
+        ends: nothing("its manifest has no `http`"),
         by: "requests are sent by the host, to granted origins",
         ..PLAIN
     },
