@@ -86,9 +86,7 @@ impl Walk<'_> {
                 index_hints,
             } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
                 self.parts(name)?;
-                alias
-                    .as_mut()
-                    .map_or(Ok(()), |alias| self.table_alias(alias))
+                self.other_alias(alias.as_mut())
             }
             _ => Err(self.unsupported("ARRAY JOIN of anything but one column", at)),
         }
@@ -187,9 +185,7 @@ impl Walk<'_> {
                 table_with_joins,
                 alias,
             } => {
-                if let Some(alias) = alias {
-                    self.table_alias(alias)?;
-                }
+                self.other_alias(alias.as_mut())?;
                 self.table_with_joins(table_with_joins)
             }
             TableFactor::OpenJsonTable { .. } | TableFactor::Pivot { .. }
@@ -225,9 +221,7 @@ impl Walk<'_> {
                     self.data_type(r#type)?;
                 }
                 self.weights.is_source(None, false);
-                alias
-                    .as_mut()
-                    .map_or(Ok(()), |alias| self.table_alias(alias))
+                self.other_alias(alias.as_mut())
             }
             TableFactor::Pivot {
                 table,
@@ -243,12 +237,21 @@ impl Walk<'_> {
                     self.expr(expr)?;
                 }
                 self.exprs(value_column)?;
-                alias
-                    .as_mut()
-                    .map_or(Ok(()), |alias| self.table_alias(alias))
+                self.other_alias(alias.as_mut())
             }
             _ => Err(self.unsupported("this kind of table", at)),
         }
+    }
+
+    /// The alias of what is neither a table nor a subquery.
+    fn other_alias(&mut self, alias: Option<&mut TableAlias>) -> Result<()> {
+        let Some(alias) = alias else {
+            return Ok(());
+        };
+        self.table_alias(alias)?;
+        let name = self.fold(&alias.name);
+        self.calls(Some(&name), None);
+        Ok(())
     }
 
     pub(super) fn table_alias(&mut self, alias: &mut TableAlias) -> Result<()> {

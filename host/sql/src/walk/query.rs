@@ -43,7 +43,7 @@ impl Walk<'_> {
         self.empty(pipe_operators, "a pipe operator")?;
 
         let recursive = self.recursive.take();
-        let outer = self.ctes.len();
+        let (outer, called) = (self.ctes.len(), self.called.len());
         self.weights.open();
         if let Some(with) = with {
             self.with(with)?;
@@ -69,6 +69,7 @@ impl Walk<'_> {
             offset_first(limit_clause, fetch);
         }
         self.ctes.truncate(outer);
+        self.called.truncate(called);
         self.weights.close();
         Ok(())
     }
@@ -165,9 +166,7 @@ impl Walk<'_> {
         match body {
             SetExpr::Select(select) => {
                 self.weights.open();
-                let outer = self.called.len();
                 self.select(select)?;
-                self.called.truncate(outer);
                 self.weights.close();
                 self.weights.is_source(None, false);
                 Ok(())
@@ -196,10 +195,12 @@ impl Walk<'_> {
                 let is_step = (*op, *set_quantifier) == (SetOperator::Union, SetQuantifier::All);
                 let recursive = recursive.filter(|_| is_step);
                 self.recursive.clone_from(&recursive);
+                let (outer, called) = (self.ctes.len(), self.called.len());
                 self.set_expr(left)?;
-                let outer = self.ctes.len();
+                self.called.truncate(called);
                 self.ctes.extend(recursive);
                 self.set_expr(right)?;
+                self.called.truncate(called);
                 self.ctes.truncate(outer);
                 Ok(())
             }

@@ -28,6 +28,7 @@ fn column_is_of_the_table_that_its_schema_says() {
             "SELECT (SELECT max(orders.id) FROM (SELECT 7 AS id) AS orders WHERE orders.id > shop.orders.id) AS m \
              FROM shop.orders",
             "WITH orders AS (SELECT 7 AS id) SELECT shop.orders.id FROM shop.orders CROSS JOIN orders",
+            "SELECT (SELECT archive.orders.id FROM archive.orders ORDER BY shop.orders.id) AS m FROM shop.orders",
         ] {
             let error = guarded_beside(dialect, sql).unwrap_err();
             assert_eq!(error.code(), Code::SqlNotSupported, "{dialect:?}: {sql}");
