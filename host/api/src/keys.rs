@@ -6,7 +6,7 @@ use self::policies::{Policies, shown_new};
 use crate::{
     error::ApiResult,
     policies::{POLICIES, PolicyEntry, ShownPolicy},
-    routes::{ADMIN, ID, Routes, STORING, Tag, USER},
+    routes::{ADMIN, ASKED, ID, Routes, STORING, Tag, USER},
 };
 use std::{
     collections::{HashMap, HashSet},
@@ -41,6 +41,7 @@ pub(super) fn routes() -> Routes {
     let create = ADMIN
         .fails(STORING)
         .fails(POLICIES)
+        .fails(ASKED)
         .fails(&[Code::MindNotFound])
         .leads_to(ID, &["rotate_key", "revoke_key"]);
     let change = || ADMIN.fails(&[Code::KeyNotFound, Code::InUse, Code::WrongState]);

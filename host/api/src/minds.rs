@@ -55,6 +55,7 @@ pub(super) fn routes() -> Routes {
         .fails(&[Code::MindNotFound, Code::InUse]);
     let set_policies = EDITOR
         .fails(POLICIES)
+        .fails(ASKED)
         .fails(&[Code::MindNotFound, Code::WrongState]);
     let preview = EDITOR
         .fails(POLICIES)

@@ -276,7 +276,7 @@ impl Catalog {
     ///
     /// # Errors
     /// `unknown_table`, `ambiguous_table`, `mind_datasource_relationship_required`, `run_active`; `forbidden` without
-    /// names for a caller who does not see all tables; or when the store fails.
+    /// names for a caller who does not see all tables; as [`Catalog::resolve`]; or when the store fails.
     pub async fn refresh(
         &self,
         source: Source<'_>,

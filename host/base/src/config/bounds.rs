@@ -166,7 +166,7 @@ fn is_origin(text: &str) -> bool {
         let is_part = |byte: u8| byte.is_ascii_graphic() && !b"/*?#@,".contains(&byte);
         !rest.is_empty() && rest.bytes().all(is_part)
     };
-    text == "null"
+    matches!(text, "null" | "file://")
         || text
             .split_once("://")
             .is_some_and(|(scheme, rest)| !scheme.is_empty() && is_authority(rest))
