@@ -272,7 +272,7 @@ impl Session {
         self.unread += answers;
     }
 
-    /// Reads the answers that nobody waited for. The first error that is new among them is returned after the last.
+    /// Reads the answers that are still to come. The first error that is new among them is returned after the last.
     pub(crate) fn settle(&mut self) -> Result<()> {
         let (mut failure, mut room) = (None, MAX_ANSWER);
         while self.unread > 0 {

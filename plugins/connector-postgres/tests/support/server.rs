@@ -6,6 +6,11 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+#[path = "../../../../tests/src/ports.rs"]
+mod ports;
+
+pub use self::ports::free_port;
+
 const INSTALL: &str =
     "PostgreSQL is not installed; `just setup` installs it (apt-get install -y postgresql)";
 const STARTUP: Duration = Duration::from_secs(180);
@@ -269,19 +274,6 @@ fn make_certificates(folder: &Path) {
             .arg(script)
             .current_dir(folder),
     );
-}
-
-/// A free port below those that the system gives to programs that ask for any, so that it stays free until the server
-/// has it. A process gets each only once, and processes begin at different ones.
-pub fn free_port() -> u16 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let first = std::process::id().wrapping_mul(61);
-    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
-    std::iter::repeat_with(|| first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)))
-        .take(2_000)
-        .map(|number| u16::try_from(30_000 + number % 2_000).unwrap())
-        .find(is_free)
-        .expect("a free port from 30,000 on")
 }
 
 fn must(command: &mut Command) -> String {
