@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from ._texts import well_formed
 
@@ -26,6 +26,8 @@ ErrorKind = Literal[
 ]
 """What kind of error it is: `wit/README.md` says what the host makes of each."""
 
+_KINDS: tuple[str, ...] = get_args(ErrorKind)
+
 # After these the connection does not count as usable, unless the error says so.
 _BREAKING = {"auth", "unreachable", "tls", "connection-lost", "cancelled", "internal"}
 
@@ -47,6 +49,9 @@ class PluginError(Exception):
         retry_after_ms: int | None = None,
         connection_usable: bool | None = None,
     ):
+        if kind not in _KINDS:
+            known = ", ".join(_KINDS)
+            raise ValueError(f"PluginError has no kind {kind!r}; use one of {known} (its message: {message})")
         self.message = well_formed(str(message))
         super().__init__(self.message)
         self.kind = kind

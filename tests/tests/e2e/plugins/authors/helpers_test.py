@@ -231,6 +231,14 @@ class Control(unittest.TestCase):
         self.assertEqual(host.logged, [("warn", "one"), ("warn", "two")])
 
 
+class Errors(unittest.TestCase):
+    def test_a_kind_is_one_of_the_contract(self) -> None:
+        kind: Any = "oops"
+        with self.assertRaisesRegex(ValueError, "no kind 'oops'; use one of invalid-config, auth, .*it broke"):
+            PluginError(kind, "it broke")
+        self.assertEqual(PluginError("tls", "it broke").kind, "tls")
+
+
 class Opened(unittest.TestCase):
     def test_a_scanner_gets_the_filters_that_it_takes(self) -> None:
         class Numbers(Scanner):
