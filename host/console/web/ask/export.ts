@@ -1,4 +1,5 @@
 // The export of a result as CSV, with its progress.
+import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { mayLose } from "../lib/leaving";
 import { isAbort, pieces, send, toError, type ApiError } from "../lib/api";
@@ -11,6 +12,9 @@ function fileName(response: Response): string {
   return named?.[1]?.replace(/[^\w.-]/g, "_") ?? "result.csv";
 }
 
+/** Whether exports are for a spreadsheet; kept for the next one. */
+export const forSpreadsheet = signal(true);
+
 export function useExport(conversation: string, message: string, total: number) {
   const [received, setReceived] = useState<number | null>(null);
   const [share, setShare] = useState<number | null>(null);
@@ -18,8 +22,8 @@ export function useExport(conversation: string, message: string, total: number) 
   const abort = useRef<AbortController | null>(null);
   useEffect(() => () => abort.current?.abort(), []);
 
-  async function run(signal: AbortSignal): Promise<void> {
-    const response = await send(`/api/v1/conversations/${conversation}/items/${message}/export`, { signal });
+  async function run(stop: AbortSignal): Promise<void> {
+    const response = await send(`/api/v1/conversations/${conversation}/items/${message}/export?formulas=${forSpreadsheet.value ? "escape" : "keep"}`, { signal: stop });
     const parts: BlobPart[] = [];
     let [size, lines] = [0, 0];
     for await (const piece of pieces(response)) {

@@ -8,7 +8,7 @@ import { Dialog } from "../ui/dialog";
 import { Failure } from "../ui/failure";
 import { Untrusted } from "../ui/text";
 import { Cell, asText, isNumeric } from "./cell";
-import { useExport } from "./export";
+import { forSpreadsheet, useExport } from "./export";
 import { Rows, type Column } from "./rows";
 
 const ROW_PX = 30;
@@ -170,7 +170,7 @@ class Row extends Component<RowProps> {
         </span>
         {columns.map((column, place) => (
           <span key={place} role="cell" class={isNumeric(column, values?.[place]) ? "right" : undefined}>
-            {values ? <Cell value={values[place]} /> : <span class="muted">…</span>}
+            {values ? <Cell value={values[place]} column={column} isOneLine /> : <span class="muted">…</span>}
           </span>
         ))}
       </div>
@@ -192,7 +192,7 @@ function RowInFull({ columns, values }: { columns: Column[]; values: unknown[] |
         return (
           <div key={place}>
             <dt><Untrusted text={column.name} /> <TypeOf column={column} /></dt>
-            <dd {...(size > long && { class: "long", tabIndex: 0 })}><Cell value={value ?? null} max={most} /></dd>
+            <dd {...(size > long && { class: "long", tabIndex: 0 })}><Cell value={value ?? null} column={column} max={most} /></dd>
             {size > most && <dd class="muted">The first {number(most)} of {number(size)} characters. The export has all.</dd>}
           </div>
         );
@@ -246,7 +246,13 @@ function Foot({ conversation, message, total, stable }: { conversation: string; 
         </>
       )}
       {job.received === null ? (
-        <button type="button" class="small" onClick={job.start}>Export CSV</button>
+        <>
+          <label class="check" title="Puts an apostrophe before texts that a spreadsheet would run as formulas. Leave it out for programs.">
+            <input type="checkbox" checked={forSpreadsheet.value} onChange={(event) => { forSpreadsheet.value = event.currentTarget.checked; }} />
+            For a spreadsheet
+          </label>
+          <button type="button" class="small" onClick={job.start}>Export CSV</button>
+        </>
       ) : (
         <button type="button" class="small" onClick={job.stop}>Stop</button>
       )}

@@ -1,6 +1,7 @@
 // The rows of a result: pages as they are needed, the last ones kept.
 import { chartOf, type Chart } from "../chart/spec";
 import { api, isAbort, take, toError, type ApiError, type Schemas } from "../lib/api";
+import { withDocuments } from "./documents";
 
 export const PAGE_ROWS = 200;
 const KEPT_PAGES = 40;
@@ -81,9 +82,10 @@ export class Rows {
       // The first page of a short result holds all that a chart needs, so that no statement runs for it alone.
       const chart = this.chart === undefined && page === 0 ? { include: "chart" } : {};
       const query = { limit: PAGE_ROWS, offset: page * PAGE_ROWS, ...chart };
-      const answer = await take(
-        api.GET("/api/v1/conversations/{id}/items/{item_id}/result", { params: { path, query }, signal: abort.signal }),
+      const json = await take(
+        api.GET("/api/v1/conversations/{id}/items/{item_id}/result", { params: { path, query }, signal: abort.signal, parseAs: "text" }),
       );
+      const answer = withDocuments<Schemas["ResultPage"]>(json, ({ result }) => result, "result", "data");
       if (this.total === null) this.columns = answer.result.column_types;
       this.total = answer.total;
       if ("include" in query) this.chart = chartOf(answer);

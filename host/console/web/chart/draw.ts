@@ -1,13 +1,16 @@
 // Draws a chart with Vega. Only this file imports it, and it is imported when the first chart is shown: it is larger than
 // all the rest. Expressions are interpreted, because the policy of the page allows no `eval`, and nothing is ever loaded.
-import { None, View, parse, type LoggerInterface, type Spec } from "vega";
+import { None, View, expressionFunction, parse, type LoggerInterface, type Spec } from "vega";
 import { expressionInterpreter } from "vega-interpreter";
 import { compile, type TopLevelSpec } from "vega-lite";
+import { EXACTLY, exactly, timeFormat } from "./exact";
 import { across, fit } from "./fit";
 import { locale } from "./locale";
 import type { ChartSpec } from "./spec";
 import { theme } from "./theme";
 import { Tip } from "./tip";
+
+expressionFunction(EXACTLY, exactly);
 
 /** No specification makes the browser ask for an address. */
 const refuse = () => Promise.reject(new Error("a chart loads nothing"));
@@ -42,7 +45,7 @@ export interface Picture {
 
 async function attempt(spec: ChartSpec, isDark: boolean): Promise<Picture> {
   const log = new Log();
-  const compiled = compile(spec as unknown as TopLevelSpec, { config: theme(isDark), logger: log }).spec as Spec;
+  const compiled = compile(spec as unknown as TopLevelSpec, { config: theme(isDark, timeFormat(spec)), logger: log }).spec as Spec;
   const element = document.createElement("div");
   element.className = "drawing";
   const tip = new Tip(element);

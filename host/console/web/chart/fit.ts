@@ -12,6 +12,8 @@ const DATE_PX = 72;
 const BAR_PX = 22;
 /** From here on, the digits of a number say less than its exponent, and have no room beside an axis. */
 const LARGE = 1e15;
+/** Of the labels alone: a format would be that of the values beside the pointer too. */
+const LARGE_LABEL = "format(datum.value, '.3~e')";
 
 const isDiscrete = (channel: Channel | undefined): boolean => channel?.type === "nominal" || channel?.type === "ordinal";
 
@@ -72,7 +74,7 @@ export function fit(from: ChartSpec, width: number): ChartSpec {
   }
   for (const name of ["x", "y"]) {
     const channel = made.encoding[name];
-    if (channel?.type === "quantitative" && isLarge(from, channel)) made.encoding[name] = { ...channel, axis: { ...channel.axis, format: ".3~e" } };
+    if (channel?.type === "quantitative" && isLarge(from, channel)) made.encoding[name] = { ...channel, axis: { ...channel.axis, labelExpr: LARGE_LABEL } };
   }
   for (const name of ["row", "column"]) {
     const several = made.encoding[name];

@@ -1,6 +1,8 @@
 // How charts look in light and in dark. Vega computes with colours, so they are values here and not CSS properties. Those of
 // categories have a contrast of at least 3 to the card.
 
+import { EXACTLY } from "./exact";
+
 const LIGHT = {
   ink: "#1f2421",
   soft: "#5b625d",
@@ -18,11 +20,11 @@ const DARK: typeof LIGHT = {
 };
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", sans-serif';
-/** Numbers as they are, without the noise of binary fractions. */
+/** Numbers of axes, without the noise of binary fractions. */
 const NUMBERS = ",.12~r";
 
-/** The configuration of Vega-Lite. */
-export function theme(isDark: boolean) {
+/** The configuration of Vega-Lite, with the format of times that are read one by one. */
+export function theme(isDark: boolean, timeFormat: string) {
   const { ink, soft, line, categories, ramp } = isDark ? DARK : LIGHT;
   const text = { labelColor: soft, titleColor: ink, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600 as const, labelLimit: 170 };
   return {
@@ -31,6 +33,8 @@ export function theme(isDark: boolean) {
     background: "transparent",
     font: FONT,
     numberFormat: NUMBERS,
+    customFormatTypes: true,
+    tooltipFormat: { numberFormat: "", numberFormatType: EXACTLY, timeFormat },
     padding: 2,
     axis: { ...text, domainColor: line, gridColor: line, tickColor: line, titlePadding: 8 },
     axisBand: { ticks: false },

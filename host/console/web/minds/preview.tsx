@@ -5,6 +5,7 @@ import { number, plural, visible } from "../lib/format";
 import { useAction, useLoad } from "../lib/load";
 import { AttributeFields, ofKey, toAttributes, type Attribute } from "../operations/attributes";
 import { Cell, isNumeric } from "../ask/cell";
+import { withDocuments } from "../ask/documents";
 import { Failure } from "../ui/failure";
 import { Field } from "../ui/field";
 import { Untrusted } from "../ui/text";
@@ -40,7 +41,8 @@ export function Preview({ name, datasource, table, draft }: Props) {
       const others = await othersOf(name, datasource, table);
       const policies = isEmpty(draft) ? others : [draft, ...others];
       const body = { datasource, table, attributes, policies };
-      const seen = await take(api.POST("/api/v1/minds/{name}/policies/preview", { params: { path: { name } }, body }));
+      const answer = api.POST("/api/v1/minds/{name}/policies/preview", { params: { path: { name } }, body, parseAs: "text" });
+      const seen = withDocuments<Seen>(await take(answer), (seen) => seen, "data");
       setShown({ by, attributes: attributesText(attributes), seen });
     });
   };
@@ -90,7 +92,7 @@ function Rows({ attributes, seen }: { attributes: string; seen: Seen }) {
         <table>
           <thead><tr>{seen.column_names.map((column, index) => <th key={index} scope="col" class={align(index)}><Untrusted text={column} /></th>)}</tr></thead>
           <tbody>
-            {seen.data.map((row, index) => <tr key={index}>{row.map((value, index) => <td key={index} class={align(index)}><Cell value={value} max={100} /></td>)}</tr>)}
+            {seen.data.map((row, index) => <tr key={index}>{row.map((value, index) => <td key={index} class={align(index)}><Cell value={value} column={seen.column_types[index]!} max={100} isOneLine /></td>)}</tr>)}
           </tbody>
         </table>
       </div>
