@@ -83,6 +83,58 @@ test("answer is drawn block by block, also where a model writes its tables in an
   await context.close();
 });
 
+test("items of lists have the numbers that are written", async () => {
+  const text = [
+    "1. Alpha", "", "2. Beta", "   goes on", "   - inner", "     1. deep", "", "   Second words.", "3. Gamma", "", "Then:", "3. Sweden", "4. Norway", "", "2024. was a good year.", "",
+    "Ranks:", "1. a", "2. b", "2. c", "", "Usual:", "1. x", "1. y", "", "Both:", "1. with dots", "- and a dot", "2. and a number", "", `${"- ".repeat(3000)}deep`,
+  ].join("\n");
+  vendor.turns = [{ words: [text] }];
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  await ask(page, "What is in which place?");
+  await answers(page).getByRole("button", { name: "Copy the answer" }).waitFor();
+  // As a reader sees them: the value of an item is its own or counted by the browser.
+  const numbered = await answers(page).locator(".prose").evaluate((prose) => [...prose.querySelectorAll("ol")].map((list) => [...list.children].map((item) => `${item.value} ${item.firstChild.textContent}`)));
+  assert.deepEqual(numbered, [
+    ["1 Alpha", "2 Beta", "3 Gamma"], ["1 deep"], ["3 Sweden", "4 Norway", "2024 was a good year."], ["1 a", "2 b", "2 c"], ["1 x", "2 y"], ["1 with dots"], ["2 and a number"],
+  ]);
+  watch.check();
+  await context.close();
+});
+
+test("answers of questions that are asked at once stand below their questions", async () => {
+  const first = await server.api("POST", "/responses", { model: "told", input: "Before" });
+  const conversation = first.conversation.id;
+  vendor.turns = [{ words: ["First answer."], hold: 0 }, { words: ["Second answer."] }];
+  const slow = server.api("POST", "/responses", { model: "told", conversation, input: "First question" });
+  await vendor.held();
+  await server.api("POST", "/responses", { model: "told", conversation, input: "Second question" });
+  vendor.release();
+  await slow;
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, `/console/ask/${conversation}`);
+  await answers(page).nth(2).locator(".prose").waitFor();
+  const shown = await page.locator("article").evaluateAll((all) => all.map((one) => one.querySelector(".said, .prose").textContent));
+  assert.deepEqual(shown, ["Before", "Nothing more.", "First question", "First answer.", "Second question", "Second answer."]);
+  watch.check();
+  await context.close();
+});
+
+test("editors of a long conversation are made for statements that are opened", async () => {
+  const statement = { model: "told", tools: [{ type: "sql_query", query: "SELECT 1 AS one", max_inline_rows: 1 }] };
+  const { conversation } = await server.api("POST", "/responses", statement);
+  for (let count = 1; count < 4; count++) await server.api("POST", "/responses", { ...statement, conversation: conversation.id });
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, server.key, `/console/ask/${conversation.id}`);
+  await answers(page).nth(3).getByRole("cell").first().waitFor();
+  const editors = page.locator(".sql .cm-editor");
+  assert.equal(await editors.count(), 0);
+  await answers(page).first().locator(".sql > summary").click();
+  await editors.waitFor();
+  watch.check();
+  await context.close();
+});
+
 test("answer in words is stopped, and says what it said until then", async () => {
   vendor.turns = [{ words: ["First words. ", "Last words."], hold: 1 }];
   const { page, watch, context } = await openPage(browser, server);

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { AskPage } from "./ask/page";
 import { DataPage } from "./data/page";
 import { may } from "./lib/api";
+import { forgetDrafts } from "./lib/drafts";
 import { titleOf } from "./lib/heading";
 import { Link, go, href, route } from "./lib/router";
 import { ended, isKept, keepInTab, key, me } from "./lib/session";
@@ -73,6 +74,11 @@ function useFocus(signedIn: boolean, path: string[]): void {
   }, [now]);
 }
 
+function signOut(): void {
+  ended(null);
+  forgetDrafts();
+}
+
 /** Whose key it is, and the way out. */
 function Account() {
   const who = me.value!;
@@ -89,7 +95,7 @@ function Account() {
           Stay signed in until this tab is closed
         </label>
         <a href="/docs">The API</a>
-        <button type="button" onClick={() => ended(null)}>Sign out</button>
+        <button type="button" onClick={signOut}>Sign out</button>
       </div>
     </details>
   );

@@ -1,11 +1,11 @@
 // The field for the next question, in words or in SQL.
-import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Schemas } from "../lib/api";
+import { NEXT, draftOf, keepDraft, type Written } from "../lib/drafts";
 import { visible } from "../lib/format";
 import { query } from "../lib/router";
-import { key } from "../lib/session";
 import { SqlEditor } from "../ui/sql";
+import { Untrusted } from "../ui/text";
 import { datasourceName } from "./suggestions";
 
 interface Props {
@@ -22,19 +22,20 @@ interface Props {
   stop: () => void;
 }
 
-/** What is written and not sent yet, for whoever looks something up on another page and comes back. */
-const draft = { text: "", sql: "", inSql: false };
-
-effect(() => {
-  if (key.value === null) Object.assign(draft, { text: "", sql: "", inSql: false });
-});
-
 export function Composer({ isReady, minds, mind, fixed, choose, busy, ask, run, stop }: Props) {
-  // A link may bring a question. It is not asked before somebody sends it.
-  const [text, setText] = useState(query.value.get("question") ?? draft.text);
-  const [sql, setSql] = useState(draft.sql);
-  const [inSql, setInSql] = useState(draft.inSql && !query.value.has("question"));
-  Object.assign(draft, { text, sql, inSql });
+  // A link may bring a question. It is not asked before somebody sends it, and takes the place of nothing that is written.
+  const linked = query.value.get("question") ?? "";
+  const [draft] = useState(() => draftOf<Written>(NEXT));
+  const [text, setText] = useState(draft?.text || linked);
+  const [sql, setSql] = useState(draft?.sql ?? "");
+  const [inSql, setInSql] = useState(draft?.inSql === true && (linked === "" || draft.sql !== ""));
+  const [offered, setOffered] = useState(linked !== text || inSql ? linked : "");
+  keepDraft<Written>(NEXT, { text, sql, inSql });
+  useEffect(() => {
+    if (linked === "" || linked === text) return;
+    if (text.trim() === "") setText(linked);
+    else setOffered(linked);
+  }, [query.value]);
   const field = useRef<HTMLTextAreaElement>(null);
   const chosen = minds.find((one) => one.name === mind);
   const maySql = chosen?.parameters.allow_direct_queries === true;
@@ -62,6 +63,13 @@ export function Composer({ isReady, minds, mind, fixed, choose, busy, ask, run, 
         submit();
       }}
     >
+      {offered !== "" && (
+        <p class="notice row" role="note">
+          <span class="fill">The link has another question: <Untrusted text={offered} /></span>
+          <button type="button" class="small" onClick={() => { setText(offered); setInSql(false); setOffered(""); }}>Use it</button>
+          <button type="button" class="small" onClick={() => setOffered("")}>Keep mine</button>
+        </p>
+      )}
       {asSql ? (
         <SqlEditor
           label="SQL" value={sql} change={setSql} submit={submit}

@@ -3,6 +3,7 @@ import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, brokenOff, isAbort, mayPass, requestIdOf, send, take, toError, type ApiError, type Schemas } from "../lib/api";
 import { events } from "../lib/events";
+import { giveBack } from "../lib/drafts";
 import { later } from "../lib/later";
 import { go, href } from "../lib/router";
 import { key, me } from "../lib/session";
@@ -174,6 +175,8 @@ export function useConversation(id: string | null, began: () => void) {
     } catch (thrown) {
       if (isAbort(thrown)) update((turn) => ({ ...turn, state: "stopped" }));
       else update((turn) => ({ ...turn, state: "failed", error: toError(thrown) }));
+      // The session ended, and the page with it.
+      if (toError(thrown).status === 401) giveBack(question.text, question.sql);
     } finally {
       if (isShown()) asking.current = null;
       // It was refused before it had a name.

@@ -12,6 +12,7 @@ import { useConversation } from "./conversation";
 import { Conversations } from "./list";
 import { TurnView } from "./turn";
 import { Suggestions } from "./suggestions";
+import { isAnswered, questionOf } from "./turns";
 
 export function AskPage({ path }: { path: string[] }) {
   const [id = null, message = null] = path;
@@ -29,6 +30,20 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
   const talk = useConversation(id, began);
   const [chosen, setChosen] = useState<string | null>(query.value.get("mind"));
   const count = talk.turns.length;
+  // A new question goes to the Mind that a link names, or else to that of the conversation before.
+  const named = query.value.get("mind");
+  useEffect(() => { if (named !== null) setChosen(named); }, [query.value]);
+  useEffect(() => { if (talk.mind !== null) setChosen(talk.mind); }, [talk.mind]);
+  // A Mind may have been made since they were loaded.
+  const wanted = talk.mind ?? chosen;
+  const looked = useRef<{ name: string | null; among: unknown }>({ name: null, among: null });
+  const isUnknown = wanted !== null && minds.data !== null && !minds.data.some((one) => one.name === wanted);
+  const isLookedFor = isUnknown && (looked.current.name !== wanted || looked.current.among === minds.data);
+  useEffect(() => {
+    if (!isUnknown || looked.current.name === wanted) return;
+    looked.current = { name: wanted, among: minds.data };
+    minds.reload();
+  }, [isUnknown, wanted]);
   const current = useRef<string | null>(null);
   // The same functions each time, so that the turns are not drawn again for them.
   const latest = useRef(talk.ask);
@@ -49,8 +64,8 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
         const mind = all.find((one) => one.name === name) ?? null;
         if (all.length === 0) return <NoMinds />;
         // Its Mind was deleted, or the key does not see it any more.
-        const isGone = talk.mind !== null && mind === null && !talk.loading;
-        const mayAdd = talk.isOwn && !isGone && !talk.loading && !talk.error;
+        const isGone = talk.mind !== null && mind === null && !talk.loading && !isLookedFor;
+        const mayAdd = talk.isOwn && !isGone && !isLookedFor && !talk.loading && !talk.error;
         current.current = name;
         return (
           <section class="thread" aria-label="Conversation">
@@ -59,6 +74,7 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
                 {talk.error && <Failure error={talk.error} />}
                 {talk.unstopped && <Failure error={talk.unstopped} />}
                 {talk.loading && <p class="muted" role="status">Loading …</p>}
+                {isUnknown && talk.mind === null && !isLookedFor && <p class="notice" role="note">There is no Mind “<Untrusted text={wanted!} />”, or your key may not use it. The question goes to the Mind that is chosen below.</p>}
                 {count === 0 && !talk.loading && !talk.error && (
                   <div class="welcome">
                     <h1>What do you want to know?</h1>
@@ -74,9 +90,9 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
                     conversation={id}
                     marked={turn.id !== "" && turn.id === message}
                     newest={index === count - 1}
-                    question={turn.role === "user" ? turn : (talk.turns[index - 1] ?? null)}
+                    question={questionOf(talk.turns, index)}
                     isOwn={talk.isOwn}
-                    isUnanswered={turn.role === "user" && turn.id !== "" && talk.turns[index + 1]?.role !== "assistant"}
+                    isUnanswered={turn.role === "user" && turn.id !== "" && !isAnswered(talk.turns, index)}
                     mind={mind}
                     ask={talk.busy || !mayAdd ? null : ask}
                     run={talk.busy || !mayAdd ? null : run}

@@ -3,11 +3,12 @@ import { Component } from "preact";
 import { useState } from "preact/hooks";
 import { mayPass, type ApiError, type Schemas } from "../lib/api";
 import { milliseconds, plural, visible } from "../lib/format";
+import { draftOf, keepDraft } from "../lib/drafts";
 import { Markdown } from "../lib/markdown";
 import { useOpener } from "../lib/opener";
 import { Link, href } from "../lib/router";
 import { Failure } from "../ui/failure";
-import { SqlEditor, SqlView } from "../ui/sql";
+import { SqlEditor, SqlText, SqlView } from "../ui/sql";
 import { Copy } from "../ui/copy";
 import { Time } from "../ui/time";
 import { Untrusted } from "../ui/text";
@@ -110,7 +111,7 @@ function Answer(props: Props) {
       {turn.state === "stopped" && <Ended text="Stopped." again={againOf(props)} />}
       {turn.error && <Failed error={turn.error} again={againOf(props)} />}
       <Basis turn={turn} />
-      {turn.sql !== null && <Sql sql={turn.sql} mind={isOwn ? mind : null} run={run} />}
+      {turn.sql !== null && <Sql sql={turn.sql} id={turn.id} mind={isOwn ? mind : null} run={run} />}
       {turn.sql !== null && turn.state === "done" && conversation && turn.id && mind && (
         <Result conversation={conversation} message={turn.id} chart={turn.chart} open={newest && (!!turn.chart || !/^\s*\|/m.test(turn.text))} />
       )}
@@ -159,8 +160,15 @@ function Steps({ steps, running }: { steps: Step[]; running: boolean }) {
 
 /** The SQL behind an answer; where the Mind takes SQL, it can be changed and run as the next message. `mind` is null for
  * those who read only. */
-function Sql({ sql, mind, run }: { sql: string; mind: Schemas["Mind"] | null; run: ((sql: string) => void) | null }) {
-  const [edited, setEdited] = useState<string | null>(null);
+function Sql({ sql, id, mind, run }: { sql: string; id: string; mind: Schemas["Mind"] | null; run: ((sql: string) => void) | null }) {
+  const place = `sql of ${id}`;
+  const [edited, setText] = useState(() => draftOf<string>(place));
+  // Editors are made for what is looked at: those of a long conversation would keep the page busy for a minute.
+  const [isOpen, setOpen] = useState(edited !== null);
+  const setEdited = (text: string | null) => {
+    keepDraft(place, text);
+    setText(text);
+  };
   const maySql = mind?.parameters.allow_direct_queries === true;
   const opener = useOpener(edited !== null);
   const submit = () => {
@@ -169,9 +177,11 @@ function Sql({ sql, mind, run }: { sql: string; mind: Schemas["Mind"] | null; ru
     setEdited(null);
   };
   return (
-    <details class="sql">
+    <details class="sql" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>SQL</summary>
-      {edited === null || !mind ? (
+      {!isOpen ? (
+        <SqlText sql={sql} />
+      ) : edited === null || !mind ? (
         <SqlView sql={sql} />
       ) : (
         <SqlEditor

@@ -67,7 +67,8 @@ function stored(item: Schemas["Item"]): Turn {
 
 /** A statement that a caller sent has no question: it is what was asked. */
 function asked(item: Schemas["Item"], before: Turn | undefined): Turn[] {
-  const isStatement = item.role === "assistant" && item.sql !== null && !item.response_id && before?.role !== "user";
+  const isAnswerOf = before?.role === "user" && before.response === null;
+  const isStatement = item.role === "assistant" && item.sql !== null && !item.response_id && !isAnswerOf;
   return isStatement ? [fresh("user", "", item.sql)] : [];
 }
 
@@ -78,9 +79,31 @@ export async function load(id: string, signal: AbortSignal): Promise<Turn[]> {
     const query = { limit: PAGE, order: "asc" as const, include: "answer", ...(after ? { after } : {}) };
     const page = await take(api.GET("/api/v1/conversations/{id}/items", { params: { path: { id }, query }, signal }));
     for (const item of page.data) turns.push(...asked(item, turns[turns.length - 1]), stored(item));
-    if (!page.has_more || !page.last_id) return turns;
+    if (!page.has_more || !page.last_id) return paired(turns);
     after = page.last_id;
   }
+}
+
+/** Puts each answer behind its question: those of questions that are asked at once are stored as they end. */
+function paired(turns: Turn[]): Turn[] {
+  const asked = new Map<string | null, Turn>();
+  for (const turn of turns) if (turn.role === "user" && turn.response !== null) asked.set(turn.response, turn);
+  const isAnswer = (turn: Turn) => turn.role === "assistant" && asked.has(turn.response);
+  const answers = Map.groupBy(turns.filter(isAnswer), (turn) => turn.response);
+  const others = turns.filter((turn) => !isAnswer(turn));
+  return others.flatMap((turn) => (asked.get(turn.response) === turn ? [turn, ...(answers.get(turn.response) ?? [])] : [turn]));
+}
+
+const isAnswerOf = (answer: Turn | undefined, question: Turn | undefined): boolean =>
+  question?.role === "user" && answer?.role === "assistant" &&
+  (question.response === null || answer.response === null || question.response === answer.response);
+
+export const isAnswered = (turns: Turn[], index: number): boolean => isAnswerOf(turns[index + 1], turns[index]);
+
+/** What was asked: of a question, itself. Null if it is not known. */
+export function questionOf(turns: Turn[], index: number): Turn | null {
+  if (turns[index]!.role === "user") return turns[index]!;
+  return isAnswerOf(turns[index], turns[index - 1]) ? turns[index - 1]! : null;
 }
 
 /** A statement takes the place of the text of what is asked in SQL. */

@@ -64,13 +64,14 @@ export function NewDatasource() {
   const [engine, setEngine] = useState<string | null>(null);
   const [name, setName] = useState("");
   const [description, setDescription] = useState("");
-  const [values, setValues] = useState<Values>({});
+  // Of each kind, so that who looks at another one loses nothing.
+  const [written, setWritten] = useState<Record<string, Values>>({});
   const [privacy, setPrivacy] = useState({ send_values: true, send_rows: true });
   const { busy, error, run } = useAction();
   const submit = (event: Event) => {
     event.preventDefault();
     void run(async () => {
-      const body = { name, engine: engine!, description, connection_data: values as Body["connection_data"], ...privacy };
+      const body = { name, engine: engine!, description, connection_data: (written[engine!] ?? {}) as Body["connection_data"], ...privacy };
       await take(api.POST("/api/v1/datasources", { body }));
       // It is connected: if the rest fails, its page says what is missing, and sending the form again would only fail.
       go(await begin(name).catch(() => datasourceAddress(name)));
@@ -84,16 +85,16 @@ export function NewDatasource() {
           const chosen = all.find((one) => one.engine === engine);
           return (
             <form class="stack" onSubmit={submit}>
-              <Engines engines={all} chosen={engine} choose={(engine) => { setEngine(engine); setValues({}); }} />
+              <Engines engines={all} chosen={engine} choose={setEngine} />
               {chosen && (
                 <>
-                  <Field label="Name" help="Letters, digits, _ and -. Tables are addressed with it.">
-                    {(id, help) => <input id={id} aria-describedby={help} required maxLength={64} pattern="[A-Za-z][A-Za-z0-9_\-]*" value={name} onInput={(event) => setName(event.currentTarget.value)} />}
+                  <Field label="Name" help="Letters, digits and _, a letter first. Tables are addressed with it.">
+                    {(id, help) => <input id={id} aria-describedby={help} required maxLength={62} pattern="[A-Za-z][A-Za-z0-9_]*" value={name} onInput={(event) => setName(event.currentTarget.value)} />}
                   </Field>
                   <Field label={<>Description<span class="muted"> optional</span></>} help="Models read it too.">
                     {(id, help) => <input id={id} aria-describedby={help} value={description} onInput={(event) => setDescription(event.currentTarget.value)} />}
                   </Field>
-                  <SchemaForm key={chosen.engine} schema={asSchema(chosen)} values={values} change={setValues} />
+                  <SchemaForm key={chosen.engine} schema={asSchema(chosen)} values={written[chosen.engine] ?? {}} change={(values) => setWritten((all) => ({ ...all, [chosen.engine]: values }))} />
                   <Privacy values={privacy} change={setPrivacy} />
                   {error && <Failure error={error} />}
                   <div class="actions">

@@ -45,11 +45,16 @@ export async function send(input: string | Request, init: RequestInit = {}): Pro
   return accepted(as, response);
 }
 
+const REFUSED = "This key is unknown, revoked or expired. Sign in with another one.";
+
 /** The answer, if it is not a refusal. A refused key ends the session if it is the session's. */
 export async function accepted(as: string | null, response: Response): Promise<Response> {
   if (response.ok) return response;
-  const error = await failure(response);
-  if (response.status === 401 && as !== null && as === key.value) ended(error);
+  const said = await failure(response);
+  if (response.status !== 401 || as === null) throw said;
+  // The server's words are for programs, which send a header.
+  const error = new ApiError(REFUSED, said.code, said.status, said.requestId);
+  if (as === key.value) ended(error);
   throw error;
 }
 

@@ -1,5 +1,6 @@
 // Ways to sign in: with a key, with the key that the tab kept, and with a one-time link.
 import { signal } from "@preact/signals";
+import { forgetDrafts } from "./drafts";
 import { ApiError, api, send, take, toError } from "./api";
 import { begin, endReason, ended, isKept, key } from "./session";
 
@@ -45,6 +46,7 @@ export async function enter(code: string | null): Promise<void> {
       const body = JSON.stringify({ code });
       const headers = { "Content-Type": "application/json" };
       ended(null);
+      forgetDrafts();
       const answer = await send("/api/v1/console/sign-in", { method: "POST", headers, body });
       await signIn(((await answer.json()) as { key: string }).key, false);
     } else if (key.value) {

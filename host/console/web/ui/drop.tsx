@@ -27,9 +27,10 @@ export function Drop({ accept, multiple = false, take, children }: Props) {
       <span>{children}</span>
       <input
         type="file" accept={accept} multiple={multiple} class="file"
+        // So that the same file can be chosen again, such as once it was corrected. Until then the browser shows its name.
+        onClick={(event) => { event.currentTarget.value = ""; }}
         onChange={(event) => {
           give(event.currentTarget.files);
-          // So that the same file can be chosen again.
           if (multiple) event.currentTarget.value = "";
         }}
       />

@@ -65,6 +65,11 @@ export function SqlEditor({ label, value, change, submit, catalog, hint, focus =
   return <div class="editor" ref={box} />;
 }
 
+/** A statement without its colours. */
+export function SqlText({ sql }: { sql: string }) {
+  return <div class="editor read"><pre><code>{visible(sql)}</code></pre></div>;
+}
+
 export function SqlView({ sql, label = "SQL" }: { sql: string; label?: string }) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
