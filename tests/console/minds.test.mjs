@@ -101,6 +101,28 @@ test("entry that is being saved is sent once, however often that is asked for", 
   await context.close();
 });
 
+test("form rounds no number of a parameter", async () => {
+  const sent = '{"id":9007199254740993,"allow_direct_queries":true}';
+  const body = `{"name":"exact","datasources":["shop"],"parameters":${sent}}`;
+  const headers = { Authorization: `Bearer ${server.key}`, "Content-Type": "application/json" };
+  const made = await fetch(`${server.url}/api/v1/minds`, { method: "POST", headers, body });
+  assert(made.ok, await made.text());
+  const shown = async () => (await fetch(`${server.url}/api/v1/minds/exact`, { headers })).text();
+  const { page, watch, context } = await open("/minds/exact");
+  await page.getByLabel(/^Instructions/).fill("Be brief.");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("alert").getByText("has an integer that a browser rounds").waitFor();
+  assert((await shown()).includes(`"parameters":${sent}`));
+  await page.getByLabel(/^Instructions/).fill("");
+  await page.getByLabel(/^Model/).fill("another");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.waitForURL(/\/console\/minds$/);
+  assert((await shown()).includes(`"parameters":${sent}`));
+  await server.api("DELETE", "/minds/exact");
+  watch.check();
+  await context.close();
+});
+
 test("stale entry says why", async () => {
   await makeMind("stale");
   await server.api("POST", "/minds/stale/knowledge", { kind: "term", name: "bestseller", meaning: "Sold often.", table: "products" });
@@ -344,7 +366,9 @@ test("number that the console would change is refused as an attribute", async ()
     ["number", "12a", "“12a” is no number"],
     ["number", "", "“” is no number"],
     ["number", "Infinity", "“Infinity” is no number"],
+    ["number", "0x10", "“0x10” is no number"],
     ["number", "9007199254740993", "all digits of 9007199254740993"],
+    ["number", "1234567.123456789012", "all digits of 1234567.123456789012"],
     ["numbers", "1\na", "“a” is no number"],
     ["numbers", "1\n-9007199254740993", "all digits of -9007199254740993"],
   ]) {

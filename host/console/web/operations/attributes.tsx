@@ -11,13 +11,27 @@ export interface Attribute {
   text: string;
 }
 
+/** As people write numbers; JavaScript also takes `0x10`. */
+const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
+/** JavaScript keeps this many digits of any number. */
+const EXACT_DIGITS = 15;
+
+/** Those that count, without sign, point and exponent. */
+const digitsOf = (text: string): string => {
+  const digits = text.replace(/e.*/i, "");
+  return (digits.includes(".") ? digits.replace(/0+$/, "") : digits).replace(/\D/g, "").replace(/^0+/, "");
+};
+
 /** A number of the attribute `name`. What is none would be sent as a text, or as null, and a whole number beyond 2^53 as
  * its neighbour: a policy would then let the key see the rows of another. */
 function toNumber(name: string, text: string): number {
   const value = Number(text);
-  if (text.trim() === "" || !Number.isFinite(value)) throw new Error(`The attribute ${name}: “${text}” is no number.`);
+  if (!NUMBER.test(text.trim()) || !Number.isFinite(value)) throw new Error(`The attribute ${name}: “${text}” is no number.`);
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
     throw new Error(`The attribute ${name}: the console cannot keep all digits of ${text}, which is beyond 2^53. The API can.`);
+  }
+  if (digitsOf(text).length > EXACT_DIGITS && digitsOf(text) !== digitsOf(String(value))) {
+    throw new Error(`The attribute ${name}: the console cannot keep all digits of ${text}. The API can.`);
   }
   return value;
 }
