@@ -23,7 +23,7 @@ interface Props {
 }
 
 export function Composer({ isReady, minds, mind, fixed, choose, busy, ask, run, stop }: Props) {
-  // A link may bring a question. It is not asked before somebody sends it, and takes the place of nothing that is written.
+  // A link may bring a question. It is not asked before somebody sends it, and what is written stays.
   const linked = query.value.get("question") ?? "";
   const [draft] = useState(() => draftOf<Written>(NEXT));
   const [text, setText] = useState(draft?.text || linked);

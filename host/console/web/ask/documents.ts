@@ -1,5 +1,5 @@
-// The documents of JSON columns, as the server wrote them. `JSON.parse` alone rounds their numbers, writes them in another
-// way, and keeps one of two members with the same name.
+// The documents of JSON columns, as the server wrote them. `JSON.parse` alone rounds their numbers, writes them in
+// another way, and keeps one of two members with the same name.
 import type { Schemas } from "../lib/api";
 
 /** A JSON document as text. */
@@ -12,7 +12,7 @@ interface Table {
   data: unknown[][];
 }
 
-/** Reads an answer of the server with a table in it. In the table, documents are a `Document`. `path` leads to its rows. */
+/** Reads an answer of the server with a table, in which documents are a `Document`. `path` leads to its rows. */
 export function withDocuments<T>(json: string, tableOf: (answer: T) => Table, ...path: string[]): T {
   const answer = JSON.parse(json) as T;
   const { column_types, data } = tableOf(answer);

@@ -1,5 +1,5 @@
-// What is written and not sent yet, by its place: for whoever looks something up on another page and comes back, and for
-// whoever signs in again after the server refused the key. It is in memory alone.
+// What is written and not sent yet, by its place: for those who look something up on another page and come back, and
+// for those who sign in again after the server refused the key. It is in memory alone.
 import { effect } from "@preact/signals";
 import { me } from "./session";
 

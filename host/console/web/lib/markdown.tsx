@@ -127,7 +127,10 @@ function list(items: Item[], depth: number): VNode {
   const start = items[0]!.number;
   if (start === null) return <ul>{items.map((item) => <li>{body(item, depth)}</li>)}</ul>;
   const isCounted = items.every(({ number }) => number === start);
-  return <ol start={start}>{items.map((item, index) => <li value={isCounted ? start + index : item.number!}>{body(item, depth)}</li>)}</ol>;
+  // Years and the like stand beside the text, not beyond its edge.
+  const digits = items.reduce((most, { number }) => Math.max(most, String(number).length), 1);
+  const style = digits > 2 ? { paddingInlineStart: `${digits + 2}ch` } : undefined;
+  return <ol start={start} style={style}>{items.map((item, index) => <li value={isCounted ? start + index : item.number!}>{body(item, depth)}</li>)}</ol>;
 }
 
 /** The text of an item, and what is indented below it. */

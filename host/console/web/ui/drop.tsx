@@ -27,7 +27,7 @@ export function Drop({ accept, multiple = false, take, children }: Props) {
       <span>{children}</span>
       <input
         type="file" accept={accept} multiple={multiple} class="file"
-        // So that the same file can be chosen again, such as once it was corrected. Until then the browser shows its name.
+        // So that the same file can be chosen again, such as once it was corrected.
         onClick={(event) => { event.currentTarget.value = ""; }}
         onChange={(event) => {
           give(event.currentTarget.files);
