@@ -259,3 +259,23 @@ fn refused_function_of_the_host_says_what_to_write() {
         assert!(guard(&sql, &two()).is_ok(), "{call}");
     }
 }
+
+#[test]
+fn full_join_of_one_mysql_is_refused_and_of_several_datasources_not() {
+    let scope = Scope {
+        datasources: vec![
+            datasource("north", Dialect::Mysql),
+            datasource("south", Dialect::Mysql),
+        ],
+    };
+    let join = |left: &str, right: &str| {
+        format!(
+            "SELECT c.id FROM {left}.customers c FULL JOIN {right}.orders o ON o.customer_id = c.id"
+        )
+    };
+    let error = refused(&join("south", "south"), &scope);
+    assert_eq!(error.code(), Code::SqlNotSupported);
+    assert!(error.message().contains("LEFT JOIN"), "{error}");
+    let guarded = guard(&join("north", "south"), &scope).unwrap();
+    assert_eq!(guarded.reads(), &Reads::Several(vec![0, 1]));
+}

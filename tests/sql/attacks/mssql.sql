@@ -358,3 +358,9 @@ SELECT NEXT VALUE FOR dbo.numbers
 -- expect: sql_function_not_allowed
 SELECT o.id FROM orders AS o WHERE o.x.value('.', 'int') = 1
 ;;
+-- # T-SQL has neither word: NATURAL would be an alias, USING an alias with a hint
+-- expect: sql_not_supported
+SELECT name FROM customers NATURAL JOIN orders
+;;
+SELECT name FROM customers JOIN orders USING (id)
+;;

@@ -398,3 +398,15 @@ TABLE salaries
 -- expect: sql_table_not_allowed
 SELECT country FROM customers GROUP BY country, (SELECT MAX(id) FROM salaries) WITH ROLLUP
 ;;
+-- # MySQL has no FULL JOIN: it would take FULL for an alias, and join only what fits
+-- expect: sql_not_supported
+SELECT count(*) FROM customers FULL OUTER JOIN orders ON orders.customer_id = customers.id
+;;
+SELECT count(*) FROM customers FULL JOIN orders USING (id)
+;;
+SELECT count(*) FROM customers NATURAL FULL JOIN orders
+;;
+SELECT count(*) FROM customers c WHERE EXISTS (SELECT 1 FROM orders FULL JOIN order_items ON order_id = c.id)
+;;
+SELECT name FROM customers LEFT SEMI JOIN orders ON orders.customer_id = customers.id
+;;

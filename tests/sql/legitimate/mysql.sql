@@ -233,6 +233,9 @@ SELECT p.name, c.name FROM products p LEFT JOIN categories c ON c.id = p.categor
 ;;
 SELECT c.name FROM customers c STRAIGHT_JOIN orders o ON o.customer_id = c.id
 ;;
+SELECT p.name, k.name FROM products p LEFT JOIN categories k ON k.id = p.category_id
+UNION ALL SELECT p.name, k.name FROM categories k LEFT JOIN products p ON k.id = p.category_id WHERE p.id IS NULL
+;;
 SELECT c.name, SUM(i.quantity * i.unit_price) AS spent FROM customers c JOIN orders o ON o.customer_id = c.id
 JOIN order_items i ON i.order_id = o.id GROUP BY c.name ORDER BY spent DESC LIMIT 3
 ;;

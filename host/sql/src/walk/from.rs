@@ -16,6 +16,10 @@ use crate::names;
 use mindhost_base::error::{Code, Result};
 use mindhost_plugin_api::Dialect;
 
+/// MySQL reads `a FULL JOIN b` as an inner join of `a AS FULL`.
+const NO_FULL_JOIN: &str = "MySQL and MariaDB have no FULL JOIN; write `a LEFT JOIN b ON …`, UNION ALL, and the rows of \
+                            `b` without one of `a`: `b LEFT JOIN a ON … WHERE a.key IS NULL`";
+
 impl Walk<'_> {
     pub(super) fn table_with_joins(&mut self, table: &mut TableWithJoins) -> Result<()> {
         let TableWithJoins { relation, joins } = table;
@@ -39,8 +43,12 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// The kinds of join that the engine has. A word that it lacks would be an alias there, and the join another one.
     fn join(&mut self, operator: &mut JoinOperator, at: Location) -> Result<()> {
         match operator {
+            JoinOperator::FullOuter(_) if self.is(Dialect::Mysql) => {
+                Err(self.error(Code::SqlNotSupported, NO_FULL_JOIN, at))
+            }
             JoinOperator::Join(constraint)
             | JoinOperator::Inner(constraint)
             | JoinOperator::Left(constraint)
@@ -48,9 +56,9 @@ impl Walk<'_> {
             | JoinOperator::Right(constraint)
             | JoinOperator::RightOuter(constraint)
             | JoinOperator::FullOuter(constraint)
-            | JoinOperator::CrossJoin(constraint) => self.join_constraint(constraint),
+            | JoinOperator::CrossJoin(constraint) => self.join_constraint(constraint, at),
             JoinOperator::StraightJoin(constraint) if self.is(Dialect::Mysql) => {
-                self.join_constraint(constraint)
+                self.join_constraint(constraint, at)
             }
             JoinOperator::CrossApply | JoinOperator::OuterApply if self.is(Dialect::Mssql) => {
                 Ok(())
@@ -63,7 +71,7 @@ impl Walk<'_> {
             | JoinOperator::RightAnti(constraint)
                 if self.is(Dialect::Clickhouse) =>
             {
-                self.join_constraint(constraint)
+                self.join_constraint(constraint, at)
             }
             _ => Err(self.unsupported("this kind of join", at)),
         }
@@ -92,8 +100,14 @@ impl Walk<'_> {
         }
     }
 
-    fn join_constraint(&mut self, constraint: &mut JoinConstraint) -> Result<()> {
+    fn join_constraint(&mut self, constraint: &mut JoinConstraint, at: Location) -> Result<()> {
         match constraint {
+            // They would be an alias and a hint.
+            JoinConstraint::Using(_) | JoinConstraint::Natural if self.is(Dialect::Mssql) => {
+                let message =
+                    "SQL Server has no NATURAL JOIN and no USING; write ON with the columns";
+                Err(self.error(Code::SqlNotSupported, message, at))
+            }
             JoinConstraint::On(expr) => self.expr(expr),
             JoinConstraint::Using(columns) => columns
                 .iter()
