@@ -80,6 +80,8 @@ pub fn tokenize(text: &str) -> Vec<Token> {
             let word: String = chars[at..end].iter().collect();
             let first = tokens.len();
             push_word(&mut tokens, &word);
+            let (before, after) = signs(&chars, at, end);
+            add_signs(&mut tokens[first..], &before, &after);
             if let Some(token) = tokens
                 .get_mut(first)
                 .filter(|t| is_negative(&chars, at) && t.kind == TokenKind::Number)
@@ -88,7 +90,7 @@ pub fn tokenize(text: &str) -> Vec<Token> {
                 token.norm.insert(0, '-');
                 token.stem = token.norm.clone();
             }
-            at = end;
+            at = end + after.len();
         } else {
             let pair: String = chars[at..chars.len().min(at + 2)].iter().collect();
             if matches!(pair.as_str(), ">=" | "<=" | "<>" | "!=") {
@@ -103,6 +105,35 @@ pub fn tokenize(text: &str) -> Vec<Token> {
         }
     }
     tokens
+}
+
+/// The signs that belong to a word, before and behind it: `.NET`, `C++`, `A-`. A sign between two words is none, nor are
+/// the signs around an emphasized one. They are all of one byte.
+fn signs(chars: &[char], at: usize, end: usize) -> (String, String) {
+    let before = at.checked_sub(1).map(|b| chars[b]);
+    let starts =
+        at < 2 || chars[at - 2].is_whitespace() || matches!(chars[at - 2], '(' | '\'' | '"');
+    let opens = before.filter(|c| matches!(c, '.' | '#') && starts && chars[at].is_alphabetic());
+    let behind = chars[end..]
+        .iter()
+        .take_while(|c| matches!(c, '+' | '-' | '#' | '*'));
+    let closes: String = behind.filter(|c| before != Some(**c)).collect();
+    let next = chars.get(end + closes.len());
+    let joins = next.is_some_and(|c| c.is_alphanumeric());
+    let closes = if joins { String::new() } else { closes };
+    (opens.into_iter().collect(), closes)
+}
+
+/// Makes the first and the last of some tokens words with their signs.
+fn add_signs(tokens: &mut [Token], before: &str, after: &str) {
+    if let (Some(first), false) = (tokens.first_mut(), before.is_empty()) {
+        let [text, norm] = [&first.text, &first.norm].map(|t| format!("{before}{t}"));
+        *first = Token::new(TokenKind::Word, &text, norm);
+    }
+    if let (Some(last), false) = (tokens.last_mut(), after.is_empty()) {
+        let [text, norm] = [&last.text, &last.norm].map(|t| format!("{t}{after}"));
+        *last = Token::new(TokenKind::Word, &text, norm);
+    }
 }
 
 /// Whether a minus sign stands right before a number that starts at `at`, and nothing before the sign.
@@ -303,6 +334,9 @@ mod tests {
         );
         assert_eq!(norms("weren't paid"), ["were", "not", "paid"]);
         assert_eq!(norms("top five, 10k"), ["top", "5", ",", "10000"]);
+        assert_eq!(norms("O- or AB+, C++"), ["o-", "or", "ab+", ",", "c++"]);
+        assert_eq!(norms("in .NET, e-mail"), ["in", ".net", ",", "e", "mail"]);
+        assert_eq!(norms("*A* - b+c, 5*"), ["a", "b", "c", ",", "5*"]);
     }
 
     #[test]
