@@ -202,11 +202,12 @@ impl Table {
             .position(|c| c.name.eq_ignore_ascii_case(name))
     }
 
-    /// Index of the column that is called so, with or without what all columns of the table start with.
+    /// Index of the column that is called so, with or without what all columns of the table start with; `FirstName` is
+    /// called `first_name`.
     pub fn find_plain(&self, name: &str) -> Option<usize> {
         let plain = || {
             let mut columns = self.columns.iter();
-            columns.position(|c| c.plain.eq_ignore_ascii_case(name))
+            columns.position(|c| split(&c.plain).join("_") == name)
         };
         self.find(name).or_else(plain)
     }

@@ -7,13 +7,17 @@ use crate::words::name_stems;
 pub fn label_columns(table: &Table) -> Vec<usize> {
     let head = name_stems(&table.plain).pop().unwrap_or_default();
     let position = |wanted: &str| table.find_plain(wanted);
-    for name in ["name", "full_name", "title", "label", "display_name"] {
-        if let Some(at) = position(name).or_else(|| position(&format!("{head}_{name}"))) {
-            return vec![at];
-        }
+    let called = |name: &str| position(name).or_else(|| position(&format!("{head}_{name}")));
+    let any = |names: &[&str]| names.iter().find_map(|name| called(name));
+    if let Some(at) = any(&["name", "full_name"]) {
+        return vec![at];
     }
+    // The title of a person is that of many.
     if let (Some(first), Some(last)) = (position("first_name"), position("last_name")) {
         return vec![first, last];
+    }
+    if let Some(at) = any(&["title", "label", "display_name"]) {
+        return vec![at];
     }
     let wanted = "company_name company username code sku email order_number number";
     let found = wanted.split(' ').find_map(position);
