@@ -2,6 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::dates;
+use crate::dialect::Unit;
 use crate::markdown::{self, capital};
 use crate::pick::label_columns;
 use crate::query::{Check, Condition, Expr, Query, Way};
@@ -80,7 +81,11 @@ fn asked(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
             .column()
             .map_or("count", |c| catalog.column(c).name.as_str());
         let name = query.name_of(expr).unwrap_or(column).replace('_', " ");
-        let way = if *down { "largest" } else { "smallest" };
+        let way = match (expr, down) {
+            (Expr::Bucket(Unit::Weekday, _), false) => "Monday",
+            (_, true) => "largest",
+            (_, false) => "smallest",
+        };
         format!(", by {name} ({way} first)")
     });
     let once = if query.distinct { ", each once" } else { "" };

@@ -3,11 +3,14 @@
 mod pair;
 
 use crate::catalog::{Catalog, ColumnRef};
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Unit};
 use crate::query::{Amount, Check, Condition, Discount, Edge, Expr, Membership, Query, Source};
 use crate::spans::End;
 use crate::taught::Formula;
 use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
+
+/// The days of a week in their order, as engines name them.
+const WEEK: &str = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday";
 
 /// Writes one SELECT statement. `qualified` says whether table names carry their schema.
 pub fn write(catalog: &Catalog, query: &Query, qualified: bool) -> String {
@@ -285,6 +288,12 @@ impl Writer<'_> {
     fn order(&self, query: &Query, expr: &Expr, down: bool) -> String {
         let text = match expr {
             Expr::Column(c) => self.number(*c),
+            // A week starts on Monday, and not with an F.
+            Expr::Bucket(Unit::Weekday, _) => {
+                let days = WEEK.split(' ').zip(1..);
+                let days: Vec<String> = days.map(|(d, n)| format!("WHEN '{d}' THEN {n}")).collect();
+                format!("MIN(CASE {} {} END)", self.expr(expr), days.join(" "))
+            }
             _ => match query.name_of(expr) {
                 Some(name) => self.dialect.name(name),
                 None => self.expr(expr),
