@@ -116,13 +116,24 @@ fn combined(old: Vec<Item>, new: Vec<Item>) -> Vec<Item> {
     let group = |i: &Item| i.is(Op::By) || i.is(Op::Each) || matches!(i.kind, Kind::Unit(_));
     let (regroups, retimes) = (new.iter().any(group), new.iter().any(is_time));
     let replaced: Vec<ColumnRef> = new.iter().flat_map(values).collect();
+    let is_gone = |i: &Item| i.is_value() && values(i).any(|c| replaced.contains(&c));
+    let mut said = new.iter().filter(|i| i.kind != Kind::Soft);
+    let places = (0..old.len()).filter(|at| is_gone(&old[*at]));
+    if let (Some(value), None, [place]) =
+        (said.next(), said.next(), &places.collect::<Vec<_>>()[..])
+        && value.is_value()
+    {
+        // "What about jazz?" after "How many rock tracks are there?": one value for the other.
+        let mut items = old;
+        items[*place] = value.clone();
+        return items;
+    }
     let mut kept: Vec<Item> = Vec::new();
     let mut in_group = false;
     for item in old {
         let is_group = group(&item);
-        let gone = (is_group || in_group) && regroups
-            || is_time(&item) && retimes
-            || item.is_value() && values(&item).any(|c| replaced.contains(&c));
+        let gone =
+            (is_group || in_group) && regroups || is_time(&item) && retimes || is_gone(&item);
         in_group = item.is(Op::By) || item.is(Op::Each);
         if gone {
             // The preposition of what is gone goes with it.
