@@ -2,7 +2,7 @@
 
 pub use super::hit::{Hit, Target};
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -35,6 +35,8 @@ pub struct Index {
     pub measures: Vec<Measure>,
     /// The stems of each name of a taught metric, with its index.
     metrics: Vec<(Vec<String>, usize)>,
+    /// The names of all tables, which are no other word for anything else.
+    tables: HashSet<String>,
     views: Vec<usize>,
     /// Columns that are true or false.
     flags: Vec<ColumnRef>,
@@ -60,6 +62,7 @@ impl Index {
                 .filter(|m| !measures::candidates(catalog, *m).is_empty())
                 .collect(),
             metrics: Vec::new(),
+            tables: HashSet::new(),
             dates: Vec::new(),
             flags: Vec::new(),
             spans: Vec::new(),
@@ -69,6 +72,8 @@ impl Index {
                 .collect(),
             stemmer: Stemmer::create(Algorithm::English),
         };
+        let tables = catalog.tables.iter().map(|t| index.key(&split(&t.plain)));
+        index.tables = tables.collect();
         for (at, table) in catalog.tables.iter().enumerate() {
             let words = split(&table.plain);
             index.add_name(&words, &Target::Table(at), &[]);
@@ -336,7 +341,9 @@ impl Index {
                 for other in synonyms(&stem) {
                     let mut changed = form.clone();
                     changed[at] = other.to_owned();
-                    self.put(&changed, target, score - 0.15);
+                    if !self.tables.contains(&self.key(&changed)) {
+                        self.put(&changed, target, score - 0.15);
+                    }
                 }
             }
         }

@@ -102,7 +102,6 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
         used: vec![false; items.len()],
         heads: heads(items),
         frame: Frame::default(),
-        sells: !measures::candidates(catalog, Measure::Units).is_empty(),
     };
     parser.total_of_rows()?;
     parser.first_rows();
@@ -119,7 +118,7 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     parser.groups()?;
     parser.rank()?;
     parser.comparisons()?;
-    parser.sold();
+    parser.sold()?;
     parser.values()?;
     parser.numbers()?;
     parser.without()?;
@@ -187,8 +186,6 @@ struct Parser<'a> {
     used: Vec<bool>,
     heads: Vec<bool>,
     frame: Frame,
-    /// Whether some table holds pieces sold.
-    sells: bool,
 }
 
 impl Parser<'_> {
@@ -392,6 +389,10 @@ impl Parser<'_> {
                     None if crowded => None,
                     // "different player positions"
                     Some(column) => distinct.then_some((Figure::Count(column, true), column + 1)),
+                    // "the number of tracks sold"
+                    None if !distinct && self.are_sold(name, name + 1) => self
+                        .sells(name)
+                        .then_some((Figure::Measure(Measure::Units, name), name + 2)),
                     None => Some((Figure::Count(name, distinct), name + 1)),
                 }
             }

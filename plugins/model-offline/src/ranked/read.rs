@@ -287,10 +287,15 @@ impl Place<'_> {
     fn carries(&self, soft: bool) -> bool {
         let before = self.before();
         let word = self.word(self.at);
+        // "in the year 2023", "5 years": beside a number it only says what that is.
+        let near = self.at.saturating_sub(3)..self.tokens.len().min(self.at + 4);
+        let is_number = |t: &Token| matches!(t.kind, TokenKind::Number | TokenKind::Date);
+        let timed = self.tokens[near].iter().any(is_number);
         let listed = matches!(before, "and" | ",") && self.is_column(self.at, 0.0);
         self.at > 0
             && (self.tokens[self.at].text == "A"
                 || word == "us" && before == "the"
+                || holds("year years", word) && !timed
                 || holds(REQUESTS, word) && holds("who that which to", before)
                 || word == "order" && matches!(before, "an" | "a")
                 || soft && listed && !holds("list show find give name return order", word))

@@ -15,7 +15,6 @@ use super::join::{Graph, NoWay};
 use super::lexis::{self, Op, Quality};
 use super::link::Target;
 use super::outputs;
-use super::sentences::TAIL;
 use crate::catalog::{Catalog, ColumnRef, Kind as Type};
 use crate::dates;
 use crate::measures::{Candidate, Measure};
@@ -434,27 +433,6 @@ impl Resolver<'_> {
         };
         self.all_used(&query)?;
         Ok(query)
-    }
-
-    /// "Which shop has the highest rating, and what is its city?" asks for the name of the shop too.
-    fn with_names(&self, select: &mut Vec<Expr>) {
-        let end = self.items.iter().position(|i| i.is(Op::Break));
-        let tail = end.filter(|end| self.items[*end].text == TAIL);
-        // "Which shop is the cheapest and its city"
-        let asks = |i: &Item| lexis::holds("which what who", &i.text.to_lowercase());
-        let opens = self.items.first().is_some_and(asks) && self.item_table(1) == self.subject;
-        let ranked = self.frame.rank.as_ref().map(|r| r.at);
-        let tail = tail.or(ranked.filter(|_| opens && end.is_none()));
-        let Some((tail, rows)) = tail.zip(self.subject) else {
-            return;
-        };
-        let mut shown = self.frame.select.iter();
-        let only_behind = shown.all(|f| matches!(f, Figure::Plain(at) if *at > tail));
-        let label = self.label(rows).into_iter().map(Expr::Column);
-        let lacking: Vec<Expr> = label.filter(|e| !select.contains(e)).collect();
-        if only_behind && !select.is_empty() {
-            select.splice(0..0, lacking);
-        }
     }
 
     /// A table that the question names must be part of the query.

@@ -72,7 +72,16 @@ fn unit(tokens: &[Token], at: usize, index: &Index) -> Option<(usize, Kind)> {
         .or_else(|| (token.norm == "weekday").then_some(Unit::Weekday))?;
     let ranks = |t: &Token| holds("most least fewest highest lowest", &t.norm);
     let before = at.checked_sub(1).map_or("", |b| tokens[b].norm.as_str());
+    // "per test and year"
+    let listed = matches!(before, "and" | ",")
+        && tokens[..at]
+            .iter()
+            .any(|t| holds("per by each every", &t.norm));
     let grouped = holds("per by each every which", before)
+        || listed
+            && tokens
+                .get(at + 1)
+                .is_none_or(|t| holds("in since for of", &t.norm))
         || before == "what" && tokens[at..].iter().any(ranks);
     let of_week = ["day of the week", "day of week"];
     let of_week = of_week

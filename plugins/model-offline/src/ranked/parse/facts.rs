@@ -293,9 +293,9 @@ impl Parser<'_> {
                 Some(Op::Top | Op::Most(..) | Op::OrderBy | Op::Common(_))
             )
         });
-        let Some(by) =
-            (0..self.items.len()).find(|i| self.op(*i) == Some(Op::By) && !self.used[*i])
-        else {
+        let Some(by) = (0..self.items.len()).find(|i| {
+            self.op(*i) == Some(Op::By) && !self.used[*i] && !self.are_described(self.skip(i + 1))
+        }) else {
             return;
         };
         let said = |i: usize| {
@@ -329,6 +329,13 @@ impl Parser<'_> {
             self.take(by..last + 1);
             self.frame.groups.extend(found);
         }
+    }
+
+    /// "albums by artists whose name is long": certain rows, and no group.
+    pub(super) fn are_described(&self, at: At) -> bool {
+        let described = |i: &Item| lexis::holds("whose who which that", &i.text.to_lowercase());
+        let next = self.items.get(at + 1);
+        next.is_some_and(|i| i.is(Op::Relative) && described(i)) && self.is_table(at)
     }
 
     /// "Which writers live in Rome, and how many books did they write?" counts the books of each writer.
@@ -400,41 +407,51 @@ impl Parser<'_> {
         }
     }
 
+    /// Whether a place says that the rows of a name are sold, where some table holds pieces sold.
+    pub(super) fn are_sold(&self, name: At, at: At) -> bool {
+        let word = self.get(at).map(|i| i.text.to_lowercase());
+        let said = word.is_some_and(|w| lexis::holds("sold bought purchased", &w));
+        let lines = measures::candidates(self.catalog, Measure::Units);
+        said && self.is_table(name) && !lines.is_empty()
+    }
+
+    /// Whether the lines of what is sold refer to the rows of a name.
+    pub(super) fn sells(&self, name: At) -> bool {
+        let table = self.items[name].best_table();
+        let lines = measures::candidates(self.catalog, Measure::Units);
+        let mut keys = lines
+            .iter()
+            .flat_map(|l| &self.catalog.table(l.base).foreign_keys);
+        keys.any(|key| Some(key.target) == table)
+    }
+
     /// "how many products were sold": the pieces of them.
-    pub(super) fn sold(&mut self) {
-        let sold = |i: &Item| {
-            matches!(
-                i.text.to_lowercase().as_str(),
-                "sold" | "bought" | "purchased"
-            )
+    pub(super) fn sold(&mut self) -> Result<(), Stuck> {
+        let all = 0..self.items.len();
+        let counted = all.clone().find(|at| self.op(*at) == Some(Op::HowMany));
+        let counted = counted.filter(|c| !self.used[*c]);
+        let grouped = !self.frame.groups.is_empty() || !self.frame.units.is_empty();
+        // "products sold per category"
+        let opens = Some(0).filter(|_| grouped && self.are_sold(0, 1));
+        let name = counted.map(|c| self.skip(c + 1)).or(opens);
+        let Some(name) = name.and_then(|n| self.name(n)) else {
+            return Ok(());
         };
-        let Some(at) = self
-            .items
-            .iter()
-            .position(sold)
-            .filter(|at| !self.used[*at])
-        else {
-            return;
+        let Some(at) = all.clone().find(|at| self.are_sold(name, *at)) else {
+            return Ok(());
         };
-        let counted = self
-            .items
-            .iter()
-            .position(|i| i.is(Op::HowMany))
-            .filter(|c| !self.used[*c]);
-        let name = counted
-            .and_then(|c| self.name(self.skip(c + 1)))
-            .filter(|n| self.is_table(*n));
-        if let (Some(counted), Some(name)) = (counted, name)
-            && self.sells
-            && self.items.iter().all(|i| !i.is(Op::Distinct))
-        {
-            self.used[counted] = true;
-            self.used[at] = true;
-            self.used[name] = true;
-            self.frame
-                .select
-                .push(Figure::Measure(Measure::Units, name));
+        if self.items.iter().any(|i| i.is(Op::Distinct)) {
+            return Ok(());
         }
+        if !self.sells(name) {
+            return Err(self.stuck(at));
+        }
+        self.take(name..name + 1);
+        self.take(at..at + 1);
+        self.take(counted.map_or(0..0, |c| c..c + 1));
+        let figure = Figure::Measure(Measure::Units, name);
+        self.frame.select.push(figure);
+        Ok(())
     }
 }
 

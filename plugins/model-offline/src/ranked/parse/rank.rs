@@ -206,7 +206,9 @@ impl Parser<'_> {
             .find(|i| !self.soft(*i) || self.items[*i].text == "sold")?;
         let figure = match self.items[place].kind {
             Kind::Measure(measure) => Figure::Measure(measure, place),
-            _ if self.sells && self.items[place].text.eq_ignore_ascii_case("sold") => {
+            _ if self.items[place].text.eq_ignore_ascii_case("sold")
+                && !measures::candidates(self.catalog, Measure::Units).is_empty() =>
+            {
                 Figure::Measure(Measure::Units, place)
             }
             _ => return None,

@@ -115,7 +115,23 @@ impl Parser<'_> {
         if !aggregates.is_empty() {
             return Err(Stuck::Unclear("the figure".to_owned()));
         }
+        self.total_alone();
         self.rows_asked()
+    }
+
+    /// "total charge of smokers" is one figure, also where a column is called so.
+    fn total_alone(&mut self) {
+        let frame = &self.frame;
+        let whole = frame.groups.is_empty() && frame.units.is_empty() && frame.rank.is_none();
+        let [Figure::Plain(at)] = frame.select[..] else {
+            return;
+        };
+        let is_total = self.items[at].text.to_lowercase().starts_with("total ");
+        let words = self.items[..at].iter().map(|i| i.text.to_lowercase());
+        let is_said = words.eq(["what", "is", "the"]) || at == 0;
+        if whole && frame.order.is_empty() && is_total && is_said && self.is_numeric(at) {
+            self.frame.select = vec![Figure::Agg(Aggregate::Sum, at)];
+        }
     }
 
     /// "Which active buyers are from Germany?" asks for rows, and the taught metric that counts them is no answer.

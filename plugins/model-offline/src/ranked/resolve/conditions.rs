@@ -265,6 +265,17 @@ impl Resolver<'_> {
         }
         let others: Vec<ColumnRef> = hits.iter().filter(|h| h.1 > 0.9).map(|h| h.0).collect();
         let column = self.choose(named.unwrap_or(filter.at), hits)?;
+        // The orders of "Alfreds Futterkiste" are those of the customer as well as those shipped to that name.
+        let is_owner = |c: &&ColumnRef| {
+            self.label(c.table) == [**c]
+                && !self.graph.same_key(**c, column)
+                && self.graph.leads(column.table, c.table)
+        };
+        let is_free = named.is_none() && self.label(column.table) != [column];
+        if let Some(owner) = others.iter().find(is_owner).filter(|_| is_free) {
+            let names = [column, *owner].map(|c| self.catalog.label(c));
+            return Err(Trouble::Ambiguous(text(), names.to_vec()));
+        }
         if named.is_none() && !self.is_near(column.table) {
             let base = self.subject.or(self.mentioned.first().copied());
             let apart = |c: &ColumnRef| {

@@ -1,6 +1,7 @@
 //! Queries for rows, and for figures over all rows.
 
 use super::*;
+use crate::ranked::sentences::TAIL;
 
 impl Resolver<'_> {
     /// Rows, or figures over all rows.
@@ -109,6 +110,15 @@ impl Resolver<'_> {
             let column = self.column(at)?;
             return Err(self.weak(at, column));
         }
+        // "Who does Ann report to?" asks for a name, and not for a key.
+        let refers =
+            |e: &Expr| matches!(e, Expr::Column(c) if self.catalog.parent_key(*c).is_some());
+        let who = self.items.first();
+        if who.is_some_and(|i| lexis::holds("who whom", &i.text.to_lowercase()))
+            && select.iter().all(refers)
+        {
+            return Err(Trouble::Shape("the name of the row that a key refers to"));
+        }
         let order = self.order(&select)?;
         if self.ranks_groups(&select, &order) {
             return Err(Trouble::Shape("an order of several rows each"));
@@ -181,6 +191,36 @@ impl Resolver<'_> {
             }
         }
         Ok(())
+    }
+
+    /// "Which shop has the highest rating, and what is its city?" asks for the name of the shop too.
+    pub(super) fn with_names(&self, select: &mut Vec<Expr>) {
+        let end = self.items.iter().position(|i| i.is(Op::Break));
+        let tail = end.filter(|end| self.items[*end].text == TAIL);
+        // "Which shop is the cheapest and its city"
+        let asks = |i: &Item| lexis::holds("which what who", &i.text.to_lowercase());
+        let opens = self.items.first().is_some_and(asks) && self.item_table(1) == self.subject;
+        let ranked = self.frame.rank.as_ref().map(|r| r.at);
+        let tail = tail.or(ranked.filter(|_| opens && end.is_none()));
+        // "customers and their phones" do not tell whose a phone is.
+        let theirs = |at: &usize| {
+            let words = self.items[*at].text.to_lowercase();
+            lexis::holds("their its", words.rsplit(' ').next().unwrap_or_default())
+        };
+        let theirs = (1..self.items.len()).find(theirs);
+        let first = theirs.and_then(|_| (0..self.items.len()).find(|at| self.items[*at].is_name()));
+        let theirs = theirs.filter(|_| first.is_some_and(|at| self.item_table(at) == self.subject));
+        let tail = tail.or(theirs);
+        let Some((tail, rows)) = tail.zip(self.subject) else {
+            return;
+        };
+        let mut shown = self.frame.select.iter();
+        let only_behind = shown.all(|f| matches!(f, Figure::Plain(at) if *at > tail));
+        let label = self.label(rows).into_iter().map(Expr::Column);
+        let lacking: Vec<Expr> = label.filter(|e| !select.contains(e)).collect();
+        if only_behind && !select.is_empty() {
+            select.splice(0..0, lacking);
+        }
     }
 
     /// Whether a question starts with "which" or "who", so that it asks for rows.
