@@ -1,38 +1,101 @@
-//! The SQL of a metric: one expression that makes one value, and the tables behind FROM.
+//! The SQL of a metric: one expression that makes one value, the tables behind FROM, and the condition behind WHERE.
 
 use sqlparser::ast::{Expr, Query, SelectItem, SetExpr};
 
 use super::{
     guard::{self, STACK_BYTES},
     lexical::Source,
-    outline::{Outline, outline},
+    outline::{FunctionCall, Outline, outline},
+    policy,
     rules::Rules,
 };
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::Dialect;
 
-/// Checks that `expression` is one expression that combines the rows of `from`, and that `from` is tables and their
-/// joins. Both have passed the guard before, each in a statement of its own.
+/// Functions of one row in every dialect that has them, beside those of the rules of policies.
+const OF_ONE_ROW: &[&str] = &[
+    "date",
+    "date_format",
+    "date_part",
+    "datediff",
+    "datetime",
+    "day",
+    "extract",
+    "format",
+    "hour",
+    "if",
+    "initcap",
+    "instr",
+    "julianday",
+    "lcase",
+    "mod",
+    "nvl",
+    "printf",
+    "sign",
+    "sqrt",
+    "strftime",
+    "time",
+    "to_char",
+    "to_date",
+    "trunc",
+    "ucase",
+];
+
+/// Checks that `expression` is one expression that combines the rows of `from`, that `from` is tables and their joins,
+/// and that `filter` is one condition. All have passed the guard before, each in a statement of its own.
 ///
-/// An expression that calls no function, over tables alone, has one value for each row. Which functions combine rows
-/// is up to the engine, so every call passes.
+/// An expression over tables alone has one value for each row if it calls no function, or only functions that are known
+/// to be of one row. Which others combine rows is up to the engine, so they pass.
 ///
 /// # Errors
-/// `invalid_parameter` for `expression` or `from`; `sql_syntax` for what cannot be parsed.
-pub fn check(dialect: Dialect, expression: &str, from: &str) -> Result<()> {
+/// `invalid_parameter` for the part to blame; `sql_syntax` for what cannot be parsed.
+pub fn check(dialect: Dialect, expression: &str, from: &str, filter: Option<&str>) -> Result<()> {
     stacker::maybe_grow(STACK_BYTES, STACK_BYTES, || {
+        alone("expression", expression, dialect)?;
+        if let Some(filter) = filter {
+            alone("filter", filter, dialect)?;
+        }
         let sql = format!("SELECT ({expression}\n) FROM {from}\n");
         let query = guard::read(&Source::new(&sql)?, Rules::of(dialect))?;
         let value = value_of(&query)?;
         let one_block = |sql: &str| outline(sql, dialect).filter(|one| one.blocks.len() == 1);
-        let calls_nothing = |one: &Outline| one.calls.is_empty();
+        let is_of_one_row = |call: &FunctionCall| {
+            let name = call.name.text.to_lowercase();
+            OF_ONE_ROW.contains(&name.as_str()) || policy::is_row_function(&name)
+        };
+        let combines_nothing = |one: &Outline| one.calls.iter().all(is_of_one_row);
         let computed = one_block(&format!("SELECT ({expression}\n)"));
         let of_tables = one_block(&format!("SELECT 1 FROM {from}\n"));
-        match computed.as_ref().is_some_and(calls_nothing) && of_tables.is_some() {
+        match computed.as_ref().is_some_and(combines_nothing) && of_tables.is_some() {
             true => Err(one_per_row(value)),
             false => Ok(()),
         }
     })
+}
+
+/// Checks that a part is one expression by itself. In brackets it could close them, and begin others for another part.
+fn alone(param: &str, part: &str, dialect: Dialect) -> Result<()> {
+    // In brackets, because T-SQL reads `SELECT a = b` as `b AS a`; the line ends a comment.
+    let sql = format!("SELECT ({part}\n)");
+    let query = guard::read(&Source::new(&sql)?, Rules::of(dialect))?;
+    let item = match query.body.as_ref() {
+        SetExpr::Select(select) => match select.projection.as_slice() {
+            [SelectItem::UnnamedExpr(Expr::Tuple(_))] => return Err(several(param)),
+            [item @ SelectItem::UnnamedExpr(Expr::Nested(_) | Expr::Subquery(_))] => Some(item),
+            _ => None,
+        },
+        _ => None,
+    };
+    // Whatever else the text has is printed, too.
+    match item.is_some_and(|item| query.to_string() == format!("SELECT {item}")) {
+        true => Ok(()),
+        false => {
+            let message = format!(
+                "`{param}` must be one expression by itself; each bracket in it needs its other half"
+            );
+            Err(Error::invalid(param, message))
+        }
+    }
 }
 
 /// The only expression of a query that has nothing but it and FROM.
@@ -41,7 +104,7 @@ fn value_of(query: &Query) -> Result<&Expr> {
         return Err(not_tables());
     };
     let [item @ SelectItem::UnnamedExpr(value)] = select.projection.as_slice() else {
-        return Err(several());
+        return Err(several("expression"));
     };
     let tables: Vec<String> = select.from.iter().map(ToString::to_string).collect();
     // Whatever else the text has is printed, too.
@@ -49,7 +112,7 @@ fn value_of(query: &Query) -> Result<&Expr> {
         return Err(not_tables());
     }
     match without_brackets(value) {
-        Expr::Tuple(_) => Err(several()),
+        Expr::Tuple(_) => Err(several("expression")),
         value => Ok(value),
     }
 }
@@ -61,9 +124,13 @@ fn without_brackets(expr: &Expr) -> &Expr {
     }
 }
 
-fn several() -> Error {
-    let message = "`expression` must be exactly one expression; add a metric for each other one";
-    Error::invalid("expression", message)
+fn several(param: &str) -> Error {
+    let advice = match param {
+        "filter" => "join conditions with AND or OR",
+        _ => "add a metric for each other one",
+    };
+    let message = format!("`{param}` must be exactly one expression; {advice}");
+    Error::invalid(param, message)
 }
 
 fn not_tables() -> Error {
@@ -106,7 +173,7 @@ mod tests {
                 // A subquery may give one row.
                 ("total", "(SELECT sum(amount) AS total FROM orders) t"),
             ] {
-                let checked = check(dialect, expression, from);
+                let checked = check(dialect, expression, from, None);
                 assert!(checked.is_ok(), "{dialect:?} {expression}: {checked:?}");
             }
         }
@@ -119,6 +186,14 @@ mod tests {
                 ("amount", "orders", "expression", "`sum(amount)`"),
                 ("(o.amount)", "orders o", "expression", "`sum(o.amount)`"),
                 ("amount * 2", "orders", "expression", "combine the rows"),
+                ("lower(status)", "orders", "expression", "combine the rows"),
+                (
+                    "round(abs(amount))",
+                    "orders",
+                    "expression",
+                    "combine the rows",
+                ),
+                ("sum(amount)) + (1", "orders", "expression", "bracket"),
                 ("sum(amount), 2", "orders", "expression", "exactly one"),
                 ("(sum(amount), 2)", "orders", "expression", "exactly one"),
                 (
@@ -135,13 +210,39 @@ mod tests {
                 ),
                 ("sum(amount)", "orders WHERE id = 1", "from", "`filter`"),
             ] {
-                let error = check(dialect, expression, from).unwrap_err();
+                let error = check(dialect, expression, from, None).unwrap_err();
                 assert_eq!(
                     error.param_name(),
                     Some(param),
                     "{dialect:?} {expression} {from}"
                 );
                 assert!(error.message().contains(advice), "{dialect:?} {error}");
+            }
+        }
+    }
+    #[test]
+    fn filter_is_one_condition_within_its_brackets() {
+        for dialect in DIALECTS {
+            let of = |filter: &str| check(dialect, "sum(amount)", "orders", Some(filter));
+            for filter in [
+                "status = 'a' OR status = 'b'",
+                "(status = 'a') OR (status = 'b')",
+                "status IN ('a', ')') -- a comment",
+                "EXISTS (SELECT 1 FROM items)",
+            ] {
+                assert!(of(filter).is_ok(), "{dialect:?} {filter}: {:?}", of(filter));
+            }
+            for (filter, advice) in [
+                ("status = 'a') OR (status = 'b'", "bracket"),
+                ("status = 'a') GROUP BY (status", "bracket"),
+                ("status = 'a', status = 'b'", "AND or OR"),
+            ] {
+                let error = of(filter).unwrap_err();
+                assert!(
+                    error.message().contains(advice),
+                    "{dialect:?} {filter}: {error}"
+                );
+                assert_eq!(error.param_name(), Some("filter"), "{dialect:?} {filter}");
             }
         }
     }

@@ -19,6 +19,7 @@ use std::{
 
 use sqlparser::ast::Query;
 
+pub(crate) use self::expression::is_row_function;
 pub use self::trial::{Trial, trials};
 use self::{
     combined::CompiledRule,

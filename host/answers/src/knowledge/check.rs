@@ -47,7 +47,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Each part is read by itself too: a part must not begin or end something that another one ends or begins.
+    /// Each part passes the guard by itself too, and must not begin or end something that another one ends or begins.
     async fn metric(&self, metric: &Metric) -> Result<()> {
         let from = &metric.from;
         let is_true = |part: &str| format!("SELECT 1 FROM {from}\nWHERE ({part}\n) IS NULL");
@@ -59,7 +59,8 @@ impl Checker<'_> {
         if let Some(filter) = &metric.filter {
             self.guarded("filter", &is_true(filter)).await?;
         }
-        metric::check(dialect, &metric.expression, from)?;
+        let filter = metric.filter.as_deref();
+        metric::check(dialect, &metric.expression, from, filter)?;
         match self.dry_run("expression", &metric.statement()).await? {
             1 => Ok(()),
             columns => Err(Error::invalid(

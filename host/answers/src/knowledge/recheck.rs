@@ -1,7 +1,7 @@
 //! Checks knowledge again after its Mind, a datasource or a catalog changed.
 //!
-//! Each Mind with knowledge has a state, made of when it and its datasources were changed and of the stamps of their
-//! catalogs. The store has the state that all entries were last checked against, so that a change is noticed whichever
+//! Each Mind with knowledge has a state, made of what is checked, of when it and its datasources were changed, and of
+//! the stamps of their catalogs. The store has the state that all entries were last checked against, so that a change is noticed whichever
 //! host made it, and after a crash too. Two hosts may check the same Mind; the result is the same.
 
 use std::{
@@ -19,6 +19,8 @@ use mindhost_core::{
 };
 use mindhost_plugin_api::Call;
 
+/// Counts the changes of what is checked: entries that were stored before one are checked again after it.
+const CHECKS: u32 = 1;
 /// How often the states are compared.
 const POLL: Duration = Duration::from_secs(2);
 /// How long a Mind waits whose engine could not be asked.
@@ -74,7 +76,7 @@ async fn compare(parts: &Services, delayed: &mut RetryTimes) -> Result<()> {
 
 /// The state of a Mind. None while a catalog is being loaded.
 fn state(taught: &MindRef, stamps: &HashMap<String, String>) -> Option<String> {
-    let mut state = taught.updated_at.to_string();
+    let mut state = format!("checks {CHECKS}; {}", taught.updated_at);
     for (id, modified_at) in &taught.datasources {
         let stamp = stamps.get(id)?;
         state.push_str(&format!("; {id} {modified_at} {stamp}"));

@@ -185,6 +185,31 @@ async fn wrong_knowledge_is_refused_with_the_field_and_the_nearest_names() {
         "",
     )
     .await;
+    // Their brackets would be those around the part.
+    for (field, part) in [
+        ("expression", "sum(i.quantity)) + (1"),
+        (
+            "filter",
+            "o.status = 'delivered') OR (o.status = 'cancelled'",
+        ),
+    ] {
+        refused(
+            metric(field, part),
+            400,
+            "invalid_parameter",
+            field,
+            "bracket",
+        )
+        .await;
+    }
+    refused(
+        metric("expression", "lower(o.status)"),
+        400,
+        "invalid_parameter",
+        "expression",
+        "each row",
+    )
+    .await;
     refused(
         metric("from", "order_item i"),
         400,
