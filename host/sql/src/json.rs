@@ -135,19 +135,25 @@ fn document<S: Serializer>(value: &str, serializer: S) -> Result<S::Ok, S::Error
 /// document.
 const MAX_DEPTH: usize = 100;
 
-/// Parses the rows as values, for models and their tools. A document with too many levels becomes a string.
+/// Parses the rows as values, for models and their tools. A document with too many levels, or with a number that no
+/// value holds, becomes a string.
 ///
 /// # Errors
 /// When the text is not an array of rows.
 pub fn values(rows: &str) -> serde_json::Result<Value> {
     let rows: Vec<Vec<&RawValue>> = serde_json::from_str(rows)?;
-    let cell = |raw: &RawValue| match depth(raw.get()) > MAX_DEPTH {
-        true => Ok(Value::String(raw.get().to_owned())),
-        false => serde_json::from_str(raw.get()),
+    let cell = |raw: &RawValue| {
+        let text = || Value::String(raw.get().to_owned());
+        match depth(raw.get()) > MAX_DEPTH {
+            true => text(),
+            // JSON that is no value has a number like `1e400`.
+            false => serde_json::from_str(raw.get()).unwrap_or_else(|_| text()),
+        }
     };
-    let row =
-        |row: Vec<&RawValue>| -> serde_json::Result<Value> { row.into_iter().map(cell).collect() };
-    rows.into_iter().map(row).collect()
+    let rows = rows.into_iter();
+    Ok(rows
+        .map(|row| row.into_iter().map(cell).collect::<Value>())
+        .collect())
 }
 
 /// The nesting depth of a document.
@@ -190,5 +196,14 @@ mod tests {
         assert!(values[0][2].is_array());
         assert_eq!(values[1][1], nested(101));
         assert_eq!(values[1][2], nested(9_000));
+    }
+
+    #[test]
+    fn document_with_a_number_that_no_value_holds_becomes_text() {
+        let values = values(r#"[[1, {"a": 1e400}, {"a": 1e40}]]"#).unwrap();
+        assert_eq!(
+            values,
+            serde_json::json!([[1, r#"{"a": 1e400}"#, {"a": 1e40}]])
+        );
     }
 }
