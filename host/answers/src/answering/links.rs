@@ -5,6 +5,8 @@
 //! or images. Others stay readable: a space is inserted where the link would start. Fenced code is not changed, unless
 //! something before it could make a renderer see the fence elsewhere.
 
+mod characters;
+
 use std::sync::Arc;
 
 /// Longest address in bytes. No question contains a longer one.
@@ -161,11 +163,14 @@ impl Links {
             };
             let line = rest[..length].trim_end();
             let info = line.trim_start_matches('`');
-            let is_word = |c: char| c.is_ascii_alphanumeric() || " +-_#.".contains(c);
-            if !info.chars().all(is_word) {
+            // With a space within or behind it, some renderers take it for text.
+            let info = info.trim_start_matches(' ');
+            let is_word = |c: char| c.is_ascii_alphanumeric() || "+-_#.".contains(c);
+            let ends = line.len() == rest[..length].trim_end_matches(['\n', '\r']).len();
+            if !ends || !info.chars().all(is_word) {
                 return None;
             }
-            self.fence = Some(line.len() - info.len());
+            self.fence = Some(line.len() - line.trim_start_matches('`').len());
             return Some(Step::Pass(length));
         };
         let within = Some(Step::Pass(end.unwrap_or(rest.len())));
@@ -179,15 +184,19 @@ impl Links {
         }
         let Some(length) = whole else {
             // No fence is longer, and the buffered text is examined again with each piece.
-            return match rest.len() > MAX_ADDRESS {
-                true => within,
-                false => Some(Step::Wait),
-            };
+            if rest.len() <= MAX_ADDRESS {
+                return Some(Step::Wait);
+            }
+            if line.len() - line.trim_start_matches('`').len() >= ticks {
+                self.is_clear = false;
+                self.fence = None;
+            }
+            return within;
         };
         let line = rest[..length].trim_start_matches(' ');
         let behind = line.trim_start_matches('`');
-        if line.len() - behind.len() >= ticks && behind.trim().is_empty() {
-            // With other white space behind it, some renderers take it for a line of the code, and some do not.
+        if line.len() - behind.len() >= ticks {
+            // With anything but spaces behind it, some renderers take it for a line of the code, and some do not.
             self.is_clear &= behind.trim_matches([' ', '\t', '\r', '\n']).is_empty();
             self.fence = None;
         }
@@ -198,26 +207,36 @@ impl Links {
         let behind = start(&rest[first.len_utf8()..]);
         let next = behind.chars().next();
         match (first, next) {
-            (']' | '<', None) if !is_end => Step::Wait,
+            (']' | '<', None) if !is_end => return Step::Wait,
             // An image or link.
-            (']', Some('(')) => match destination(&behind[1..], is_end) {
-                None => Step::Wait,
-                Some(address) if self.is_known(address) => Step::Pass(2 + address.len()),
-                Some(_) => Step::Break(1),
-            },
+            (']', Some('(')) => {
+                return match destination(&behind[1..], is_end) {
+                    None => Step::Wait,
+                    Some(address) if self.is_known(address) => Step::Pass(2 + address.len()),
+                    Some(_) => Step::Break(1),
+                };
+            }
             // A link definition.
-            (']', Some(':')) => self.at_definition(&behind[1..], is_end),
+            (']', Some(':')) => return self.at_definition(&behind[1..], is_end),
             // An address in angle brackets, or a tag.
             ('<', Some(next)) if next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?') => {
-                self.at_bracket(behind, is_end)
+                return self.at_bracket(behind, is_end);
             }
-            (':', _) if self.scheme().is_some() => self.at_colon(behind, is_end),
-            ('.', _) if self.is_behind_www() => match address(behind, is_end) {
+            _ => {}
+        }
+        // Renderers look for addresses in the text that they have read entities and escapes of.
+        let Some((letter, length)) = characters::first(rest, is_end) else {
+            return Step::Wait;
+        };
+        let behind = start(&rest[length..]);
+        match letter {
+            ':' if self.last_word().is_some() => self.at_colon(length, behind, is_end),
+            '.' if self.is_behind_www() => match address(behind, is_end) {
                 None => Step::Wait,
                 Some(address) if self.is_known(&format!("www.{address}")) => {
-                    Step::Pass(1 + address.len())
+                    Step::Pass(length + address.len())
                 }
-                Some(_) => Step::Break(1),
+                Some(_) => Step::Break(length),
             },
             _ => Step::Pass(first.len_utf8()),
         }
@@ -269,22 +288,30 @@ impl Links {
         Step::Pass(1)
     }
 
-    fn at_colon(&self, behind: &str, is_end: bool) -> Step {
-        let slashes = behind.bytes().take(2).take_while(|byte| *byte == b'/');
-        match slashes.count() {
-            2 => match address(behind, is_end) {
-                None => Step::Wait,
-                Some(address) => {
-                    let scheme = self.scheme().unwrap_or_default();
-                    match self.is_known(&format!("{scheme}:{address}")) {
-                        true => Step::Pass(1 + address.len()),
-                        // Between the slashes: some renderers take `//host` for a link too.
-                        false => Step::Break(2),
-                    }
+    /// Behind a colon of so many bytes.
+    fn at_colon(&self, colon: usize, behind: &str, is_end: bool) -> Step {
+        let mut slashes = 0;
+        let mut first_slash = 0;
+        for count in 0..2 {
+            match characters::first(&behind[slashes..], is_end) {
+                None => return Step::Wait,
+                Some(('/', length)) => slashes += length,
+                Some(_) => return Step::Pass(colon),
+            }
+            if count == 0 {
+                first_slash = slashes;
+            }
+        }
+        match address(behind, is_end) {
+            None => Step::Wait,
+            Some(address) => {
+                let scheme = self.last_word().unwrap_or_default();
+                match self.is_known(&format!("{scheme}:{address}")) {
+                    true => Step::Pass(colon + address.len()),
+                    // Between the slashes: some renderers take `//host` for a link too.
+                    false => Step::Break(colon + first_slash),
                 }
-            },
-            found if found == behind.len() && !is_end => Step::Wait,
-            _ => Step::Pass(1),
+            }
         }
     }
 
@@ -306,16 +333,17 @@ impl Links {
                 .any(|(at, _)| is_over(&self.words[at + address.len()..]))
     }
 
-    /// The word that ends here, if it may be a scheme.
-    fn scheme(&self) -> Option<&str> {
-        let start = self.tail.trim_end_matches(char::is_alphanumeric).len();
-        let scheme = &self.tail[start..];
-        (!scheme.is_empty()).then_some(scheme)
+    /// The word that ends here, as a renderer reads it: it may be a scheme.
+    fn last_word(&self) -> Option<String> {
+        let read = characters::read(&self.tail);
+        let start = read.trim_end_matches(char::is_alphanumeric).len();
+        let word = &read[start..];
+        (!word.is_empty()).then(|| word.to_owned())
     }
 
     fn is_behind_www(&self) -> bool {
-        let start = self.tail.trim_end_matches(char::is_alphanumeric).len();
-        self.tail[start..].eq_ignore_ascii_case("www")
+        let word = self.last_word();
+        word.is_some_and(|word| word.eq_ignore_ascii_case("www"))
     }
 
     fn give(&mut self, text: &str, given: &mut String) {

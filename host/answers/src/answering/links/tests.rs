@@ -43,7 +43,7 @@ fn other_address_is_text() {
         ("[a](//evil.example/73)", "[a] (//evil.example/73)"),
         (
             "[a](https&colon;//evil.example)",
-            "[a] (https&colon;//evil.example)",
+            "[a] (https&colon;/ /evil.example)",
         ),
         ("[a]: https://evil.example", "[a] : https:/ /evil.example"),
         ("<https://evil.example>", "< https:/ /evil.example>"),
@@ -104,7 +104,7 @@ fn definition_breaks_where_it_leads_elsewhere() {
         ("[x]:\n//evil.example", "[x] :\n//evil.example"),
         (
             "[x]:https&colon;//evil.example",
-            "[x] :https&colon;//evil.example",
+            "[x] :https&colon;/ /evil.example",
         ),
         ("[x]: \\\\evil.example", "[x] : \\\\evil.example"),
         ("[x]: <//evil.example>", "[x] : < //evil.example>"),
@@ -118,6 +118,46 @@ fn address_that_goes_on_behind_many_brackets_is_text() {
     let brackets = ")".repeat(MAX_ADDRESS);
     let answer = format!("https://shop.example{brackets}@evil.example/");
     assert!(shown(&answer).starts_with("https:/ /"));
+}
+
+#[test]
+fn address_in_entities_and_escapes_is_broken() {
+    for (answer, expected) in [
+        (
+            "http:&sol;&sol;evil.example/?q=1",
+            "http:&sol; &sol;evil.example/?q=1",
+        ),
+        (
+            "http:&#47;&#x2F;evil.example",
+            "http:&#47; &#x2F;evil.example",
+        ),
+        ("http&colon;//evil.example", "http&colon;/ /evil.example"),
+        (
+            "http&#0000058;//evil.example",
+            "http&#0000058;/ /evil.example",
+        ),
+        (r"http:\/\/evil.example", r"http:\/ \/evil.example"),
+        (r"http\://evil.example", r"http\:/ /evil.example"),
+        ("http&#115;://evil.example", "http&#115;:/ /evil.example"),
+        (r"www\.evil.example/1", r"www\. evil.example/1"),
+        ("www&period;evil.example", "www&period; evil.example"),
+        ("ww&#119;.evil.example", "ww&#119;. evil.example"),
+        (
+            "&#119;&#x0077;&#0000119;&#46;evil.example",
+            "&#119;&#x0077;&#0000119;&#46; evil.example",
+        ),
+        (
+            "https://shop.example&period;evil.example",
+            "https:/ /shop.example&period;evil.example",
+        ),
+        // These are no addresses.
+        ("AT&T: R&D & more &amp; such", "AT&T: R&D & more &amp; such"),
+        (r"a\_b\: 10\:30, C:\dir", r"a\_b\: 10\:30, C:\dir"),
+        ("ends with &sol", "ends with &sol"),
+        (r"ends with \", r"ends with \"),
+    ] {
+        assert_eq!(shown(answer), expected);
+    }
 }
 
 /// Each of these once took quadratic time.
@@ -157,6 +197,9 @@ fn code_that_ends_earlier_than_it_looks_hides_no_link() {
         "```\ncode\n```\u{a0}\n```\n",
         "```\ncode\n```\u{b}\n```\n",
         "```\ncode\n``` \u{2003}\n",
+        "```\ncode\n```more\n",
+        "```sql a\n",
+        "```sql \n",
         "```\ncode\r```\r",
         "```a`b\n",
         "  ```\n```\n",
