@@ -272,15 +272,25 @@ impl Content {
             self.words.insert(whole.to_owned());
             self.texts.insert(whole.to_owned());
         }
+        if let Some(number) = values::respelt(whole) {
+            self.add(&number, min_word);
+        }
         for word in text.split(|c: char| !c.is_alphanumeric()) {
             // A number like 20240301 may also be that of a customer, so it is a word too.
             self.values.extend(values::compact_date(word));
-            let tells = match word.parse::<u64>() {
-                Ok(number) => number >= MIN_NUMBER && !is_usual(number),
-                Err(_) => word.chars().count() >= min_word && !TIMES.contains(&word),
+            // As each engine reads it: 10253 for 010253.
+            let (tells, word) = match word.parse::<u64>() {
+                Ok(number) => (
+                    number >= MIN_NUMBER && !is_usual(number),
+                    number.to_string(),
+                ),
+                Err(_) => (
+                    word.chars().count() >= min_word && !TIMES.contains(&word),
+                    word.to_owned(),
+                ),
             };
             if tells {
-                self.words.insert(word.to_owned());
+                self.words.insert(word);
             }
         }
         whole.to_owned()

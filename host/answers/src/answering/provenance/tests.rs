@@ -164,6 +164,12 @@ fn number_is_refused_in_whatever_text_it_stands() {
         "salary is 73421",
         "id_73421",
         "LIMIT 123",
+        "0073421",
+        "73_421",
+        "7_3421",
+        "73421e0",
+        "7.3421e4",
+        "0x11ecd",
     ] {
         assert!(refused(&provenance, "crm", brought), "{brought}");
     }

@@ -148,6 +148,29 @@ pub fn take(text: &str) -> (HashSet<ExactValue>, String) {
     (values, rest)
 }
 
+/// The usual spelling of a number that is written with `_`, an exponent, or in another base: 10253 for `10_253`,
+/// `1.0253e4` and `0x280d`.
+pub fn respelt(text: &str) -> Option<String> {
+    let number = text.trim_start_matches(['-', '+']);
+    if !number.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return None;
+    }
+    let plain = number.replace('_', "");
+    let based = [("0x", 16), ("0o", 8), ("0b", 2)]
+        .into_iter()
+        .find_map(|(prefix, radix)| u64::from_str_radix(plain.strip_prefix(prefix)?, radix).ok());
+    let usual = match based {
+        Some(number) => number.to_string(),
+        None if plain.contains('e') => {
+            let number = plain.parse::<f64>().ok()?;
+            // Larger ones are not exact.
+            (number < 1e15).then(|| number.to_string())?
+        }
+        None => plain,
+    };
+    (usual != number && usual.parse::<f64>().is_ok()).then_some(usual)
+}
+
 /// The date of a number like 20240331.
 pub fn compact_date(word: &str) -> Option<ExactValue> {
     let (year, rest) = digits(word, 4)?;
@@ -363,6 +386,25 @@ mod tests {
             .collect();
         decimals.sort();
         decimals
+    }
+
+    #[test]
+    fn number_is_read_in_its_usual_spelling() {
+        for (written, usual) in [
+            ("10_253", Some("10253")),
+            ("1_0253", Some("10253")),
+            ("10253e0", Some("10253")),
+            ("-1.0253e4", Some("10253")),
+            ("1234e-2", Some("12.34")),
+            ("0x280d", Some("10253")),
+            ("10253", None),
+            ("12.50", None),
+            ("x10253", None),
+            ("1e999", None),
+            ("4_gadgets", None),
+        ] {
+            assert_eq!(respelt(written).as_deref(), usual, "{written}");
+        }
     }
 
     #[test]
