@@ -65,12 +65,18 @@ pub struct Block {
     pub tables: Vec<Table>,
     /// Pairs of columns that its joins and filters compare with `=`.
     pub equal: Vec<(Column, Column)>,
+    /// The columns of each condition of its joins and filters that has several; parts between AND are conditions.
+    pub conditions: Vec<Vec<Column>>,
+    /// Numbers of the `tables` that are joined in another way than by ON or a comma: by USING, or by CROSS JOIN.
+    pub joined: Vec<usize>,
     /// Its aggregates, without those of windows.
     pub aggregates: Vec<Aggregate>,
     /// Expressions of the result without an aggregate, as text.
     pub plain: Vec<String>,
     /// The expressions of its GROUP BY, as text.
     pub grouped: Vec<String>,
+    /// Those of `plain` that its GROUP BY does not have: neither the expression, its number, nor all of its columns.
+    pub ungrouped: Vec<String>,
     /// The columns in `plain` and `grouped`.
     pub shown: Vec<Column>,
     /// Columns that its joins and filters want to be NULL, as those of a table without a matching row are.
@@ -225,6 +231,27 @@ mod tests {
             .unwrap();
         let at = written.name.position as usize - 1;
         assert_eq!(&sql[at..at + 7], "country");
+    }
+
+    #[test]
+    fn expression_over_grouped_columns_is_grouped() {
+        for (sql, expected) in [
+            (
+                "SELECT a.x || a.y, count(*) FROM a GROUP BY a.id, a.x, a.y",
+                &[][..],
+            ),
+            ("SELECT a.x, count(*) FROM a GROUP BY x", &[]),
+            ("SELECT a.x, a.y, count(*) FROM a GROUP BY 1", &["a.y"]),
+            ("SELECT a.x AS z, count(*) FROM a GROUP BY z", &[]),
+            (
+                "SELECT a.x, a.y, count(*) FROM a GROUP BY b.x",
+                &["a.x", "a.y"],
+            ),
+            ("SELECT upper(x), count(*) FROM a", &["upper(x)"]),
+        ] {
+            let outline = outline(sql, Dialect::Sqlite).unwrap();
+            assert_eq!(outline.blocks[0].ungrouped, expected, "{sql}");
+        }
     }
 
     #[test]

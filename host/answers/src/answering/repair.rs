@@ -1,12 +1,14 @@
 //! What a model is told when a statement failed, and beside a result that looks wrong: where, why, and what to write
 //! instead. Everything comes from the statement and the catalog, so it needs no word of the engine.
 
+mod cartesian;
 mod excerpt;
 mod fan_out;
 mod functions;
 mod joins;
 mod names;
 mod nearest;
+mod qualifiers;
 mod ranges;
 mod statement_scope;
 mod syntax;
@@ -21,7 +23,7 @@ use crate::results::{AcceptedStatement, Access, RefusedInPlan};
 use mindhost_base::error::{Blame, Code, Error};
 use mindhost_catalog::{Catalog, TableDetail};
 use mindhost_plugin_api::Dialect;
-use mindhost_sql::outline::{self, Outline};
+use mindhost_sql::outline::{self, Outline, Word};
 
 pub use types::{Kind, kind};
 pub use warnings::warnings;
@@ -65,7 +67,7 @@ pub struct Advice {
     /// Pieces of the statement that are wrong, at most eight.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replace: Vec<Replace>,
-    /// Joins to add behind the last table of FROM.
+    /// Joins to add behind the last table of FROM. One that must stand in front of another is in `replace`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub add_join: Vec<String>,
     /// A missing bracket, or the dialect's LIMIT.
@@ -202,13 +204,20 @@ async fn advise(subject: &Subject<'_>, error: &Error) -> Advice {
     if error.code() == Code::Timeout || subject.sql.len() > MAX_BYTES {
         return advice;
     }
+    if syntax::fence(subject.sql, &mut advice) {
+        return advice;
+    }
     let dialect = subject.dialect();
     let known = StatementScope::new(subject.access, dialect);
     let words = outline::words(subject.sql, dialect);
     functions::advise(subject.sql, &words, dialect, &mut advice);
     match outline::outline(subject.sql, dialect) {
         None => syntax::advise(subject.sql, &words, &known, &mut advice),
-        Some(outline) => advise_outline(subject, &known, &outline, error, &mut advice).await,
+        Some(outline) => {
+            advise_outline(subject, &known, &outline, (&words, error), &mut advice).await;
+            // The parser reads these in every dialect.
+            syntax::of_other_dialects(&words, dialect, &mut advice);
+        }
     }
     if advice.replace.is_empty() && error.code() == Code::SqlNotReadOnly {
         syntax::first_word(&words, &mut advice);
@@ -222,7 +231,7 @@ async fn advise_outline(
     subject: &Subject<'_>,
     known: &StatementScope<'_>,
     outline: &Outline,
-    error: &Error,
+    (words, error): (&[Word], &Error),
     advice: &mut Advice,
 ) {
     let missing = names::advise(known, outline, advice);
@@ -233,12 +242,12 @@ async fn advise_outline(
             false => used
                 .iter()
                 .copied()
-                .chain(missing.iter().copied())
+                .chain(missing.iter().map(|one| one.table))
                 .map(|table| table.in_full())
                 .collect(),
         };
         let described = subject.described(&all).await;
-        joins::advise(known, outline, &missing, &described, advice);
+        joins::advise(known, outline, words, &missing, &described, advice);
     }
     if !matches!(
         error.code(),
@@ -250,7 +259,9 @@ async fn advise_outline(
         let names: Vec<String> = used.iter().map(|table| table.in_full()).collect();
         let described = subject.described(&names).await;
         types::advise(known, outline, &described, advice);
-        types::group_by(outline, advice);
+        if types::is_of_grouping(error) {
+            types::group_by(outline, advice);
+        }
     }
 }
 

@@ -253,19 +253,36 @@ impl Reader<'_> {
         for from in &select.from {
             self.table(&from.relation, &mut block);
             for join in &from.joins {
+                let first = block.tables.len();
                 self.table(&join.relation, &mut block);
-                if let Some(JoinConstraint::On(on)) = constraint(&join.join_operator) {
-                    self.equal(on, &mut block);
+                match constraint(&join.join_operator) {
+                    Some(JoinConstraint::On(on)) => {
+                        self.equal(on, &mut block);
+                        self.conditions(on, &mut block);
+                    }
+                    Some(JoinConstraint::None) => {}
+                    _ => block.joined.extend(first..block.tables.len()),
                 }
             }
         }
         if let Some(filter) = &select.selection {
             self.equal(filter, &mut block);
+            self.conditions(filter, &mut block);
         }
-        for item in &select.projection {
-            if let SelectItem::ExprWithAlias { alias, .. } = item {
-                self.define(alias);
-            }
+        let by = match &select.group_by {
+            GroupByExpr::Expressions(by, _) => &by[..],
+            GroupByExpr::All(_) => &[],
+        };
+        block.grouped = by.iter().map(ToString::to_string).collect();
+        let by: Vec<Column> = by.iter().filter_map(|one| self.column(one)).collect();
+        for (index, item) in select.projection.iter().enumerate() {
+            let alias = match item {
+                SelectItem::ExprWithAlias { alias, .. } => {
+                    self.define(alias);
+                    Some(alias.value.as_str())
+                }
+                _ => None,
+            };
             let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item
             else {
                 continue;
@@ -277,13 +294,23 @@ impl Reader<'_> {
             let _ = Visit::visit(expr, &mut found);
             let found = found.found;
             if found.is_empty() && literal(expr).is_none() {
-                block.plain.push(expr.to_string());
-                block.shown.extend(self.columns(expr));
+                let (text, columns) = (expr.to_string(), self.columns(expr));
+                let names = [Some(text.as_str()), alias];
+                let number = (index + 1).to_string();
+                let mut grouped = block.grouped.iter().map(String::as_str);
+                let is_grouped = grouped.any(|one| one == number || names.contains(&Some(one)));
+                let are_grouped = columns
+                    .iter()
+                    .all(|one| by.iter().any(|by| is_same(by, one)));
+                if !is_grouped && (columns.is_empty() || !are_grouped) {
+                    block.ungrouped.push(text.clone());
+                }
+                block.plain.push(text);
+                block.shown.extend(columns);
             }
             block.aggregates.extend(found);
         }
         if let GroupByExpr::Expressions(grouped, _) = &select.group_by {
-            block.grouped = grouped.iter().map(ToString::to_string).collect();
             let columns = grouped.iter().flat_map(|one| self.columns(one));
             block.shown.extend(columns);
         }
@@ -308,10 +335,13 @@ impl Reader<'_> {
             TableFactor::NestedJoin {
                 table_with_joins, ..
             } => {
+                let first = block.tables.len();
                 self.table(&table_with_joins.relation, block);
                 for join in &table_with_joins.joins {
                     self.table(&join.relation, block);
                 }
+                // Their conditions are not read.
+                block.joined.extend(first..block.tables.len());
             }
             TableFactor::Derived {
                 alias: Some(alias), ..
@@ -322,6 +352,27 @@ impl Reader<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Adds the columns of a condition, or of its parts between AND.
+    fn conditions(&self, condition: &Expr, block: &mut Block) {
+        match condition {
+            Expr::Nested(inner) => self.conditions(inner, block),
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::And,
+                right,
+            } => {
+                self.conditions(left, block);
+                self.conditions(right, block);
+            }
+            _ => {
+                let columns = self.columns(condition);
+                if columns.len() > 1 {
+                    block.conditions.push(columns);
+                }
+            }
         }
     }
 
@@ -350,6 +401,13 @@ impl Reader<'_> {
             _ => {}
         }
     }
+}
+
+/// Whether two columns are written alike; one of them may stand without its qualifier.
+fn is_same(one: &Column, other: &Column) -> bool {
+    let are_equal = |a: &Name, b: &Name| a.text.eq_ignore_ascii_case(&b.text);
+    let qualifiers = one.qualifier.as_ref().zip(other.qualifier.as_ref());
+    are_equal(&one.name, &other.name) && qualifiers.is_none_or(|(a, b)| are_equal(a, b))
 }
 
 /// Collects the aggregates of an expression.

@@ -158,8 +158,112 @@ async fn refusal_has_the_phase_an_excerpt_and_the_nearest_name() {
     );
 }
 
+#[tokio::test]
+async fn table_that_the_statement_lacks_is_joined_where_its_columns_are_named() {
+    let (host, ..) = repairing(Engine::Sqlite).await;
+    let sql = "SELECT c.name, sum(i.quantity) FROM customers c JOIN order_items i ON i.order_id = o.id \
+               GROUP BY c.name";
+    let error = &result_of(&host, sql).await["error"];
+    let instead = "JOIN orders o ON o.customer_id = c.id JOIN";
+    assert_eq!(
+        error["replace"],
+        json!([{"written": "JOIN", "position": 46, "use": [instead]}])
+    );
+    let sql = "SELECT p.title FROM orders o JOIN order_items i ON i.order_id = c.order_id";
+    let error = &result_of(&host, sql).await["error"];
+    assert!(
+        !error.to_string().contains("i.order_id = i.order_id"),
+        "{error}"
+    );
+    assert!(!error.to_string().contains("\"i.order_id\""), "{error}");
+    let error = &result_of(&host, "SELECT c.name, o.total FROM customers c").await["error"];
+    assert_eq!(
+        error["add_join"],
+        json!(["JOIN orders o ON o.customer_id = c.id"])
+    );
+}
+
+#[tokio::test]
+async fn grouping_stays_where_the_error_is_another() {
+    let (host, ..) = repairing(Engine::Postgresql).await;
+    let advice = async |sql: &str| result_of(&host, sql).await["error"].clone();
+    let people =
+        "SELECT c.name || c.zip AS who, count(*) FROM customers c GROUP BY c.id, c.name, c.zip";
+    let wrong = people.replace(" GROUP", " WHERE c.qqq = 'US' GROUP");
+    assert_eq!(advice(&wrong).await["group_by"], Value::Null);
+    let lacking = people.replace(", c.zip", "");
+    assert_eq!(
+        advice("SELECT c.country, c.zip, count(*) FROM customers c GROUP BY c.country").await["group_by"],
+        "GROUP BY c.country, c.zip"
+    );
+    assert!(result_of(&host, &lacking).await["rows"].is_array());
+}
+
+#[tokio::test]
+async fn what_other_dialects_write_is_advised_though_it_can_be_read() {
+    for (engine, sql, written, instead) in [
+        (
+            Engine::Postgresql,
+            "SELECT TOP 2 c.name FROM customers c",
+            "TOP 2",
+            "",
+        ),
+        (
+            Engine::Sqlite,
+            "SELECT TOP 2 c.name FROM customers c",
+            "TOP 2",
+            "",
+        ),
+        (
+            Engine::Sqlite,
+            "SELECT name FROM customers WHERE name ILIKE 'a%'",
+            "ILIKE",
+            "LIKE",
+        ),
+        (
+            Engine::Postgresql,
+            "SELECT name FROM \"Customers\"",
+            "\"Customers\"",
+            "customers",
+        ),
+        (
+            Engine::Postgresql,
+            "SELECT name FROM customers LIMIT 0, 2",
+            "LIMIT 0, 2",
+            "LIMIT 2 OFFSET 0",
+        ),
+        (
+            Engine::Postgresql,
+            "```sql\nSELECT name FROM customers\n```",
+            "```sql",
+            "",
+        ),
+        (
+            Engine::Postgresql,
+            "SELECT name FROM customers WHERE country = Germany",
+            "Germany",
+            "'Germany'",
+        ),
+        (
+            Engine::Postgresql,
+            "SELECT m.name, m.country FROM orders o JOIN people m ON m.id = o.customer_id",
+            "people",
+            "customers",
+        ),
+    ] {
+        let (host, ..) = repairing(engine).await;
+        let error = &result_of(&host, sql).await["error"];
+        let first = &error["replace"][0];
+        assert_eq!(
+            (&first["written"], &first["use"][0]),
+            (&json!(written), &json!(instead)),
+            "{engine:?}, {sql}: {error}"
+        );
+    }
+}
+
 /// Statements with a suspicious result on every engine, and a part of what the model is told.
-const SUSPICIOUS: [(&str, &str); 7] = [
+const SUSPICIOUS: [(&str, &str); 9] = [
     ("SELECT * FROM payments WHERE method = 'crad'", "'card'"),
     (
         "SELECT count(*) FROM customers WHERE name = 'DE'",
@@ -180,6 +284,15 @@ const SUSPICIOUS: [(&str, &str); 7] = [
         "each combination of a row of ",
     ),
     (
+        "SELECT sum(o.total) FROM orders o, tickets t",
+        "no condition joins them",
+    ),
+    (
+        "SELECT c.name, sum(i.quantity) FROM customers c JOIN order_items i ON i.order_id = i.order_id \
+         GROUP BY c.name",
+        "no condition joins them",
+    ),
+    (
         "SELECT * FROM orders WHERE placed_at >= '2025-01-01'",
         ".orders.placed_at end at 2024-02-09",
     ),
@@ -190,12 +303,14 @@ const SUSPICIOUS: [(&str, &str); 7] = [
 ];
 
 /// Statements with a result that is as it should be.
-const SOUND: [&str; 7] = [
+const SOUND: [&str; 9] = [
     "SELECT count(*) FROM customers WHERE country = 'DE'",
     "SELECT c.country, sum(o.total) FROM orders o JOIN customers c ON c.id = o.customer_id GROUP BY c.country",
     "SELECT c.name, count(*) FROM customers c JOIN orders o ON o.customer_id = c.id GROUP BY c.name",
     "SELECT c.name, count(*) FROM customers c JOIN orders o ON o.customer_id = c.id \
      LEFT JOIN tickets t ON t.customer_id = c.id WHERE t.id IS NULL GROUP BY c.name",
+    "SELECT sum(o.total) FROM orders o CROSS JOIN tickets t",
+    "SELECT max(o.total) FROM orders o JOIN customers c ON o.customer_id + 0 = c.id",
     "SELECT sum(total) / 4 FROM orders",
     "SELECT count(*) FROM orders WHERE total > 50 AND total < 60",
     "SELECT count(*) FROM orders WHERE placed_at < '2030-01-01' AND placed_at > '2024-02-08' AND total = 40",

@@ -226,7 +226,7 @@ fn reached(from: usize, without: &[usize], edges: &[Edge<'_>]) -> HashSet<usize>
 }
 
 /// The column of an aggregate whose value changes with repeated rows.
-fn summed(aggregate: &Aggregate) -> Option<&Column> {
+pub fn summed(aggregate: &Aggregate) -> Option<&Column> {
     let changes = ["sum", "avg", "count", "total"].contains(&aggregate.function.as_str());
     aggregate
         .columns
@@ -235,7 +235,7 @@ fn summed(aggregate: &Aggregate) -> Option<&Column> {
 }
 
 /// Whether it is `count(*)`, or the count of a constant.
-fn counts_rows(aggregate: &Aggregate) -> bool {
+pub fn counts_rows(aggregate: &Aggregate) -> bool {
     aggregate.function == "count" && aggregate.columns.is_empty() && !aggregate.distinct
 }
 

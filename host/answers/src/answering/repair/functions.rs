@@ -96,6 +96,16 @@ const CONCEPTS: &[Concept] = concepts![
     [("substr", 3, None), ("mid", 3, None), ("substring", 3, None)] =>
         "substr($1, $2, $3)", "substr($1, $2, $3)", "SUBSTRING($1, $2, $3)", "SUBSTRING($1, $2, $3)",
         "substring($1, $2, $3)", "substr($1, $2, $3)";
+    [("left", 2, None)] =>
+        "substr($1, 1, $2)", "left($1, $2)", "LEFT($1, $2)", "LEFT($1, $2)", "substring($1, 1, $2)",
+        "substr($1, 1, $2)";
+    [("right", 2, None)] =>
+        "substr($1, -($2))", "right($1, $2)", "RIGHT($1, $2)", "RIGHT($1, $2)", "substring($1, -($2))", "";
+    [("array_agg", 1, None), ("grouparray", 1, None), ("json_group_array", 1, None), ("json_arrayagg", 1, None)] =>
+        "json_group_array($1)", "array_agg($1)", "JSON_ARRAYAGG($1)", "", "groupArray($1)", "array_agg($1)";
+    [("dateadd", 3, None)] =>
+        "date($3, ($2) || ' $1')", "($3 + $2 * INTERVAL '1 $1')", "DATE_ADD($3, INTERVAL $2 $1)",
+        "DATEADD($1, $2, $3)", "dateAdd($1, $2, $3)", "($3 + $2 * INTERVAL '1 $1')";
     [("if", 3, None), ("iif", 3, None)] =>
         "CASE WHEN $1 THEN $2 ELSE $3 END", "CASE WHEN $1 THEN $2 ELSE $3 END", "CASE WHEN $1 THEN $2 ELSE $3 END",
         "CASE WHEN $1 THEN $2 ELSE $3 END", "CASE WHEN $1 THEN $2 ELSE $3 END", "CASE WHEN $1 THEN $2 ELSE $3 END";
@@ -130,7 +140,8 @@ pub fn advise(sql: &str, words: &[Word], dialect: Dialect, advice: &mut Advice) 
         let name = word.text.to_lowercase();
         let is_known = functions.contains(&name);
         let is_meant = is_known || stands_before_brackets(&name);
-        if (is_meant && name != "extract") || is_cte(words, close) {
+        let has_separator = name == "group_concat" && dialect != Dialect::Mysql;
+        if (is_meant && name != "extract" && !has_separator) || is_cte(words, close) {
             continue;
         }
         if advice.replace.len() >= MAX_ADVICES || looked_up >= MAX_UNKNOWN {
@@ -153,8 +164,13 @@ pub fn advise(sql: &str, words: &[Word], dialect: Dialect, advice: &mut Advice) 
             (word.position as usize).saturating_sub(1),
             end.position as usize,
         );
+        if let Some(separated) = separated(&name, &arguments, dialect) {
+            arguments = separated;
+        } else if is_known && name != "extract" {
+            continue;
+        }
         match translation(&name, &arguments, dialect) {
-            Some(instead) if same(&instead, &written) => {}
+            Some(instead) if instead.is_empty() || same(&instead, &written) => {}
             Some(instead) => {
                 advice
                     .replace
@@ -306,6 +322,27 @@ fn filled(template: &str, date: &str, arguments: &[String]) -> String {
     text
 }
 
+/// The arguments of MySQL's `GROUP_CONCAT(a ORDER BY b SEPARATOR ', ')`, where the dialect has the separator as an
+/// argument: the order stands behind it, if the dialect has it there.
+fn separated(name: &str, arguments: &[String], dialect: Dialect) -> Option<Vec<String>> {
+    let [only] = arguments else { return None };
+    // Letters outside of ASCII keep their length.
+    let lower = only.to_ascii_lowercase();
+    let at = lower
+        .rfind(" separator ")
+        .filter(|_| name == "group_concat" && dialect != Dialect::Mysql)?;
+    let separator = only[at + " separator ".len()..].trim();
+    let (of, order) = match lower[..at].find(" order by ") {
+        Some(order) => (&only[..order], &only[order..at]),
+        None => (&only[..at], ""),
+    };
+    let order = match dialect {
+        Dialect::Clickhouse | Dialect::Mssql => "",
+        _ => order,
+    };
+    Some(vec![of.to_owned(), format!("{separator}{order}")])
+}
+
 /// Reads `YEAR FROM d` of EXTRACT.
 fn extract(name: &str, argument: &str) -> Option<(String, String)> {
     if name != "extract" {
@@ -376,6 +413,23 @@ mod tests {
                 "DATE_FORMAT(d, '%Y-%m-01')",
             ),
             (Dialect::Mssql, "length(name)", "LEN(name)"),
+            (Dialect::Sqlite, "LEFT(name, 3)", "substr(name, 1, 3)"),
+            (Dialect::Sqlite, "array_agg(name)", "json_group_array(name)"),
+            (
+                Dialect::Postgresql,
+                "DATEADD(month, 3, placed_at)",
+                "(placed_at + 3 * INTERVAL '1 month')",
+            ),
+            (
+                Dialect::Postgresql,
+                "GROUP_CONCAT(name ORDER BY name SEPARATOR ', ')",
+                "string_agg(name, ', ' ORDER BY name)",
+            ),
+            (
+                Dialect::Sqlite,
+                "GROUP_CONCAT(name SEPARATOR ', ')",
+                "group_concat(name, ', ')",
+            ),
             (Dialect::Sqlite, "cuont(*)", "count"),
         ] {
             let found = advised(

@@ -2,51 +2,127 @@
 
 use super::{
     Advice, MAX_ADVICES, MAX_UNKNOWN, Replace,
+    joins::Missing,
     nearest::nearest,
+    qualifiers::{Meaning, Qualifier},
     statement_scope::{KnownTable, StatementScope},
 };
+use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{Column, Name, Outline, Table, spelled};
+
+/// Tables that an unknown one may be by its columns.
+const MAX_LIKE: usize = 3;
+/// Quotes that only a text can have.
+const CURLY: [char; 4] = ['\u{2018}', '\u{2019}', '\u{201c}', '\u{201d}'];
 
 /// Adds what to write in place of unknown names. Returns the tables that the statement needs but does not read.
 pub fn advise<'a>(
     known: &StatementScope<'a>,
     outline: &Outline,
     advice: &mut Advice,
-) -> Vec<KnownTable<'a>> {
-    let is_unknown = |table: &&Table| {
-        let is_cte =
-            table.parts.len() == 1 && outline.defined.contains(&table.name.text.to_lowercase());
-        !is_cte && known.find(table).is_none()
+) -> Vec<Missing<'a>> {
+    let is_cte = |table: &Table| {
+        table.parts.len() == 1 && outline.defined.contains(&table.name.text.to_lowercase())
     };
-    for table in outline.tables().filter(is_unknown).take(MAX_UNKNOWN) {
+    let found = |table| known.find(table).map(|found| (table, found));
+    for (table, found) in outline.tables().filter_map(found) {
+        if advice.replace.len() < MAX_ADVICES && is_in_wrong_case(known, table, &found) {
+            let name = &table.name;
+            let instead = vec![spelled(known.dialect, found.name)];
+            let (written, position) = (quoted(name), name.position);
+            advice
+                .replace
+                .push(Replace::new(written, position, instead));
+        }
+    }
+    let is_unknown = |table: &&Table| !is_cte(table) && known.find(table).is_none();
+    let mut unknown_tables = outline
+        .tables()
+        .filter(is_unknown)
+        .take(MAX_UNKNOWN)
+        .peekable();
+    // A column of an unknown table is unknown too, and says nothing.
+    let says_nothing = !advice.replace.is_empty() || unknown_tables.peek().is_some();
+    for table in unknown_tables {
         if advice.replace.len() >= MAX_ADVICES {
             break;
         }
-        let candidates = known.tables.iter().map(|one| (one.name.to_owned(), one));
-        let found = nearest(&table.name.text, candidates).into_iter();
-        let instead: Vec<String> = found.map(|one| known.written(one)).collect();
+        let instead = in_place_of_table(known, outline, table);
         if !instead.is_empty() {
             let written = table.parts.join(".");
             advice.replace.push(Replace::new(written, 0, instead));
         }
     }
-    // A column of an unknown table is unknown too, and says nothing.
-    if !advice.replace.is_empty() {
+    if says_nothing {
         return Vec::new();
     }
     let used = known.used(outline);
     let is_unknown = |column: &&Column| !is_known(known, outline, &used, column);
-    let mut missing = Vec::new();
-    for column in outline.columns.iter().filter(is_unknown).take(MAX_UNKNOWN) {
+    let unknown: Vec<&Column> = outline
+        .columns
+        .iter()
+        .filter(is_unknown)
+        .take(MAX_UNKNOWN)
+        .collect();
+    let mut missing: Vec<Missing<'a>> = Vec::new();
+    for column in &unknown {
         if advice.replace.len() >= MAX_ADVICES {
             break;
         }
-        let table = unknown(known, outline, &used, column, advice);
-        if let Some(table) = table.filter(|table| !missing.contains(table)) {
-            missing.push(table);
+        let Some((table, alias)) = in_place_of(known, outline, &used, column, &unknown, advice)
+        else {
+            continue;
+        };
+        let position = column.qualifier.as_ref().unwrap_or(&column.name).position;
+        match missing.iter_mut().find(|one| one.table == table) {
+            Some(one) => one.positions.push(position),
+            None => missing.push(Missing {
+                table,
+                alias,
+                positions: vec![position],
+            }),
         }
     }
     missing
+}
+
+/// Whether a name in quotes is that of a table in another case, where the engine compares such a name exactly.
+fn is_in_wrong_case(known: &StatementScope<'_>, table: &Table, found: &KnownTable<'_>) -> bool {
+    let is_exact = matches!(known.dialect, Dialect::Postgresql | Dialect::Datafusion);
+    let name = &table.name;
+    is_exact
+        && name.quote.is_some()
+        && name.text != found.name
+        && known.tables.iter().all(|one| one.name != name.text)
+}
+
+/// The tables that an unknown one may be: those with a like name, or else those with all columns that the statement
+/// names of it.
+fn in_place_of_table(known: &StatementScope<'_>, outline: &Outline, table: &Table) -> Vec<String> {
+    let candidates = known.tables.iter().map(|one| (one.name.to_owned(), one));
+    let mut found = nearest(&table.name.text, candidates);
+    let called = table.alias.as_deref().unwrap_or(&table.name.text);
+    let is_of = |column: &&Column| {
+        let qualifier = column.qualifier.as_ref();
+        qualifier.is_some_and(|one| one.text.eq_ignore_ascii_case(called))
+    };
+    let columns: Vec<&Column> = outline
+        .columns
+        .iter()
+        .filter(is_of)
+        .take(MAX_UNKNOWN)
+        .collect();
+    let has_all = |one: &KnownTable<'_>| columns.iter().all(|column| one.has(&column.name));
+    if found.is_empty() && !columns.is_empty() {
+        found = known
+            .tables
+            .iter()
+            .filter(|one| has_all(one))
+            .take(MAX_LIKE)
+            .collect();
+    }
+    found.sort_by_key(|one| !has_all(one));
+    found.into_iter().map(|one| known.written(one)).collect()
 }
 
 /// Whether a column may be one of the tables that the statement reads.
@@ -67,70 +143,36 @@ fn is_known<'a>(
     }
 }
 
-/// Advises on one unknown column. Returns a table that it needs.
-fn unknown<'a>(
+/// Advises on one unknown column. Returns a table that it needs, with what the statement calls that.
+fn in_place_of<'a>(
     known: &StatementScope<'a>,
     outline: &Outline,
     used: &[KnownTable<'a>],
     column: &Column,
+    unknown: &[&Column],
     advice: &mut Advice,
-) -> Option<KnownTable<'a>> {
+) -> Option<(KnownTable<'a>, Option<String>)> {
     let Some(qualifier) = &column.qualifier else {
-        return in_place_of_bare(known, outline, column, used, advice);
+        let table = in_place_of_bare(known, outline, column, used, advice)?;
+        return Some((table, None));
     };
-    match known.qualified(qualifier, outline) {
-        Some(table) => in_place_of_qualified(known, outline, used, column, &table, advice),
-        None => unknown_qualifier(known, outline, used, column, qualifier, advice),
+    if let Some(table) = known.qualified(qualifier, outline) {
+        let table = in_place_of_qualified(known, outline, used, column, &table, advice)?;
+        return Some((table, None));
     }
-}
-
-fn unknown_qualifier<'a>(
-    known: &StatementScope<'a>,
-    outline: &Outline,
-    used: &[KnownTable<'a>],
-    column: &Column,
-    qualifier: &Name,
-    advice: &mut Advice,
-) -> Option<KnownTable<'a>> {
-    let text = qualifier.text.to_lowercase();
-    let named = known
-        .tables
-        .iter()
-        .find(|table| table.name.eq_ignore_ascii_case(&text));
-    match named {
-        // The table is read under an alias.
-        Some(table) if used.contains(table) => {
-            let alias = known.qualifier(table, outline);
-            let instead = format!("{alias}.{}", column.name.text);
-            advice.replace.push(written(column, vec![instead]));
-            None
+    let unknown_qualifier = Qualifier {
+        known,
+        outline,
+        used,
+        name: qualifier,
+    };
+    match unknown_qualifier.meaning(column, unknown) {
+        Meaning::Missing(table) => {
+            let name = spelled(known.dialect, table.name);
+            let is_name = name.eq_ignore_ascii_case(&qualifier.text) || qualifier.quote.is_some();
+            Some((table, (!is_name).then(|| qualifier.text.clone())))
         }
-        Some(table) if table.has(&column.name) => Some(*table),
-        _ => {
-            let own = used.iter().filter(|table| table.has(&column.name));
-            let mut instead: Vec<String> = own
-                .take(MAX_ADVICES)
-                .map(|table| {
-                    format!(
-                        "{}.{}",
-                        known.qualifier(table, outline),
-                        spelled_column(known, table, &column.name)
-                    )
-                })
-                .collect();
-            if instead.is_empty() {
-                let aliases = outline.tables().map(|table| {
-                    table
-                        .alias
-                        .clone()
-                        .unwrap_or_else(|| table.name.text.clone())
-                });
-                let aliases = nearest(&qualifier.text, aliases.map(|alias| (alias.clone(), alias)));
-                instead = aliases
-                    .iter()
-                    .map(|alias| format!("{alias}.{}", column.name.text))
-                    .collect();
-            }
+        Meaning::Columns(instead) => {
             if !instead.is_empty() {
                 advice.replace.push(written(column, instead));
             }
@@ -155,7 +197,21 @@ fn in_place_of_qualified<'a>(
     let elsewhere = used
         .iter()
         .filter(|other| *other != table && other.has(&column.name));
+    let (itself, elsewhere): (Vec<&KnownTable<'a>>, Vec<_>) =
+        elsewhere.partition(|other| is_compared_with(known, outline, column, other));
+    if !itself.is_empty()
+        && elsewhere.is_empty()
+        && let Some(needed) = table_with(known, used, &column.name)
+    {
+        let of = spelled(known.dialect, needed.name);
+        let name = spelled_column(known, &needed, &column.name);
+        advice
+            .replace
+            .push(written(column, vec![format!("{of}.{name}")]));
+        return Some(needed);
+    }
     let mut instead: Vec<String> = elsewhere
+        .into_iter()
         .take(MAX_ADVICES)
         .map(|other| {
             format!(
@@ -205,8 +261,12 @@ fn in_place_of_bare<'a>(
         }
     };
     let mut instead: Vec<String> = found.map(text).collect();
-    if column.name.quote == Some('"') {
-        let text = format!("'{}'", column.name.text.replace('\'', "''"));
+    let name = column.name.text.trim_matches(CURLY);
+    if column.name.quote == Some('"')
+        || name.len() < column.name.text.len()
+        || is_beside_known(known, outline, used, column)
+    {
+        let text = format!("'{}'", name.replace('\'', "''"));
         // Close to a column it is one; else it was meant as a text.
         let at = if is_close(&instead, &column.name.text) {
             instead.len()
@@ -229,6 +289,38 @@ fn is_close(found: &[String], written: &str) -> bool {
     })
 }
 
+/// Whether a name without a table is compared with a known column by `=`, as a text is.
+fn is_beside_known(
+    known: &StatementScope<'_>,
+    outline: &Outline,
+    used: &[KnownTable<'_>],
+    column: &Column,
+) -> bool {
+    let is_owned = |other: &Column| known.owner(other, outline, used).is_some();
+    let mut equal = outline.blocks.iter().flat_map(|block| &block.equal);
+    equal.any(|(left, right)| {
+        (left == column && is_owned(right)) || (right == column && is_owned(left))
+    })
+}
+
+/// Whether the statement compares a column by `=` with the column of this name of a table. In place of the one, the
+/// other would be compared with itself, so that each row is joined with every row.
+pub fn is_compared_with(
+    known: &StatementScope<'_>,
+    outline: &Outline,
+    column: &Column,
+    table: &KnownTable<'_>,
+) -> bool {
+    let is_its = |other: &Column| {
+        let qualifier = other.qualifier.as_ref();
+        let of = qualifier.and_then(|qualifier| known.qualified(qualifier, outline));
+        other.name.text.eq_ignore_ascii_case(&column.name.text) && of.as_ref() == Some(table)
+    };
+    let mut equal = outline.blocks.iter().flat_map(|block| &block.equal);
+    equal
+        .any(|(left, right)| (left == column && is_its(right)) || (right == column && is_its(left)))
+}
+
 /// A table that the statement does not read, with this very column.
 fn table_with<'a>(
     known: &StatementScope<'a>,
@@ -245,7 +337,12 @@ fn table_with<'a>(
     }
 }
 
-fn spelled_column(known: &StatementScope<'_>, table: &KnownTable<'_>, written: &Name) -> String {
+/// A column of a table with the spelling of the catalog.
+pub fn spelled_column(
+    known: &StatementScope<'_>,
+    table: &KnownTable<'_>,
+    written: &Name,
+) -> String {
     let stored = table
         .columns
         .iter()
@@ -256,13 +353,17 @@ fn spelled_column(known: &StatementScope<'_>, table: &KnownTable<'_>, written: &
     )
 }
 
-/// A column as the statement has it.
-fn written(column: &Column, instead: Vec<String>) -> Replace {
-    let quoted = |name: &Name| match name.quote {
+/// A name as the statement has it.
+fn quoted(name: &Name) -> String {
+    match name.quote {
         Some('[') => format!("[{}]", name.text),
         Some(quote) => format!("{quote}{}{quote}", name.text),
         None => name.text.clone(),
-    };
+    }
+}
+
+/// A column as the statement has it.
+fn written(column: &Column, instead: Vec<String>) -> Replace {
     let (text, first) = match &column.qualifier {
         Some(qualifier) => (
             format!("{}.{}", quoted(qualifier), quoted(&column.name)),
@@ -277,7 +378,7 @@ fn written(column: &Column, instead: Vec<String>) -> Replace {
 mod tests {
     use super::*;
     use crate::results::Access;
-    use mindhost_plugin_api::{Dialect, Paging, TableRef};
+    use mindhost_plugin_api::{Paging, TableRef};
     use mindhost_sql::{Scope, ScopeDatasource, ScopeTable, outline};
 
     /// 400 tables of 30 columns.

@@ -44,6 +44,27 @@ pub fn likeness(a: &str, b: &str) -> f64 {
     edits.max(shared / count * BY_PARTS)
 }
 
+/// How well an alias suits a table, from 0 for not at all: its first letters, its beginning, or letters of it in order.
+pub fn suits(alias: &str, table: &str) -> u8 {
+    let alias = alias.to_lowercase();
+    let alias = alias.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '_');
+    let parts = parts(table);
+    let firsts: String = parts
+        .iter()
+        .filter_map(|part| part.chars().next())
+        .collect();
+    let whole = parts.concat();
+    let mut letters = whole.chars();
+    let is_within = alias.chars().all(|letter| letters.any(|one| one == letter));
+    match alias {
+        "" => 0,
+        _ if alias == firsts => 3,
+        _ if whole.starts_with(alias) || likeness(alias, table) > 0.7 => 2,
+        _ if is_within && whole.chars().next() == alias.chars().next() => 1,
+        _ => 0,
+    }
+}
+
 /// The sum of the best likeness of each word among others: the same, the beginning of it, or almost the same.
 fn best(words: &[String], others: &[String]) -> f64 {
     let alike = |a: &str, b: &str| {
@@ -91,6 +112,22 @@ fn parts(name: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn alias_suits_the_table_that_it_abbreviates() {
+        for (alias, table, expected) in [
+            ("o", "orders", 3),
+            ("o", "order_details", 2),
+            ("od", "Order Details", 3),
+            ("cu", "customers", 2),
+            ("cst", "customers", 1),
+            ("o2", "orders", 3),
+            ("m", "employee", 0),
+            ("t", "customers", 0),
+        ] {
+            assert_eq!(suits(alias, table), expected, "{alias} {table}");
+        }
+    }
 
     #[test]
     fn nearest_goes_by_edits_and_by_words() {

@@ -32,8 +32,9 @@ pub fn advise(sql: &str, words: &[Word], known: &StatementScope<'_>, advice: &mu
         keyword(word, &names, advice);
     }
     commas(words, advice);
-    operators(words, known.dialect, advice);
-    top(words, known.dialect, advice);
+    operators(words, advice);
+    limit(words, known.dialect, sql, advice);
+    of_other_dialects(words, known.dialect, advice);
 }
 
 /// The names of the tables and columns that a statement may read.
@@ -260,27 +261,124 @@ fn commas(words: &[Word], advice: &mut Advice) {
     }
 }
 
-/// Operators of other languages and dialects.
-fn operators(words: &[Word], dialect: Dialect, advice: &mut Advice) {
+/// A statement in a fence of Markdown: advises to leave out its lines. Returns whether it is in one.
+pub fn fence(sql: &str, advice: &mut Advice) -> bool {
+    let text = sql.trim_start();
+    let Some(inner) = text.strip_prefix("```") else {
+        return false;
+    };
+    let place = |rest: &str| {
+        let before = sql[..sql.len() - rest.len()].chars().count();
+        u32::try_from(before + 1).unwrap_or(0)
+    };
+    let info = inner.find(|c: char| !c.is_alphanumeric()).unwrap_or(0);
+    let begin = &text[..3 + info];
+    advice
+        .replace
+        .push(Replace::new(begin, place(text), vec![String::new()]));
+    if let Some(end) = inner.rfind("```") {
+        let position = place(&inner[end..]);
+        advice
+            .replace
+            .push(Replace::new("```", position, vec![String::new()]));
+    }
+    advice.hint("a statement stands without a fence of Markdown");
+    true
+}
+
+/// What the parser reads in a dialect that does not have it.
+pub fn of_other_dialects(words: &[Word], dialect: Dialect, advice: &mut Advice) {
     for word in words {
-        let instead = match word.text.to_uppercase().as_str() {
+        let position = (word.position > 0).then_some(word.position);
+        // Also almost a keyword.
+        let is_told = advice.replace.iter().any(|one| one.position == position);
+        if word.text.eq_ignore_ascii_case("ilike") && !has_ilike(dialect) && !is_told {
+            let instead = vec!["LIKE".to_owned()];
+            advice
+                .replace
+                .push(Replace::new(word.text.clone(), word.position, instead));
+        }
+    }
+    top(words, dialect, advice);
+    intervals(words, dialect, advice);
+}
+
+fn has_ilike(dialect: Dialect) -> bool {
+    matches!(
+        dialect,
+        Dialect::Postgresql | Dialect::Clickhouse | Dialect::Datafusion
+    )
+}
+
+/// Operators of other languages and dialects.
+fn operators(words: &[Word], advice: &mut Advice) {
+    for word in words {
+        let instead = match word.text.as_str() {
             "==" => "=",
             "&&" => "AND",
-            "ILIKE"
-                if !matches!(
-                    dialect,
-                    Dialect::Postgresql | Dialect::Clickhouse | Dialect::Datafusion
-                ) =>
-            {
-                "LIKE"
-            }
             _ => continue,
         };
-        advice.replace.push(Replace::new(
-            word.text.clone(),
-            word.position,
-            vec![instead.to_owned()],
-        ));
+        let instead = vec![instead.to_owned()];
+        advice
+            .replace
+            .push(Replace::new(word.text.clone(), word.position, instead));
+    }
+}
+
+fn is_count(word: &Word) -> bool {
+    !word.text.is_empty() && word.text.bytes().all(|digit| digit.is_ascii_digit())
+}
+
+/// `LIMIT 20, 10` where the dialect has OFFSET.
+fn limit(words: &[Word], dialect: Dialect, sql: &str, advice: &mut Advice) {
+    let has_both = [Dialect::Mysql, Dialect::Sqlite, Dialect::Clickhouse];
+    if has_both.contains(&dialect) {
+        return;
+    }
+    for four in words.windows(4) {
+        let [limit, offset, comma, count] = four else {
+            continue;
+        };
+        if limit.text.eq_ignore_ascii_case("limit")
+            && comma.text == ","
+            && is_count(offset)
+            && is_count(count)
+        {
+            let length = count.position - limit.position;
+            let written = sql.chars().skip(limit.position as usize - 1);
+            let written: String = written.take(length as usize + count.text.len()).collect();
+            let instead = format!("LIMIT {} OFFSET {}", count.text, offset.text);
+            advice
+                .replace
+                .push(Replace::new(written, limit.position, vec![instead]));
+        }
+    }
+}
+
+/// `INTERVAL 3 MONTH` where the dialect wants quotes, or has no intervals.
+fn intervals(words: &[Word], dialect: Dialect, advice: &mut Advice) {
+    const UNITS: [&str; 8] = [
+        "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND",
+    ];
+    for three in words.windows(3) {
+        let [interval, count, unit] = three else {
+            continue;
+        };
+        let name = unit.text.to_uppercase();
+        let is_unit = UNITS.contains(&name.trim_end_matches('S'));
+        if !interval.text.eq_ignore_ascii_case("interval") || !is_unit {
+            continue;
+        }
+        if dialect == Dialect::Sqlite {
+            advice.hint(
+                "there is no INTERVAL; write date(day, '+3 months') or datetime(time, '-1 hours')",
+            );
+        } else if is_count(count) && matches!(dialect, Dialect::Postgresql | Dialect::Datafusion) {
+            let number = vec![format!("'{}'", count.text)];
+            advice
+                .replace
+                .push(Replace::new(count.text.clone(), count.position, number));
+        }
     }
 }
 
@@ -291,9 +389,7 @@ fn top(words: &[Word], dialect: Dialect, advice: &mut Advice) {
     }
     for pair in words.windows(2) {
         let [top, count] = pair else { continue };
-        let is_count =
-            !count.text.is_empty() && count.text.bytes().all(|digit| digit.is_ascii_digit());
-        if top.text.eq_ignore_ascii_case("top") && is_count {
+        if top.text.eq_ignore_ascii_case("top") && is_count(count) {
             let written = format!("{} {}", top.text, count.text);
             advice
                 .replace
@@ -333,6 +429,40 @@ mod tests {
         let advice = advised("SELECT (FROM t)), x");
         assert_eq!(advice.replace[0].written, ")");
         assert_eq!(advice.add_at_end, None);
+    }
+
+    #[test]
+    fn fence_is_left_out() {
+        let mut advice = Advice::default();
+        assert!(fence(" ```sql\nSELECT 'ä'\n```", &mut advice));
+        let replaced: Vec<_> = advice
+            .replace
+            .iter()
+            .map(|one| (one.written.as_str(), one.position))
+            .collect();
+        assert_eq!(replaced, [("```sql", Some(2)), ("```", Some(20))]);
+        assert!(!fence("SELECT 1", &mut advice));
+    }
+
+    #[test]
+    fn what_other_dialects_write_is_translated() {
+        let access = Access::of(Scope::default());
+        for (dialect, sql, expected) in [
+            (
+                Dialect::Postgresql,
+                "SELECT 1 LIMIT 20,  10",
+                "LIMIT 10 OFFSET 20",
+            ),
+            (Dialect::Postgresql, "SELECT d + INTERVAL 3 MONTH", "'3'"),
+            (Dialect::Sqlite, "SELECT a ILIKE 'x'", "LIKE"),
+            (Dialect::Sqlite, "SELECT TOP 5 a FROM t", ""),
+        ] {
+            let known = StatementScope::new(&access, dialect);
+            let mut advice = Advice::default();
+            advise(sql, &outline::words(sql, dialect), &known, &mut advice);
+            assert_eq!(advice.replace.len(), 1, "{sql}: {advice:?}");
+            assert_eq!(advice.replace[0].instead, [expected], "{sql}");
+        }
     }
 
     #[test]

@@ -4,9 +4,10 @@ use super::{
     Advice, MAX_ADVICES, Replace,
     statement_scope::{KnownTable, StatementScope},
 };
+use mindhost_base::error::Error;
 use mindhost_catalog::{ColumnDetail, TableDetail};
 use mindhost_plugin_api::Dialect;
-use mindhost_sql::outline::{Column, Comparison, Literal, Outline, same_column};
+use mindhost_sql::outline::{Block, Column, Comparison, Literal, Outline, same_column};
 
 /// What a column holds, by the name of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,33 +200,84 @@ fn written(column: &Column) -> String {
     }
 }
 
-/// Adds the GROUP BY of a SELECT with aggregates and other columns.
+/// Whether an engine refused a statement because of what it groups by. Others of its errors say nothing of it.
+pub fn is_of_grouping(error: &Error) -> bool {
+    let message = error.message().to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|words| message.contains(words));
+    has(&["group by", "group_by", "non-aggregate", "nonaggregate"])
+        && !has(&["syntax", "not allowed"])
+}
+
+/// Adds the GROUP BY of a SELECT with aggregates and other columns: what it groups by, and what is not grouped.
 pub fn group_by(outline: &Outline, advice: &mut Advice) {
-    for block in &outline.blocks {
-        let lacks = block
-            .plain
-            .iter()
-            .any(|plain| !block.grouped.contains(plain));
-        let by_number = block
+    let mut blocks = outline.blocks.iter();
+    let lacks = |block: &&Block| {
+        !block.ungrouped.is_empty() && !(block.aggregates.is_empty() && block.grouped.is_empty())
+    };
+    if let Some(block) = blocks.find(lacks) {
+        let by: Vec<&str> = block
             .grouped
             .iter()
-            .any(|one| one.bytes().all(|digit| digit.is_ascii_digit()));
-        if (block.aggregates.is_empty() && block.grouped.is_empty())
-            || !lacks
-            || by_number
-            || block.plain.is_empty()
-        {
-            continue;
-        }
-        advice.group_by = Some(format!("GROUP BY {}", block.plain.join(", ")));
+            .chain(&block.ungrouped)
+            .map(String::as_str)
+            .collect();
+        advice.group_by = Some(format!("GROUP BY {}", by.join(", ")));
         advice.hint("every column of the result is in GROUP BY or inside an aggregate");
-        return;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mindhost_base::error::Code;
+    use mindhost_sql::outline;
+
+    #[test]
+    fn only_errors_of_grouping_are_told_from_others() {
+        for (message, expected) in [
+            (
+                "column \"a.x\" must appear in the GROUP BY clause or be used in an aggregate function",
+                true,
+            ),
+            ("'shop.a.x' isn't in GROUP BY", true),
+            (
+                "In aggregated query without GROUP BY, expression #1 contains nonaggregated column",
+                true,
+            ),
+            ("column a.nation does not exist", false),
+            ("aggregate functions are not allowed in GROUP BY", false),
+            (
+                "You have an error in your SQL syntax near 'GROUP BY'",
+                false,
+            ),
+        ] {
+            let error = Error::new(Code::SqlInvalid, message);
+            assert_eq!(is_of_grouping(&error), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn columns_are_added_to_the_grouping_that_is_there() {
+        let advised = |sql: &str| {
+            let mut advice = Advice::default();
+            group_by(
+                &outline::outline(sql, Dialect::Postgresql).unwrap(),
+                &mut advice,
+            );
+            advice.group_by
+        };
+        let people = "SELECT a.first || ' ' || a.last AS who, count(*) FROM a GROUP BY a.id, a.first, a.last";
+        assert_eq!(advised(people), None);
+        let lacking = "SELECT a.first, a.last, count(*) FROM a GROUP BY a.id, a.last";
+        assert_eq!(
+            advised(lacking).as_deref(),
+            Some("GROUP BY a.id, a.last, a.first")
+        );
+        assert_eq!(
+            advised("SELECT a.first, count(*) FROM a").as_deref(),
+            Some("GROUP BY a.first")
+        );
+    }
 
     #[test]
     fn kinds_of_types_of_all_engines() {

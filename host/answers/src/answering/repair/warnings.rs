@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::{
-    MAX_BYTES, Subject,
+    MAX_BYTES, Subject, cartesian,
     fan_out::Joined,
     ranges,
     statement_scope::{KnownTable, StatementScope},
@@ -227,7 +227,9 @@ fn fan_out(
             narrowed: &narrowed,
             owner,
         };
-        for warning in joined.warnings() {
+        let cartesian =
+            cartesian::warning(known, block, described, |place| narrowed.contains(&place));
+        for warning in joined.warnings().into_iter().chain(cartesian) {
             if !found.contains(&warning) {
                 found.push(warning);
             }
