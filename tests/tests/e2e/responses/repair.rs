@@ -167,7 +167,7 @@ async fn table_that_the_statement_lacks_is_joined_where_its_columns_are_named() 
     let instead = "JOIN orders o ON o.customer_id = c.id JOIN";
     assert_eq!(
         error["replace"],
-        json!([{"written": "JOIN", "position": 46, "use": [instead]}])
+        json!([{"written": "JOIN", "position": 49, "use": [instead]}])
     );
     let sql = "SELECT p.title FROM orders o JOIN order_items i ON i.order_id = c.order_id";
     let error = &result_of(&host, sql).await["error"];
