@@ -51,7 +51,17 @@ impl MariaDb {
     /// # Panics
     /// When MariaDB is not installed or does not start; the panic says what to do.
     pub fn shared() -> &'static MariaDb {
-        static SERVER: LazyLock<MariaDb> = LazyLock::new(MariaDb::start);
+        static SERVER: LazyLock<MariaDb> = LazyLock::new(|| MariaDb::start("", &[]));
+        &SERVER
+    }
+
+    /// Another one, which finds names in any case and stores them in lower case.
+    ///
+    /// # Panics
+    /// As [`MariaDb::shared`].
+    pub fn folding() -> &'static MariaDb {
+        static SERVER: LazyLock<MariaDb> =
+            LazyLock::new(|| MariaDb::start("-folding", &["--lower-case-table-names=1"]));
         &SERVER
     }
 
@@ -85,8 +95,8 @@ impl MariaDb {
         database
     }
 
-    fn start() -> MariaDb {
-        let folder = sweep::own_folder("mindhost-mariadb");
+    fn start(suffix: &str, more: &[&str]) -> MariaDb {
+        let folder = sweep::own_folder(&format!("mindhost-mariadb{suffix}"));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(temporary(&folder)).expect("folders for MariaDB");
         give_away(&folder);
@@ -98,6 +108,7 @@ impl MariaDb {
         let process = spawn_with(&privileges, Signal::KILL, program("mariadbd"), |command| {
             command
                 .args(settings(&folder, port))
+                .args(more)
                 .env("TMPDIR", temporary(&folder))
                 .current_dir(&folder)
                 .stdout(log)

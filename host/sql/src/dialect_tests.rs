@@ -1,6 +1,9 @@
 //! What one dialect means otherwise than others: operators that they read themselves, and where a limit may stand.
 
-use super::{GuardedStatement, PageStatement, guard, tests::shop};
+use super::{
+    GuardedStatement, PageStatement, guard,
+    tests::{shop, table},
+};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::Dialect;
 
@@ -249,6 +252,61 @@ fn name_of_a_with_has_one_case_in_mysql() {
         "{}",
         text.text()
     );
+}
+
+#[test]
+fn innermost_name_of_a_with_counts_in_any_case_in_mysql() {
+    let outer = "WITH a AS (SELECT 1 AS id) SELECT id FROM (WITH A AS (SELECT 2 AS id) SELECT id FROM {}) AS x";
+    let error = refused(&outer.replace("{}", "a"), Dialect::Mysql);
+    assert!(error.message().contains("`a` is `A` in WITH"), "{error}");
+    let sql = outer.replace("{}", "A");
+    assert_eq!(text(&sql, Dialect::Mysql), sql);
+}
+
+#[test]
+fn table_of_mysql_is_found_in_any_case() {
+    for (sql, sent) in [
+        (
+            "SELECT Orders.id FROM Orders",
+            "SELECT Orders.id FROM `shop`.`orders` AS `Orders`",
+        ),
+        (
+            "SELECT `ORDERS`.* FROM SHOP.`ORDERS`",
+            "SELECT `ORDERS`.* FROM `shop`.`orders` AS `ORDERS`",
+        ),
+        (
+            "SELECT O.id FROM Shop.Orders O",
+            "SELECT O.id FROM `shop`.`orders` O",
+        ),
+        (
+            "WITH Orders AS (SELECT id FROM Orders) SELECT id FROM Orders",
+            "WITH Orders AS (SELECT id FROM `shop`.`orders` AS `Orders`) SELECT id FROM Orders",
+        ),
+    ] {
+        assert_eq!(text(sql, Dialect::Mysql), sent);
+    }
+    let mut scope = shop(Dialect::Mysql);
+    scope.datasources[0].name = "db".to_owned();
+    let guarded = guard("SELECT db.Orders.id FROM db.Orders", &scope).unwrap();
+    assert_eq!(
+        guarded.text(),
+        "SELECT `shop`.Orders.id FROM `shop`.`orders` AS `Orders`"
+    );
+    // A server that keeps the case apart may have both.
+    scope.datasources[0].tables.push(table("shop", "Orders"));
+    let text = |sql| guard(sql, &scope).map(|guarded| guarded.text().to_owned());
+    assert_eq!(
+        text("SELECT id FROM Orders").unwrap(),
+        "SELECT id FROM `shop`.`Orders`"
+    );
+    assert_eq!(
+        text("SELECT id FROM orders").unwrap(),
+        "SELECT id FROM `shop`.`orders`"
+    );
+    let error = text("SELECT id FROM ORDERS").unwrap_err();
+    assert_eq!(error.code(), Code::SqlTableAmbiguous, "{error}");
+    let error = refused("SELECT * FROM Salaries", Dialect::Mysql);
+    assert_eq!(error.code(), Code::SqlTableNotAllowed, "{error}");
 }
 
 #[test]

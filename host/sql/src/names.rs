@@ -31,6 +31,8 @@ pub(super) struct ResolvedTable<'a> {
 ///
 /// With one datasource, `schema.table` comes first, as in its engine. With several, `datasource.table` comes first.
 ///
+/// Only where nothing fits, the tables of MySQL are looked for in any case: see [`Rules::is_table`].
+///
 /// # Errors
 /// `sql_table_ambiguous` with the candidates, or `sql_table_not_allowed` with similar names of the scope. The error is
 /// the same for a table outside of the scope and one that does not exist.
@@ -42,11 +44,13 @@ pub(super) fn resolve<'a>(scope: &'a Scope, parts: &[&Ident]) -> Result<Resolved
         (3, _) => &[Reading::Full],
         _ => &[],
     };
-    for reading in readings {
-        match matches(scope, *reading, parts).as_slice() {
-            [] => {}
-            [one] => return Ok(*one),
-            several => return Err(ambiguous(scope, parts, several)),
+    for in_any_case in [false, true] {
+        for reading in readings {
+            match matches(scope, *reading, parts, in_any_case).as_slice() {
+                [] => {}
+                [one] => return Ok(*one),
+                several => return Err(ambiguous(scope, parts, several)),
+            }
         }
     }
     Err(unknown(scope, parts))
@@ -60,7 +64,12 @@ enum Reading {
     Full,
 }
 
-fn matches<'a>(scope: &'a Scope, reading: Reading, parts: &[&Ident]) -> Vec<ResolvedTable<'a>> {
+fn matches<'a>(
+    scope: &'a Scope,
+    reading: Reading,
+    parts: &[&Ident],
+    in_any_case: bool,
+) -> Vec<ResolvedTable<'a>> {
     let (datasource, schema, name) = match (reading, parts) {
         (Reading::Bare, [name]) => (None, None, name),
         (Reading::Schema, [schema, name]) => (None, Some(schema), name),
@@ -74,9 +83,7 @@ fn matches<'a>(scope: &'a Scope, reading: Reading, parts: &[&Ident]) -> Vec<Reso
             continue;
         }
         let rules = Rules::of(candidate.dialect);
-        let same = |written: &Ident, stored: &str| {
-            rules.same_table(&written.value, written.quote_style.is_some(), stored)
-        };
+        let same = |written: &Ident, stored: &str| rules.is_table(written, stored, in_any_case);
         found.extend(
             candidate
                 .tables

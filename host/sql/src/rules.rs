@@ -7,7 +7,7 @@ use std::{
     sync::LazyLock,
 };
 
-use sqlparser::dialect as parsers;
+use sqlparser::{ast::Ident, dialect as parsers};
 
 use super::{datafusion::Datafusion, sqlite::Sqlite, trino::Trino};
 use mindhost_plugin_api::Dialect;
@@ -164,6 +164,15 @@ impl Rules {
             Dialect::Generic | Dialect::Datafusion if quoted => written == stored,
             Dialect::Generic | Dialect::Datafusion => written.eq_ignore_ascii_case(stored),
         }
+    }
+
+    /// As [`Self::same_table`]. With `in_any_case`, a name of MySQL means a table in any case too, as in a server whose
+    /// `lower_case_table_names` is 1 or 2. The host does not know that setting. It need not: the guard writes the name
+    /// of a table of the Mind, and a name of another table stays what it is.
+    pub fn is_table(&self, written: &Ident, stored: &str, in_any_case: bool) -> bool {
+        let in_any_case = in_any_case && self.dialect == Dialect::Mysql;
+        self.same_table(&written.value, written.quote_style.is_some(), stored)
+            || (in_any_case && written.value.eq_ignore_ascii_case(stored))
     }
 
     /// Folds a name within the statement (CTE, alias) for comparison. Names that are equal here are equal in the engine

@@ -347,7 +347,11 @@ SELECT 1 && (SELECT MAX(amount) FROM salaries)
 ;;
 SELECT * FROM Salaries
 ;;
-SELECT * FROM CUSTOMERS
+SELECT * FROM `SALARIES`
+;;
+SELECT * FROM SHOP.Salaries
+;;
+SELECT * FROM Audit.Orders
 ;;
 SELECT 1 FROM customers ORDER BY (SELECT MAX(amount) FROM salaries)
 ;;
@@ -357,8 +361,13 @@ SELECT 1 LIMIT 1 OFFSET 0 UNION SELECT employee FROM salaries
 -- expect: sql_table_not_allowed
 WITH RECURSIVE t AS (SELECT 1 UNION ALL SELECT amount FROM salaries) SELECT * FROM t
 ;;
--- # Quotes and backslashes
+-- # MariaDB takes both for the name of the WITH, MySQL with most settings does not.
 -- expect: sql_not_supported
+WITH Orders AS (SELECT 9 AS id) SELECT id FROM orders
+;;
+WITH orders AS (SELECT 9 AS id) SELECT id FROM (WITH Orders AS (SELECT 8 AS id) SELECT id FROM orders) AS x
+;;
+-- # Quotes and backslashes
 SELECT 'a\\'' OR 1 = 1 -- '
 ;;
 SELECT 'a\\\'' , 'b'

@@ -102,10 +102,7 @@ impl Walk<'_> {
                 .get(index)
                 .is_some_and(|datasource| names::is_datasource(self.scope, datasource, &first))
         };
-        let same = |written: &Ident, stored: &str| {
-            self.rules
-                .same_table(&written.value, written.quote_style.is_some(), stored)
-        };
+        let same = |written: &Ident, stored: &str| self.rules.is_table(written, stored, true);
         match parts.len().checked_sub(behind) {
             Some(3) if self.tables.iter().any(|found| named(found.datasource)) => {
                 parts.remove(0);
@@ -115,10 +112,12 @@ impl Walk<'_> {
                 let is_schema = self.tables.iter().any(|found| {
                     same(&first, &found.table.schema) && same(&table, &found.table.name)
                 });
-                let meant = self
+                // One in the case that is written comes first.
+                let named = self
                     .tables
                     .iter()
-                    .find(|found| named(found.datasource) && same(&table, &found.table.name));
+                    .filter(|found| named(found.datasource) && same(&table, &found.table.name));
+                let meant = named.min_by_key(|found| found.table.name != table.value);
                 if let (false, Some(found), Some(slot)) = (is_schema, meant, parts.first_mut()) {
                     *slot = self.stored(&found.table.schema, first.span.start)?;
                 }

@@ -156,7 +156,7 @@ impl Walk<'_> {
                 }
                 match args {
                     None if self.is_no_table(name, alias.as_ref()) => Ok(()),
-                    None => self.aliased(name, alias.as_ref()),
+                    None => self.aliased(name, alias),
                     Some(TableFunctionArgs { args, settings }) => {
                         self.none(settings.as_ref(), "SETTINGS")?;
                         self.row_function(name, args, alias.as_ref(), *with_ordinality)
@@ -298,17 +298,31 @@ impl Walk<'_> {
     }
 
     /// A name in FROM, and what it is called there.
-    fn aliased(&mut self, name: &mut ObjectName, alias: Option<&TableAlias>) -> Result<()> {
-        let bare = name.0.last().and_then(ObjectNamePart::as_ident);
-        let called = alias.map(|alias| &alias.name).or(bare);
+    fn aliased(&mut self, name: &mut ObjectName, alias: &mut Option<TableAlias>) -> Result<()> {
+        let bare = name.0.last().and_then(ObjectNamePart::as_ident).cloned();
+        let called = alias.as_ref().map(|alias| &alias.name).or(bare.as_ref());
         let called = called.map(|name| self.fold(name));
-        let is_renamed = alias.is_some_and(|alias| !alias.columns.is_empty());
+        let is_renamed = alias
+            .as_ref()
+            .is_some_and(|alias| !alias.columns.is_empty());
         self.weights.open();
         self.weights.passes_all();
         let before = self.tables.len();
         self.relation(name)?;
         let table = self.tables.get(before).map(|found| found.table);
         self.calls(called.as_deref(), table);
+        // The statement goes on to call it by the name that was written, whose case may count in the server.
+        if let (true, None, Some(table), Some(bare)) =
+            (self.is(Dialect::Mysql), &alias, table, bare)
+            && bare.value != table.name
+        {
+            *alias = Some(TableAlias {
+                explicit: true,
+                name: self.stored(&bare.value, bare.span.start)?,
+                columns: Vec::new(),
+                at: None,
+            });
+        }
         self.weights.close();
         self.weights.is_source(called, is_renamed);
         Ok(())
@@ -335,7 +349,15 @@ impl Walk<'_> {
                 // Whether SQL Server tells `a` from `A` is up to the database. The name goes out as it was defined, so
                 // both ways it means the CTE.
                 let same = |(name, _): &&(String, usize)| name.eq_ignore_ascii_case(&folded);
-                let in_any_case = self.ctes.iter().rev().find(same);
+                let in_any_case = self.ctes.iter().rfind(same);
+                // MariaDB takes it for the innermost in any case, MySQL with most settings does not.
+                if let (true, Some((defined, _))) = (self.is(Dialect::Mysql), in_any_case)
+                    && exact != in_any_case
+                {
+                    let message =
+                        format!("`{folded}` is `{defined}` in WITH; write both in the same case");
+                    return Err(self.error(Code::SqlNotSupported, message, start));
+                }
                 let known = match self.is(Dialect::Mssql) {
                     true => exact.or(in_any_case),
                     false => exact,
@@ -347,12 +369,6 @@ impl Walk<'_> {
                         *name = ObjectName::from(vec![self.stored(&defined, start)?]);
                     }
                     return Ok(());
-                }
-                // MariaDB takes it for that of the WITH, MySQL with most settings for a table.
-                if let (true, Some((defined, _))) = (self.is(Dialect::Mysql), in_any_case) {
-                    let message =
-                        format!("`{folded}` is `{defined}` in WITH; write both in the same case");
-                    return Err(self.error(Code::SqlNotSupported, message, start));
                 }
             }
             names::resolve(self.scope, &parts)

@@ -116,25 +116,29 @@ impl<'a> Walk<'a> {
         if self.mode != Mode::Engine || parts.len() != behind + 2 {
             return Ok(());
         }
-        let same = |written: &Ident, stored: &str| {
-            self.rules
-                .same_table(&written.value, written.quote_style.is_some(), stored)
-        };
         let [schema, table, ..] = parts.as_slice() else {
             return Ok(());
         };
-        let policed = self.tables.iter().find(|found| {
-            found.policy.is_some()
-                && same(schema, &found.table.schema)
-                && same(table, &found.table.name)
-        });
-        if let Some(found) = policed {
+        let policed = |in_any_case| {
+            let same =
+                |written: &Ident, stored: &str| self.rules.is_table(written, stored, in_any_case);
+            self.tables.iter().find(|found| {
+                found.policy.is_some()
+                    && same(schema, &found.table.schema)
+                    && same(table, &found.table.name)
+            })
+        };
+        if let Some(found) = policed(false) {
             self.is_only_meaning(found.table, schema.span.start)?;
             let name = self.stored(&found.table.name, table.span.start)?;
             parts.remove(0);
             if let Some(slot) = parts.first_mut() {
                 *slot = name;
             }
+        } else if let Some(found) = policed(true) {
+            // FROM keeps the case that it was written in.
+            self.is_only_meaning(found.table, schema.span.start)?;
+            parts.remove(0);
         }
         Ok(())
     }

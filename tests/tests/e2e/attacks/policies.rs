@@ -4,7 +4,7 @@
 mod attempts;
 
 use self::attempts::{
-    Attempt, EVERYWHERE, ON_FILES, ON_MARIADB, ON_POSTGRES, ON_SQLITE, OVER_SEVERAL,
+    Attempt, EVERYWHERE, IN_ANY_CASE, ON_FILES, ON_MARIADB, ON_POSTGRES, ON_SQLITE, OVER_SEVERAL,
 };
 use mindhost_tests::{
     Host, MariaDb, Mind, Postgres, PostgresDatabase, Reply, ScriptedModel, Turn, Value, json,
@@ -71,8 +71,8 @@ async fn on_sqlite() -> Door {
     guarded(host, "main", None).await
 }
 
-async fn on_mariadb() -> Door {
-    let database = MariaDb::shared().database_named("crew", STAFF).await;
+async fn on_mariadb(server: &MariaDb) -> Door {
+    let database = server.database_named("crew", STAFF).await;
     let host = Host::start().await;
     let data = database.connection_data();
     host.datasource("crew", "mariadb", data).await.load().await;
@@ -220,10 +220,13 @@ async fn statement_for_sqlite_reads_around_no_policy() {
 
 #[tokio::test]
 async fn statement_for_mariadb_reads_around_no_policy() {
-    let door = on_mariadb().await;
-    door.common().await;
-    door.comes_to(&ON_MARIADB).await;
-    door.tells_nothing_by_errors(&ERRORS_ON_MARIADB).await;
+    for server in [MariaDb::shared(), MariaDb::folding()] {
+        let door = on_mariadb(server).await;
+        door.common().await;
+        door.comes_to(&ON_MARIADB).await;
+        door.comes_to(&IN_ANY_CASE).await;
+        door.tells_nothing_by_errors(&ERRORS_ON_MARIADB).await;
+    }
 }
 
 #[tokio::test]

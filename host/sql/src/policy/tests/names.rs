@@ -53,3 +53,37 @@ fn column_is_of_the_table_that_its_schema_says() {
         }
     }
 }
+
+#[test]
+fn table_of_mysql_has_its_policy_in_any_case() {
+    let hidden = rule(Some(FILTER), &["salary"], &[]);
+    for (sql, end) in [
+        ("SELECT * FROM Orders", "AS `Orders`"),
+        ("SELECT * FROM `ORDERS`", "AS `ORDERS`"),
+        ("SELECT Orders.id FROM Shop.Orders", "AS `Orders`"),
+        ("SELECT o.id FROM ORDERS AS o", "AS o"),
+        (
+            "SELECT Shop.Orders.id FROM Orders WHERE shop.Orders.id > 1",
+            "AS `Orders` WHERE Orders.id > 1",
+        ),
+        (
+            "WITH ORDERS AS (SELECT * FROM Orders) SELECT id FROM ORDERS",
+            "AS `Orders`) SELECT id FROM ORDERS",
+        ),
+    ] {
+        let sent = sent(Dialect::Mysql, &hidden, sql);
+        let relation = "(SELECT `mindhost_policy`.`id` AS `id`";
+        assert!(sent.contains(relation), "{sent}");
+        assert!(sent.ends_with(end), "{sent}");
+        assert_eq!(sent.matches("`shop`.`orders`").count(), 1, "{sent}");
+        assert!(!sent.to_lowercase().contains("shop.orders"), "{sent}");
+    }
+    for sql in [
+        "WITH Orders AS (SELECT 7 AS id) SELECT shop.ORDERS.id FROM shop.ORDERS CROSS JOIN Orders",
+        "SELECT shop.Orders.id FROM shop.Orders JOIN archive.orders",
+        "WITH Orders AS (SELECT 7 AS id) SELECT id FROM ORDERS",
+    ] {
+        let error = guarded_beside(Dialect::Mysql, sql).unwrap_err();
+        assert_eq!(error.code(), Code::SqlNotSupported, "{sql}");
+    }
+}

@@ -273,6 +273,48 @@ pub const ON_MARIADB: [Attempt; 5] = [
     ("SELECT * FROM information_schema.columns", NO_SUCH_TABLE),
 ];
 
+/// Of MariaDB, whatever the case of names is to its server.
+pub const IN_ANY_CASE: [Attempt; 14] = [
+    ("SELECT * FROM STAFF", ALL),
+    ("SELECT * FROM `Staff`", ALL),
+    ("SELECT Staff.* FROM Crew.Staff", ALL),
+    (
+        "SELECT Staff.* FROM CREW.Staff WHERE crew.Staff.id < 9",
+        ALL,
+    ),
+    (
+        "SELECT s.* FROM STAFF AS s JOIN Staff AS t ON s.id = t.id",
+        ALL,
+    ),
+    ("SELECT Salary FROM STAFF", HIDDEN),
+    ("SELECT Staff.salary FROM Staff", HIDDEN),
+    ("SELECT Crew.Staff.salary FROM Crew.Staff", HIDDEN),
+    (
+        "WITH STAFF AS (SELECT * FROM Staff) SELECT * FROM STAFF",
+        ALL,
+    ),
+    (
+        "WITH STAFF AS (SELECT 9 AS id) SELECT s.* FROM crew.Staff AS s",
+        ALL,
+    ),
+    (
+        "WITH STAFF AS (SELECT 9 AS id) SELECT * FROM Staff",
+        UNSUPPORTED,
+    ),
+    (
+        "WITH t AS (SELECT 1 AS id), Staff AS (SELECT id FROM t) SELECT id FROM staff",
+        UNSUPPORTED,
+    ),
+    (
+        "WITH RECURSIVE Staff AS (SELECT 1 AS id UNION ALL SELECT id + 1 FROM STAFF WHERE id < 9) SELECT id FROM Staff",
+        UNSUPPORTED,
+    ),
+    (
+        "SELECT t.id FROM Teams AS t JOIN STAFF ON STAFF.id = t.boss",
+        Outcome::Rows("[[1], [3]]"),
+    ),
+];
+
 /// A WITH in place of the table would show which rows the filter lets through, and which hidden columns it reads.
 pub const ON_FILES: [Attempt; 2] = [
     (
