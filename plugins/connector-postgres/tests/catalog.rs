@@ -230,6 +230,16 @@ fn a_partition_is_listed_where_its_root_shows_fewer_columns() {
     assert_eq!(listed, ["public.event", "public.event_2"]);
 }
 
+/// A session writes its counts of changes when it ends, which may be after its client has, and after the ANALYZE of the
+/// next session: the statistics are stale then. Waits until so many inserted rows are counted of each table.
+fn wait_until_counted(database: &str, tables: &[(&str, u64)]) {
+    for (table, rows) in tables {
+        let inserted =
+            format!("SELECT pg_stat_get_tuples_inserted('public.{table}'::regclass) >= {rows}");
+        while Server::shared().psql_in(database, &inserted) != "t" {}
+    }
+}
+
 #[test]
 fn a_table_that_others_inherit_from_counts_their_rows() {
     let server = Server::shared();
@@ -242,10 +252,10 @@ fn a_table_that_others_inherit_from_counts_their_rows() {
         INSERT INTO public.child SELECT i FROM generate_series(2, 100) i;
         INSERT INTO public.grandchild SELECT i FROM generate_series(101, 6000) i;";
     server.psql_in("heirs", heirs);
-    // A session writes its counts of changes when it ends, which may be after its client has, and after an ANALYZE.
-    let others =
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = 'heirs' AND pid <> pg_backend_pid()";
-    while server.psql_in("heirs", others) != "0" {}
+    wait_until_counted(
+        "heirs",
+        &[("parent", 1), ("child", 99), ("grandchild", 5900)],
+    );
     server.psql_in(
         "heirs",
         "ANALYZE public.parent, public.child, public.grandchild",
@@ -439,6 +449,13 @@ fn prepare_measured() {
     ONCE.call_once(|| {
         let server = Server::shared();
         server.psql(MEASURED);
+        let counts = [
+            ("measured", 10_000),
+            ("parted_1", 5000),
+            ("parted_2", 5000),
+            ("stale", 1),
+        ];
+        wait_until_counted("postgres", &counts);
         // In a transaction of its own: what the same transaction wrote counts as changed since.
         server.psql("ANALYZE public.measured, public.parted, public.stale");
         server.psql("INSERT INTO public.stale SELECT i FROM generate_series(1, 5000) i");
@@ -528,10 +545,12 @@ fn statistics_of_a_partitioned_table_do_not_outlive_the_growth_of_a_partition() 
         CREATE TABLE public.grown_1 PARTITION OF public.grown FOR VALUES FROM (0) TO (99999);
         INSERT INTO public.grown SELECT i FROM generate_series(1, 5000) i",
     );
+    wait_until_counted("postgres", &[("grown_1", 5000)]);
     server.psql("ANALYZE public.grown");
     let mut postgres = connect();
     assert!(statistics(&mut postgres, "grown", &["a"]).is_some());
     server.psql("INSERT INTO public.grown SELECT i FROM generate_series(10001, 20000) i");
+    wait_until_counted("postgres", &[("grown_1", 15_000)]);
     server.psql("ANALYZE public.grown_1");
     assert_eq!(statistics(&mut postgres, "grown", &["a"]), None);
 }
