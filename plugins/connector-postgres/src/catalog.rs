@@ -6,7 +6,8 @@ use mindhost_sdk::{ForeignKeyColumn, KeyColumn, Result, Table, TableColumn, Tabl
 
 use crate::array::literal;
 use crate::error::untrue;
-use crate::session::{Session, TextRow};
+use crate::session::Session;
+use crate::text_row::TextRow;
 
 /// What the user may read, with one exception: where the root of a partition is in the list, with all columns that the
 /// user may read of the partition, the partition is not.

@@ -328,12 +328,14 @@ fn max_cell(statement: &Statement) -> usize {
     usize::try_from(statement.max_cell_bytes).unwrap_or(usize::MAX)
 }
 
-/// Reads what is left of the answers. An error of the server's among them is the end that is wanted.
+/// Reads what is left of the answers. An error of the server's among them is the end that is wanted, unless it kept the
+/// ROLLBACK from running, as a cancellation does that comes when the statement has just ended.
 fn drain(session: &mut Session, time: Duration) -> bool {
     session.wire.set_deadline(Some(Instant::now() + time));
     let drained = session.settle();
     session.wire.set_deadline(None);
-    drained.map_or_else(|error| error.is_connection_usable(), |()| true)
+    let is_usable = drained.map_or_else(|error| error.is_connection_usable(), |()| true);
+    is_usable && (session.in_snapshot() || session.has_ended_transaction())
 }
 
 /// Reads to the description of the columns.

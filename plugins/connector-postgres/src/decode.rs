@@ -3,7 +3,7 @@
 use mindhost_sdk::{BatchBuilder, Error, ErrorKind, Result, datetime};
 
 use crate::error::malformed;
-use crate::session::not_utf8;
+use crate::text_row::not_utf8;
 use crate::time;
 use crate::types::Kind;
 use crate::{array, binary};

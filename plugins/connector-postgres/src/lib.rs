@@ -20,6 +20,7 @@ mod handshake;
 mod plans;
 mod session;
 mod statistics;
+mod text_row;
 mod time;
 mod types;
 mod wire;

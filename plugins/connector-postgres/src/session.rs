@@ -5,16 +5,16 @@
 
 use std::time::{Duration, Instant};
 
-use fallible_iterator::FallibleIterator;
 use mindhost_sdk::{Error, ErrorKind, Result, control};
 use postgres_protocol::IsNull;
-use postgres_protocol::message::backend::{self, DataRowBody, Message};
+use postgres_protocol::message::backend::{self, Message};
 use postgres_protocol::message::frontend;
 
 use crate::config::ConnectionData;
 use crate::error::{ServerError, endless, malformed};
 use crate::handshake::{self, CancelKey, Established, SETTINGS};
 use crate::plans::{Plan, Plans};
+use crate::text_row::TextRow;
 use crate::types::TypeCache;
 use crate::wire::Wire;
 
@@ -65,36 +65,11 @@ pub(crate) struct Session {
     unread: u32,
     /// How many of them come first and belong to a statement that has failed: their errors only follow from its own.
     unread_of_failed: u32,
+    /// Whether a transaction was open, or failed and not ended, by the last answer that [`Session::settle`] read.
+    in_transaction: bool,
     snapshot: Snapshot,
     /// When the server last answered.
     heard: Instant,
-}
-
-/// One row of a statement of the connector's own, as text.
-pub(crate) struct TextRow<'a> {
-    cells: Vec<Option<&'a str>>,
-}
-
-impl<'a> TextRow<'a> {
-    /// The cell, if it is not NULL.
-    pub(crate) fn optional(&self, index: usize) -> Option<&'a str> {
-        self.cells.get(index).copied().flatten()
-    }
-
-    /// The cell, empty for NULL.
-    pub(crate) fn text(&self, index: usize) -> &'a str {
-        self.optional(index).unwrap_or_default()
-    }
-
-    /// The cell as a number, if it is one.
-    pub(crate) fn number<T: std::str::FromStr>(&self, index: usize) -> Option<T> {
-        self.optional(index)?.parse().ok()
-    }
-
-    /// Whether the cell is true.
-    pub(crate) fn is_true(&self, index: usize) -> bool {
-        self.optional(index) == Some("t")
-    }
 }
 
 impl Session {
@@ -118,6 +93,7 @@ impl Session {
             in_force: 0,
             unread: 0,
             unread_of_failed: 0,
+            in_transaction: false,
             snapshot: Snapshot::None,
             heard: Instant::now(),
         };
@@ -146,6 +122,11 @@ impl Session {
     /// Whether an error ended the snapshot.
     pub(crate) fn snapshot_failed(&self) -> bool {
         self.snapshot == Snapshot::Failed
+    }
+
+    /// Whether the transaction of a statement of its own has ended, after [`Session::settle`].
+    pub(crate) fn has_ended_transaction(&self) -> bool {
+        !self.in_transaction
     }
 
     /// Whether the next statement is the first of its transaction, so that the transaction can be begun anew for it.
@@ -282,6 +263,7 @@ impl Session {
                 backend::DATA_ROW_TAG => take_room(&mut room, frame.body)?,
                 backend::READY_FOR_QUERY_TAG => {
                     self.unread -= 1;
+                    self.in_transaction = frame.body != b"I";
                     self.unread_of_failed = self.unread_of_failed.saturating_sub(1);
                 }
                 backend::ERROR_RESPONSE_TAG => match frame.server_error()? {
@@ -518,7 +500,7 @@ impl Session {
             match frame.tag {
                 backend::DATA_ROW_TAG => match frame.message()? {
                     // What follows stays unread, so the session ends with such an error.
-                    Message::DataRow(body) => text_row(&body)
+                    Message::DataRow(body) => TextRow::parse(&body)
                         .and_then(|row| each(&row))
                         .map_err(|error| error.connection_usable(false))?,
                     _ => return Err(malformed("a row")),
@@ -540,33 +522,6 @@ fn take_room(room: &mut usize, row: &[u8]) -> Result<()> {
         .checked_sub(row.len() + ROW_COST)
         .ok_or_else(|| endless("rows"))?;
     Ok(())
-}
-
-fn text_row(body: &DataRowBody) -> Result<TextRow<'_>> {
-    let malformed = |_| malformed("a row");
-    let mut cells = Vec::new();
-    let mut ranges = body.ranges();
-    while let Some(range) = ranges.next().map_err(malformed)? {
-        let cell = match range {
-            Some(range) => {
-                let bytes = body
-                    .buffer()
-                    .get(range)
-                    .ok_or_else(|| crate::error::malformed("a row"))?;
-                Some(std::str::from_utf8(bytes).map_err(|_| not_utf8())?)
-            }
-            None => None,
-        };
-        cells.push(cell);
-    }
-    Ok(TextRow { cells })
-}
-
-/// The database's encoding is SQL_ASCII, which promises nothing about its texts.
-pub(crate) fn not_utf8() -> Error {
-    let message = "the server sent a text that is not UTF-8: the database's encoding is SQL_ASCII and the text is in \
-         another one; convert it in the statement, as with convert_from(column::bytea, 'LATIN1')";
-    Error::new(ErrorKind::Upstream, message)
 }
 
 /// For the server, which would take zero for no limit. Longer by up to an eighth, so that statements whose limits

@@ -6,7 +6,8 @@ use mindhost_sdk::{ColumnStatistics, ErrorKind, Result, StatisticsOptions, Table
 
 use crate::array::{literal, values};
 use crate::error::untrue;
-use crate::session::{Session, TextRow};
+use crate::session::Session;
+use crate::text_row::TextRow;
 
 /// More common values are not passed on.
 const MAX_COMMON: usize = 100;

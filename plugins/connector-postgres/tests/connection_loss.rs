@@ -10,10 +10,10 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 
 use connector_postgres::Postgres;
-use mindhost_sdk::{Config, Connector, Error, ErrorKind, Statement, Value};
+use mindhost_sdk::{BatchLimits, Config, Connector, Error, ErrorKind, Statement, Value};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
-use support::{Server, connect, data, error, query};
+use support::{LIMITS, Server, connect, data, error, query};
 
 const SEVEN: &str = "SELECT 7 AS n";
 
@@ -67,6 +67,11 @@ fn transaction() -> Answer {
 
 /// To [`SEVEN`] in its transaction.
 fn seven() -> Answer {
+    [row_of_seven(), message(b'C', b"SELECT 1\0"), ready()].concat()
+}
+
+/// As far as its row.
+fn row_of_seven() -> Answer {
     // One column: its name, no table, the type 23 of 4 bytes without a modifier, as text.
     let column = [
         &b"\0\x01n\0\0\0\0\0\0\0"[..],
@@ -79,8 +84,6 @@ fn seven() -> Answer {
         message(b'2', b""),
         message(b'T', &column.concat()),
         message(b'D', &[0, 1, 0, 0, 0, 1, b'7']),
-        message(b'C', b"SELECT 1\0"),
-        ready(),
     ];
     messages.concat()
 }
@@ -88,22 +91,26 @@ fn seven() -> Answer {
 /// A server that takes one connection after the other. It gives each request of a connection the next of these answers,
 /// and closes the connection after the last.
 fn scripted(connections: Vec<Vec<Answer>>) -> Config {
+    served(move |listener| {
+        for answers in connections {
+            let (mut socket, _) = listener.accept().unwrap();
+            // The client may be the first to leave.
+            let _ = serve(&mut socket, answers);
+        }
+    })
+}
+
+fn served(by: impl FnOnce(TcpListener) + Send + 'static) -> Config {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    thread::spawn(move || {
-        for answers in connections {
-            let (socket, _) = listener.accept().unwrap();
-            // The client may be the first to leave.
-            let _ = serve(socket, answers);
-        }
-    });
+    thread::spawn(move || by(listener));
     let data = json!({
         "host": "127.0.0.1", "port": port, "user": "u", "database": "d", "sslmode": "disable", "connect_timeout": 5,
     });
     Config::from_json(data.to_string())
 }
 
-fn serve(mut socket: TcpStream, answers: Vec<Answer>) -> std::io::Result<()> {
+fn serve(socket: &mut TcpStream, answers: Vec<Answer>) -> std::io::Result<()> {
     for (number, answer) in answers.into_iter().enumerate() {
         // The first message of a client has no tag.
         let mut tag = [b'S'];
@@ -229,6 +236,38 @@ fn session_whose_timeout_could_not_be_set_is_not_used_again() {
     let error = error(&mut before_first(vec![refused, seven(), done()]), SEVEN);
     assert_eq!(error.engine_code(), "57014");
     assert!(!error.is_connection_usable());
+}
+
+/// A cancel request stops what the server does when it arrives. That may be the ROLLBACK behind the statement.
+#[test]
+fn session_whose_rollback_was_cancelled_is_not_used_again() {
+    let refused = || {
+        let fields = "SERROR\0VERROR\0C57014\0Mcanceling statement due to user request\0\0";
+        [message(b'E', fields.as_bytes()), message(b'Z', b"E")].concat()
+    };
+    let portion = [message(b's', b""), message(b'Z', b"T")].concat();
+    for (late, is_usable) in [
+        ([refused(), done()].concat(), true),
+        ([portion, refused()].concat(), false),
+    ] {
+        let config = served(move |listener| {
+            let (mut socket, _) = listener.accept().unwrap();
+            let answers = vec![signed_in(), done(), done(), row_of_seven()];
+            serve(&mut socket, answers).unwrap();
+            let (mut canceller, _) = listener.accept().unwrap();
+            canceller.read_exact(&mut [0; 16]).unwrap();
+            drop(canceller);
+            socket.write_all(&late).unwrap();
+        });
+        let mut postgres = Postgres::open(&config).unwrap();
+        let mut cursor = postgres.query(&Statement::new(SEVEN)).unwrap();
+        let one = BatchLimits {
+            max_rows: 1,
+            ..LIMITS
+        };
+        assert!(postgres.next(&mut cursor, one).unwrap().is_some());
+        assert_eq!(postgres.close(cursor).unwrap(), is_usable);
+    }
 }
 
 fn open(server: &Server) -> Postgres {
