@@ -253,9 +253,11 @@ impl Session {
         Ok(session)
     }
 
-    /// Sends a batch.
-    fn send(&mut self, sql: &str) -> Result<()> {
+    /// Sends a batch, which waits for locks no longer than `timeout`. The limit outlives a batch, so every batch sets it.
+    fn send(&mut self, sql: &str, timeout: Duration) -> Result<()> {
         self.proven = None;
+        let lock_timeout = timeout.as_millis().clamp(1, 2_147_483_647);
+        let sql = format!("SET LOCK_TIMEOUT {lock_timeout} {sql}");
         let mut payload = Vec::with_capacity(22 + sql.len() * 2);
         // One header: the transaction that is open, and that one request is outstanding.
         payload.extend(22_u32.to_le_bytes());
@@ -270,10 +272,8 @@ impl Session {
     /// Starts the statement of a cursor: in a transaction of its own that ends with ROLLBACK, or in the snapshot. The
     /// statement is a text to the batch around it, so whatever it holds cannot keep the ROLLBACK from running.
     pub(crate) fn start(&mut self, statement: &str, timeout: Duration) -> Result<()> {
-        let lock_timeout = timeout.as_millis().clamp(1, 2_147_483_647);
         let quoted = statement.replace('\'', "''");
-        let execute =
-            format!("SET LOCK_TIMEOUT {lock_timeout} EXECUTE sys.sp_executesql N'{quoted}'");
+        let execute = format!("EXECUTE sys.sp_executesql N'{quoted}'");
         let batch = match self.snapshot {
             Snapshot::None => format!("{CLEAN} BEGIN TRANSACTION {execute} {CLEAN}"),
             Snapshot::Open => execute,
@@ -283,7 +283,7 @@ impl Session {
                 ));
             }
         };
-        self.send(&batch)
+        self.send(&batch, timeout)
     }
 
     /// The next thing in the answer that matters to a reader of rows, an error of the server's included: what follows
@@ -410,7 +410,9 @@ impl Session {
     ) -> Result<()> {
         let timeout = control::remaining().min(timeout);
         self.wire.set_deadline(Instant::now().checked_add(timeout));
-        let outcome = self.send(sql).and_then(|()| self.answer(&mut each));
+        let outcome = self
+            .send(sql, timeout)
+            .and_then(|()| self.answer(&mut each));
         self.wire.set_deadline(None);
         if outcome.is_ok() {
             self.proven = Some(Instant::now());

@@ -87,7 +87,7 @@ fn every_statement_runs_in_a_transaction_that_is_rolled_back() {
         .find(|text| text.contains("sp_executesql"))
         .unwrap();
     assert!(
-        batch.contains("BEGIN TRANSACTION SET LOCK_TIMEOUT"),
+        batch.contains("BEGIN TRANSACTION EXECUTE sys.sp_executesql"),
         "{batch}"
     );
     assert!(batch.contains("N'SELECT ''it''''s'' AS quoted'"), "{batch}");
@@ -95,6 +95,36 @@ fn every_statement_runs_in_a_transaction_that_is_rolled_back() {
         batch.ends_with("IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION"),
         "{batch}"
     );
+}
+
+/// `SET LOCK_TIMEOUT` outlives its batch, so one that does not set it would run with the limit of the one before.
+#[test]
+fn no_statement_waits_for_locks_with_the_limit_of_another() {
+    let double = shop();
+    let mut mssql = connect(&double);
+    let brief = Statement {
+        timeout: Duration::from_millis(2500),
+        ..Statement::new("SELECT 1 AS brief")
+    };
+    run(&mut mssql, &brief).unwrap();
+    mssql.check().unwrap();
+    assert!(!mssql.tables().unwrap().is_empty());
+    assert!(mssql.begin_snapshot(Duration::from_secs(60)).unwrap());
+    value(&mut mssql, "SELECT 2 AS late");
+    mssql.end_snapshot().unwrap();
+    let asked = double.asked();
+    assert!(asked.len() > 6, "{asked:?}");
+    // What runs in `sp_executesql` is noted as a batch of its own.
+    let within = ["SELECT 1 AS brief", "SELECT 2 AS late"];
+    for batch in asked.iter().filter(|one| !within.contains(&one.as_str())) {
+        let rest = batch.strip_prefix("SET LOCK_TIMEOUT ").unwrap();
+        let (limit, rest) = rest.split_once(' ').unwrap();
+        assert!(limit.parse::<u32>().unwrap() > 0, "{batch}");
+        // A sign of life may be asked for within the time of the statement.
+        if rest != "SELECT 1" {
+            assert_eq!(limit == "2500", rest.contains("AS brief"), "{batch}");
+        }
+    }
 }
 
 #[test]

@@ -112,12 +112,12 @@ mod tests {
                 &["SELECT 'a;b'", "SELECT [c;d]"],
             ),
             (
-                "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION BEGIN TRANSACTION SET LOCK_TIMEOUT 5 EXECUTE sys.sp_executesql N'it''s'",
+                "SET LOCK_TIMEOUT 5 IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION BEGIN TRANSACTION EXECUTE sys.sp_executesql N'it''s'",
                 &[
+                    "SET LOCK_TIMEOUT 5",
                     "IF @@TRANCOUNT > 0",
                     "ROLLBACK TRANSACTION",
                     "BEGIN TRANSACTION",
-                    "SET LOCK_TIMEOUT 5",
                     "EXECUTE sys.sp_executesql N'it''s'",
                 ],
             ),

@@ -11,8 +11,9 @@ const FIXTURE: &str = include_str!("../../../sql/fixture.mssql.sql");
 
 /// What stands around a statement in its batch, but for the milliseconds that locks are waited for: a transaction that
 /// never commits, and the statement as a text to it.
-const BEGIN: &str = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION BEGIN TRANSACTION SET LOCK_TIMEOUT ";
-const EXECUTE: &str = " EXECUTE sys.sp_executesql N'";
+const BEGIN: &str = "SET LOCK_TIMEOUT ";
+const EXECUTE: &str =
+    " IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION BEGIN TRANSACTION EXECUTE sys.sp_executesql N'";
 const END: &str = "' IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION";
 
 async fn on_mssql() -> (Double, Host, Mind) {
