@@ -28,6 +28,8 @@ pub struct Table {
     /// Those of the files, then those of partitions.
     pub columns: Vec<Column>,
     partitions: Vec<Column>,
+    /// The first lines of its files, if it is one of CSV.
+    pub headers: text::Headers,
     /// Names of the columns whose types the configuration says.
     given: HashSet<String>,
 }
@@ -156,9 +158,9 @@ impl Catalog {
                 .get(&format!("{name}.{column}"))
                 .copied()
         };
-        let mut columns = match layout.format.is_text() {
+        let (mut columns, headers) = match layout.format.is_text() {
             true => text::sample(&self.root, &layout, self.settings.types_from_rows, given)?,
-            false => columnar::columns(&self.root, &layout)?,
+            false => (columnar::columns(&self.root, &layout)?, Default::default()),
         };
         let partitions = partitions::columns(&layout, given)?;
         columns.retain(|column| {
@@ -177,6 +179,7 @@ impl Catalog {
             given: names.filter(|name| given(name).is_some()).collect(),
             columns,
             partitions,
+            headers,
         })
     }
 

@@ -7,7 +7,7 @@ mod sample;
 mod scan;
 pub mod types;
 
-pub use sample::{sample, spread};
+pub use sample::{Headers, sample, spread};
 pub use scan::TextScan;
 
 use mindhost_sdk::Result;

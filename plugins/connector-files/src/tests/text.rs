@@ -379,6 +379,7 @@ fn file_that_is_replaced_during_a_scan_is_an_error() {
     let (folder, mut files) = open(&files, "");
     for (name, second, other) in [
         ("t", "t/2.csv", b"b\n1\n".to_vec()),
+        ("t", "t/2.csv", b"b\n1\n1\n1\n1\n1\n".to_vec()),
         ("u", "u/2.arrows", stream_of("b", ints(900))),
     ] {
         let request = ScanRequest::new(table(name), &["a"]);
@@ -389,6 +390,18 @@ fn file_that_is_replaced_during_a_scan_is_an_error() {
         let expected = format!("`{second}` was changed");
         assert!(error.message().starts_with(&expected), "{error}");
     }
+}
+
+#[test]
+fn file_that_never_had_a_column_and_grows_during_a_scan_still_has_null() {
+    let (folder, mut files) = open(&[("t/1.csv", "a,b\n1,2\n"), ("t/2.csv", "a\n3\n")], "");
+    let request = ScanRequest::new(table("t"), &["a", "b"]);
+    let int = Value::Int64;
+    let mut expected = vec![vec![int(1), int(2)], vec![int(3), Value::Null]];
+    assert_eq!(read(&mut files, &request).expect("rows"), expected);
+    fs::write(folder.path().join("t/2.csv"), "a\n3\n4\n").expect("a file");
+    expected.push(vec![int(4), Value::Null]);
+    assert_eq!(read(&mut files, &request).expect("rows"), expected);
 }
 
 /// As `cp new.csv t.csv` does it: the same file has other lines from one moment to the next.

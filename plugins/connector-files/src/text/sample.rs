@@ -1,6 +1,7 @@
 //! Which columns the first rows of some files show.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use mindhost_sdk::{Column, Error, ErrorKind, Result, control};
 
@@ -18,8 +19,31 @@ const FEWEST_ROWS: u32 = 50;
 /// Rows of a file of JSON lines that say its columns where none is to decide their types.
 const ROWS_FOR_NAMES: u32 = 1_000;
 
-/// The columns of a table of text, from the first rows of some of its files. The first lines of further files of CSV
-/// are read too; rows only of those that have a column which no file before has.
+/// The first lines of files of CSV, by their paths, as far as they were read. It tells a file that never had a column
+/// from one that was replaced since.
+#[derive(Default)]
+pub struct Headers(HashMap<String, u64>);
+
+impl Headers {
+    fn add(&mut self, path: &str, names: &[String]) {
+        let digest = digest(names);
+        self.0.entry(path.to_owned()).or_insert(digest);
+    }
+
+    /// Whether the first line of a file was read, and had other names than these.
+    pub fn differ(&self, path: &str, names: &[String]) -> bool {
+        self.0.get(path).is_some_and(|seen| *seen != digest(names))
+    }
+}
+
+fn digest(names: &[String]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    names.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The columns of a table of text, from the first rows of some of its files, and the first lines of its files of CSV.
+/// Of further ones the first lines are read; rows only of those that have a column which no file before has.
 ///
 /// # Errors
 /// When a file cannot be read, or a row of the sample is no row.
@@ -28,7 +52,7 @@ pub fn sample(
     layout: &Layout,
     rows: u32,
     given: impl Fn(&str) -> Option<TypeName>,
-) -> Result<Vec<Column>> {
+) -> Result<(Vec<Column>, Headers)> {
     let files = spread(&layout.files, MAX_FILES);
     let each = match files.len() {
         1 => rows,
@@ -50,12 +74,11 @@ pub fn sample(
         }
     }
     let columns = seen.names.into_iter().zip(seen.guesses);
-    Ok(columns
-        .map(|(name, guess)| {
-            let given = given(&name);
-            guess.column(name, given)
-        })
-        .collect())
+    let columns = columns.map(|(name, guess)| {
+        let given = given(&name);
+        guess.column(name, given)
+    });
+    Ok((columns.collect(), seen.headers))
 }
 
 /// Some of many, evenly: the first and the last too.
@@ -72,6 +95,7 @@ struct Seen {
     names: Vec<String>,
     places: HashMap<String, usize>,
     guesses: Vec<Guess>,
+    headers: Headers,
 }
 
 impl Seen {
@@ -85,6 +109,7 @@ impl Seen {
     ) -> Result<()> {
         let mut reader = Rows::open(root, file, layout, MAX_LOOK)?;
         if let Rows::Csv(reader) = &reader {
+            self.headers.add(&file.path, reader.names());
             let known = self.names.len();
             reader.names().iter().for_each(|name| {
                 self.place(name);

@@ -154,19 +154,21 @@ impl TextScan {
             if let Rows::Json(rows) = &mut rows {
                 rows.only(&names);
             }
+            let headers = &self.table.headers;
             let place = |(index, name): (usize, &&str)| {
                 if let Some((_, value)) = fixed.iter().find(|(key, _)| key == name) {
-                    return ColumnSource::Fixed(value.clone());
+                    return Ok(ColumnSource::Fixed(value.clone()));
                 }
-                match &rows {
-                    Rows::Json(_) => ColumnSource::Field(index),
-                    Rows::Csv(rows) => match rows.names().iter().position(|known| known == name) {
-                        Some(index) => ColumnSource::Field(index),
-                        None => ColumnSource::Fixed(Value::Null),
-                    },
+                let Rows::Csv(rows) = &rows else {
+                    return Ok(ColumnSource::Field(index));
+                };
+                match rows.names().iter().position(|known| known == name) {
+                    Some(index) => Ok(ColumnSource::Field(index)),
+                    None if headers.differ(&file.path, rows.names()) => Err(changed(&file.path)),
+                    None => Ok(ColumnSource::Fixed(Value::Null)),
                 }
             };
-            let sources = names.iter().enumerate().map(place).collect();
+            let sources = names.iter().enumerate().map(place).collect::<Result<_>>()?;
             self.open = Some(Open {
                 sources,
                 rows,
