@@ -18,6 +18,7 @@ pub mod policies;
 mod policy_trial;
 pub mod sample;
 pub mod stored;
+mod time_limit;
 
 use std::{sync::Arc, time::Duration};
 
@@ -223,8 +224,9 @@ impl Results {
         offset: u64,
         call: &Call,
     ) -> Result<Page> {
-        let page = self.read_page(accepted, limit, offset, call).await;
-        page.map_err(|error| policies::withheld(error, &accepted.guarded))
+        let time = self.time_limit(accepted, call);
+        let page = self.read_page(accepted, limit, offset, &time.call).await;
+        page.map_err(|error| time.explain(policies::withheld(error, &accepted.guarded)))
     }
 
     async fn read_page(
@@ -242,17 +244,16 @@ impl Results {
             offset,
             max_bytes: self.settings.page_bytes,
         };
-        let call = call.within(self.statement_timeout(accepted));
         let Some(source) = guarded.reads().one().and_then(|index| access.source(index)) else {
-            return self.page_of_several(accepted, window, &call).await;
+            return self.page_of_several(accepted, window, call).await;
         };
-        let mut connection = self.connect(source, &call).await?;
+        let mut connection = self.connect(source, call).await?;
         let page = page::read(
             &mut *connection,
             guarded,
             window,
             |statement| self.complete_pages.page(&source.target.id, statement),
-            &call,
+            call,
         )
         .await;
         // Also after a failure, where the version matters most.
@@ -309,11 +310,13 @@ impl Results {
             Some(key) => Some(self.export_slots.take(key)?),
             None => None,
         };
-        let first = call.within(self.statement_timeout(accepted)).for_export();
+        let time = self.time_limit(accepted, &call);
+        let first = time.call.clone().for_export();
         let (connection, digests) =
             match guarded.reads().one().and_then(|index| access.source(index)) {
                 Some(source) => {
-                    let connection = self.connect(source, &first).await?;
+                    let connection = self.connect(source, &first).await;
+                    let connection = connection.map_err(|error| time.explain(error))?;
                     serving_versions::note(&source.engine, connection.digest());
                     (connection, None)
                 }
@@ -336,7 +339,7 @@ impl Results {
             },
         )
         .await
-        .map_err(|error| policies::withheld(error, guarded))?;
+        .map_err(|error| time.explain(policies::withheld(error, guarded)))?;
         if let Some(digests) = digests {
             export.digest = federated::listed(&digests);
         }
@@ -366,16 +369,5 @@ impl Results {
     /// Longer than any statement may run; for waits that have a shorter timeout inside.
     pub fn longest(&self) -> Duration {
         self.settings.export_timeout
-    }
-
-    /// The shortest timeout of the datasources of a statement.
-    fn statement_timeout(&self, accepted: &AcceptedStatement) -> Duration {
-        let sources = accepted.access.sources(&accepted.guarded);
-        let timeouts = sources.map(|source| {
-            source
-                .statement_timeout
-                .unwrap_or(self.settings.statement_timeout)
-        });
-        timeouts.min().unwrap_or(self.settings.statement_timeout)
     }
 }

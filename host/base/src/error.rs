@@ -444,6 +444,13 @@ impl Error {
         self
     }
 
+    /// Appends to the message what the person can do, which the part that failed did not know.
+    #[must_use]
+    pub fn with_advice(mut self, advice: &str) -> Self {
+        self.0.message = format!("{}; {advice}", self.0.message);
+        self
+    }
+
     /// What the API sends as `code`; callers decide by it.
     pub fn code(&self) -> Code {
         self.0.code

@@ -114,6 +114,7 @@ impl Loader<'_> {
         };
         if self.run.whole && !self.run.listed {
             let call = Call::new(self.settings.check_timeout, self.cancel.clone());
+            let call = call.limited_by("catalog.check_timeout");
             let listed = connector
                 .connect(&target, &call)
                 .await?
@@ -144,10 +145,8 @@ struct Engine<'a> {
 
 impl Engine<'_> {
     fn call(&self) -> Call {
-        Call::new(
-            self.loader.settings.table_timeout,
-            self.loader.cancel.clone(),
-        )
+        let (settings, cancel) = (self.loader.settings, self.loader.cancel.clone());
+        Call::new(settings.table_timeout, cancel).limited_by("catalog.table_timeout")
     }
 
     /// Describes some tables in one call, then gets their statistics, several concurrently.

@@ -126,6 +126,7 @@ impl Runner {
     /// Asks the engine for the tables of a datasource.
     pub async fn list(&self, source: Source<'_>) -> Result<Vec<TableRef>> {
         let call = Call::new(self.settings.check_timeout, self.shutdown.child_token());
+        let call = call.limited_by("catalog.check_timeout");
         let (connector, target) = self.engines.engine(source.workspace, source.id).await?;
         let mut connection = connector.connect(&target, &call).await?;
         connection.tables(&call).await

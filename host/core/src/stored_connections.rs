@@ -169,7 +169,8 @@ impl StoredConnections {
     pub fn test_call(&self) -> (Call, DropGuard) {
         let cancel = self.ending.child_token();
         let guard = cancel.clone().drop_guard();
-        (Call::new(self.test_timeout, cancel), guard)
+        let call = Call::new(self.test_timeout, cancel);
+        (call.limited_by("catalog.check_timeout"), guard)
     }
 }
 

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use batch::Batch;
 pub use manifest::{Dialect, Manifest, Paging, PluginKind};
-use mindhost_base::error::Result;
+use mindhost_base::error::{Code, Error, Result};
 pub use model::{
     AnswerTooLarge, Completion, Model, ModelEvent, ModelMessage, ModelRequest, Part, Role,
     StopReason, Tool, ToolCall,
@@ -40,6 +40,8 @@ pub struct Call {
     pub key: Option<Arc<str>>,
     /// Whether it begins an export, which keeps its connection for as long as a client reads.
     pub is_export: bool,
+    /// The setting that set the deadline, for the error; `None` if the caller names it, or there is no setting.
+    pub limit: Option<&'static str>,
 }
 
 impl Call {
@@ -50,6 +52,7 @@ impl Call {
             cancel,
             key: None,
             is_export: false,
+            limit: None,
         }
     }
 
@@ -67,18 +70,37 @@ impl Call {
         self
     }
 
+    /// The same call, whose time is that of this setting: `catalog.check_timeout`.
+    #[must_use]
+    pub fn limited_by(mut self, setting: &'static str) -> Self {
+        self.limit = Some(setting);
+        self
+    }
+
     /// The same call with no more time than `timeout`.
     #[must_use]
     pub fn within(&self, timeout: Duration) -> Self {
-        Self {
-            deadline: self.deadline.min(Instant::now() + timeout),
-            ..self.clone()
+        let deadline = Instant::now() + timeout;
+        match deadline < self.deadline {
+            true => Self {
+                deadline,
+                limit: None,
+                ..self.clone()
+            },
+            false => self.clone(),
         }
     }
 
     /// The time that is left.
     pub fn remaining(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// The error of a call at its deadline.
+    pub fn timed_out(&self) -> Error {
+        let limit = self.limit.map(|limit| format!(" (`{limit}`)"));
+        let limit = limit.unwrap_or_default();
+        Error::new(Code::Timeout, format!("the time limit ran out{limit}"))
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) async fn plan(
     tokio::select! {
         planned = planned => planned.map_err(|error| panicked(&error)).flatten(),
         () = call.cancel.cancelled() => Err(cancelled()),
-        () = tokio::time::sleep_until(call.deadline) => Err(timed_out()),
+        () = tokio::time::sleep_until(call.deadline) => Err(call.timed_out()),
     }
 }
 
@@ -83,7 +83,7 @@ impl Execution {
         tokio::select! {
             next = self.batches.recv() => next.transpose(),
             () = call.cancel.cancelled() => Err(cancelled()),
-            () = tokio::time::sleep_until(call.deadline) => Err(timed_out()),
+            () = tokio::time::sleep_until(call.deadline) => Err(call.timed_out()),
         }
     }
 
@@ -113,11 +113,4 @@ fn panicked(error: &JoinError) -> Error {
 
 fn cancelled() -> Error {
     Error::new(Code::Cancelled, "the call was cancelled")
-}
-
-fn timed_out() -> Error {
-    Error::new(
-        Code::Timeout,
-        "the time limit ran out; simplify the statement or raise the time limit",
-    )
 }

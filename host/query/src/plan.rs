@@ -373,10 +373,7 @@ impl StatementPlan {
         let run = self.rows(&rows);
         let ended = tokio::select! {
             ended = run => ended,
-            () = tokio::time::sleep_until(self.call.deadline) => Err(Error::new(
-                Code::Timeout,
-                "the time limit ran out; simplify the statement or raise the time limit",
-            )),
+            () = tokio::time::sleep_until(self.call.deadline) => Err(self.call.timed_out()),
         };
         if let Err(error) = ended {
             drop(rows.send(Err(error)).await);

@@ -89,10 +89,7 @@ pub fn check_deadline(options: &ConfigOptions) -> Result<()> {
     }
     match Instant::now() < call.deadline {
         true => Ok(()),
-        false => Err(external(Error::new(
-            Code::Timeout,
-            "the time limit ran out; simplify the statement or raise the time limit",
-        ))),
+        false => Err(external(call.timed_out())),
     }
 }
 

@@ -25,15 +25,6 @@ pub fn replaced() -> Error {
     .blamed(Blame::Host)
 }
 
-/// The error of a call that exceeds its deadline; `blame` is the component that used the time.
-pub fn timed_out(blame: Blame) -> Error {
-    Error::new(
-        Code::Timeout,
-        "the time limit ran out; simplify the statement or raise the time limit",
-    )
-    .blamed(blame)
-}
-
 /// The error of a call that waited for a file system until its deadline.
 pub fn files_hang() -> Error {
     Error::new(

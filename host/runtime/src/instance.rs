@@ -9,7 +9,7 @@ use tokio::{
     runtime::{Handle, RuntimeFlavor},
     time::Instant,
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::task::TaskTracker;
 use wasmtime::{Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
 
@@ -18,7 +18,7 @@ use super::{
     engine::Runtime,
     grants::Grants,
     guest_log::GuestLog,
-    host_errors::{cancelled, overloaded, timed_out},
+    host_errors::{cancelled, overloaded},
     limits::{ExceededLimit, Limiter, Scope},
     permits::{ConnectionPermit, Hangs, InstancePermit},
     refusals::Refusals,
@@ -116,7 +116,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
         let started = tokio::select! {
             started = instantiated => started,
             () = call.cancel.cancelled() => return Err(cancelled()),
-            () = tokio::time::sleep_until(call.deadline) => return Err(timed_out(Blame::Plugin)),
+            () = tokio::time::sleep_until(call.deadline) => return Err(call.timed_out().blamed(Blame::Plugin)),
         };
         store.data().report_memory();
         match started {
@@ -159,16 +159,18 @@ impl<G: Send + Sync + 'static> Instance<G> {
         let stop = call.cancel.child_token();
         // If the client disconnects, this future is dropped, which cancels the call.
         let _stop_on_drop = stop.clone().drop_guard();
-        let deadline = call.deadline.min(Instant::now() + self.max_call_time);
+        let bounds = Call {
+            cancel: stop.clone(),
+            ..call.within(self.max_call_time)
+        };
+        let bounds = match bounds.deadline < call.deadline {
+            true => bounds.limited_by("plugins.max_call_time"),
+            false => bounds,
+        };
         // Held until the guest has ended, even if its thread is abandoned.
         let thread = match blocking {
             true => {
                 let workspace = grants.workspace().unwrap_or_default().to_owned();
-                let bounds = Call {
-                    deadline,
-                    cancel: stop.clone(),
-                    ..call.clone()
-                };
                 let hangs = match prompt {
                     true => Hangs::No,
                     false => Hangs::Perhaps,
@@ -181,14 +183,13 @@ impl<G: Send + Sync + 'static> Instance<G> {
             }
             false => None,
         };
-        let stopped = stop.clone();
         let grace = self.runtime.settings.cancel_grace;
         let waits = on_stop.as_ref().is_some_and(|on_stop| on_stop.waits);
-        let work = self.drive(deadline, stop, on_stop, f);
+        let work = self.drive(bounds.clone(), on_stop, f);
         let late = |blame, extra| async move {
             let why = tokio::select! {
-                () = stopped.cancelled() => cancelled(),
-                () = tokio::time::sleep_until(deadline) => timed_out(blame),
+                () = bounds.cancel.cancelled() => cancelled(),
+                () = tokio::time::sleep_until(bounds.deadline) => bounds.timed_out().blamed(blame),
             };
             tokio::time::sleep(grace + extra).await;
             why
@@ -235,8 +236,7 @@ impl<G: Send + Sync + 'static> Instance<G> {
 
     async fn drive<R, F>(
         mut self: Box<Self>,
-        deadline: Instant,
-        stop: CancellationToken,
+        call: Call,
         on_stop: Option<OnStop>,
         f: F,
     ) -> CallOutcome<R, G>
@@ -244,23 +244,23 @@ impl<G: Send + Sync + 'static> Instance<G> {
         F: for<'a> FnOnce(&'a mut Store<State>, &'a G) -> GuestFuture<'a, R>,
     {
         // The call has not begun, so the instance stays usable.
-        if stop.is_cancelled() {
+        if call.cancel.is_cancelled() {
             return (Err(cancelled()), Some(self));
         }
-        if Instant::now() >= deadline {
-            return (Err(timed_out(Blame::Host)), Some(self));
+        if Instant::now() >= call.deadline {
+            return (Err(call.timed_out().blamed(Blame::Host)), Some(self));
         }
         let runtime = Arc::clone(&self.runtime);
         let control = Arc::clone(&self.store.data().control);
         let grace = self.runtime.settings.cancel_grace;
-        control.begin(deadline);
+        control.begin(call.deadline);
         self.store.data().refusals.begin();
         self.store.set_epoch_deadline(1);
         let traffic = Arc::clone(&self.store.data().traffic);
         let mut running = Timed::new(f(&mut self.store, &self.guest), traffic);
         let early = tokio::select! {
             biased;
-            () = stop.cancelled() => cancelled(),
+            () = call.cancel.cancelled() => cancelled(),
             result = &mut running => {
                 drop(running);
                 self.store.data().report_memory();
@@ -269,10 +269,12 @@ impl<G: Send + Sync + 'static> Instance<G> {
                     Err(error) => (Err(fault(&self.store, &error)), None),
                 };
             }
-            () = tokio::time::sleep_until(deadline) => timed_out(match running.waited_for_network() {
-                true => Blame::Upstream,
-                false => Blame::Plugin,
-            }),
+            () = tokio::time::sleep_until(call.deadline) => {
+                call.timed_out().blamed(match running.waited_for_network() {
+                    true => Blame::Upstream,
+                    false => Blame::Plugin,
+                })
+            }
         };
         // Stop the guest, then the engine, then drop the instance. The result of the guest is ignored; it gets the time
         // to end its session with the engine.

@@ -115,7 +115,7 @@ impl Inner {
             grants = derive => grants?,
             () = call.cancel.cancelled() => return Err(cancelled()),
             () = tokio::time::sleep_until(call.deadline) => {
-                return Err(Error::new(Code::Timeout, "the time limit ran out"));
+                return Err(call.timed_out());
             }
         };
         let mut cached_grants = lock(&self.cached_grants);

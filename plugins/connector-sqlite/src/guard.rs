@@ -95,9 +95,7 @@ impl Watch {
     pub fn ended(&self) -> Option<Error> {
         match self.ended.load(Ordering::Relaxed) {
             CANCELLED => Some(Error::cancelled().connection_usable(true)),
-            TIMED_OUT => Some(Error::timeout(
-                "the statement ran longer than it may; narrow it, or raise `statement_timeout`",
-            )),
+            TIMED_OUT => Some(Error::timeout("the statement ran longer than it may")),
             _ => None,
         }
     }

@@ -64,12 +64,14 @@ impl Results {
         let Some(limit) = CostLimit::new(datasource.dialect, accepted.max_cost, is_told) else {
             return Ok(());
         };
-        let call = call.within(self.statement_timeout(accepted));
-        let mut connection = self.connect(source, &call).await?;
-        let checked = limit.check(&mut *connection, guarded.text(), &call).await;
-        checked.map_err(|error| {
+        let time = self.time_limit(accepted, call);
+        let explain = |error| time.explain(policies::withheld(error, guarded));
+        let connection = self.connect(source, &time.call).await;
+        let mut connection = connection.map_err(explain)?;
+        let checked = limit.check(&mut *connection, guarded.text(), &time.call);
+        checked.await.map_err(|error| {
             serving_versions::note(&source.engine, connection.digest());
-            policies::withheld(error, guarded)
+            explain(error)
         })
     }
 }

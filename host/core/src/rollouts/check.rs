@@ -122,7 +122,7 @@ impl Trial<'_> {
     }
 
     fn call(&self) -> Call {
-        Call::new(self.timeout, self.cancel.child_token())
+        Call::new(self.timeout, self.cancel.child_token()).limited_by("rollouts.check_timeout")
     }
 }
 

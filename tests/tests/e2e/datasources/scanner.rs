@@ -232,7 +232,12 @@ async fn a_statement_that_computes_for_ever_ends_in_time_and_leaves_room() {
         "SELECT count(*) FROM numbers a, numbers b, numbers c",
         "SELECT count(*) FROM numbers a JOIN numbers b ON a.id < b.id JOIN numbers c ON b.id <> c.id",
     ] {
-        mind.sql(sql).await.expect_error(504, "timeout");
+        let error = mind.sql(sql).await.expect_error(504, "timeout");
+        let message = error["message"].as_str().unwrap();
+        assert!(
+            message.contains("a statement may take 10s (`sql.statement_timeout`)"),
+            "{message}"
+        );
         assert_eq!(
             mind.rows("SELECT count(*) FROM numbers").await,
             [[json!(20_000)]]

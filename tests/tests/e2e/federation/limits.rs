@@ -86,6 +86,9 @@ async fn shortest_statement_timeout_of_the_datasources_counts() {
     let _locker = lock(&database).await;
     let error = mind.sql(query).await.json();
     assert_eq!(error["error"]["code"], "timeout", "{error}");
+    let message = error["error"]["message"].as_str().unwrap();
+    let limit = "a statement may take 1s (`statement_timeout` of the datasource 'own'): simplify it, or ask an editor";
+    assert!(message.contains(limit), "{message}");
     let watcher = database.client().await;
     eventually(
         async || waiting_in_postgres(&watcher).await,
