@@ -1,5 +1,6 @@
 //! Extractors with this API's errors.
 
+pub mod exact;
 mod mistake;
 pub mod timestamp;
 

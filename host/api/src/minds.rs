@@ -18,7 +18,7 @@ use utoipa_axum::routes;
 use self::entries::{Entry, Resolver};
 use super::{
     admission::CreatedName,
-    extract::{Json, Path, Query},
+    extract::{Json, Path, Query, exact},
     policies::POLICIES,
 };
 use mindhost_base::error::{Code, Result};
@@ -90,6 +90,7 @@ pub(super) struct Create {
     model_name: Option<String>,
     /// What guides the Mind, and whatever else the caller keeps here.
     #[schema(value_type = Option<Parameters>)]
+    #[serde(default, deserialize_with = "exact::object")]
     parameters: Option<Map<String, Value>>,
 }
 
@@ -110,6 +111,7 @@ pub(super) struct Update {
     model_name: Option<String>,
     /// Replaces all of them.
     #[schema(value_type = Option<Parameters>)]
+    #[serde(default, deserialize_with = "exact::object")]
     parameters: Option<Map<String, Value>>,
 }
 

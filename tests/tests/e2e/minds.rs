@@ -18,7 +18,7 @@ async fn a_mind_shows_every_field() {
         let body = json!({
             "name": "sales",
             "datasources": ["shop"],
-            "parameters": {"system_prompt": "Be brief.", "is_demo": true, "color": {"own": [1]}},
+            "parameters": {"system_prompt": "Be brief.", "is_demo": true, "color": {"own": [9_007_199_254_740_993_u64]}},
         });
         let made = host
             .post("/minds", body.clone())

@@ -88,7 +88,10 @@ function MindForm({ mind, datasources, providers }: FormProps) {
     void run(async () => {
       const entries = [...tables].map(([name, some]) => (some === null ? name : { name, tables: some }));
       const parameters = { ...mind?.parameters, system_prompt: prompt || null, allow_direct_queries: direct };
-      const body = { name, datasources: entries, parameters, ...(provider && { provider }), ...(model !== known && { model_name: model }) };
+      // Those that are not sent stay as they are.
+      const hasNewParameters = !mind || prompt !== (mind.parameters.system_prompt ?? "") || direct !== (mind.parameters.allow_direct_queries ?? false);
+      if (hasNewParameters && holdsRounded(parameters)) throw new Error("A parameter of this Mind has an integer that a browser rounds. Change the instructions, and whether callers may send SQL, over the API.");
+      const body = { name, datasources: entries, ...(hasNewParameters && { parameters }), ...(provider && { provider }), ...(model !== known && { model_name: model }) };
       if (mind) await take(api.PUT("/api/v1/minds/{name}", { params: { path: { name: mind.name } }, body }));
       else await take(api.POST("/api/v1/minds", { body }));
       go(href("minds"));
@@ -129,6 +132,12 @@ function MindForm({ mind, datasources, providers }: FormProps) {
       </div>
     </form>
   );
+}
+
+/** Whether a value has an integer that JavaScript may not have read as it was sent. */
+function holdsRounded(value: unknown): boolean {
+  if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value);
+  return typeof value === "object" && value !== null && Object.values(value).some(holdsRounded);
 }
 
 function Delete({ name }: { name: string }) {
