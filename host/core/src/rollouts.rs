@@ -8,6 +8,7 @@
 use mindhost_plugins::active::ActivePlugins;
 mod check;
 mod other_hosts;
+mod rejected;
 mod run;
 mod store;
 #[cfg(test)]
@@ -26,7 +27,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use self::store::RemoteRequest;
+use self::{rejected::rejected, store::RemoteRequest};
 use crate::{
     auth::Caller,
     datasources::{self, Datasources},
@@ -343,10 +344,7 @@ impl Rollouts {
         inner.end_probations(about).await?;
         let from = inner.predecessor(about);
         if from.as_ref() == Some(&about.digest) {
-            return Err(Error::new(
-                Code::WrongState,
-                format!("{} {} serves already", about.name, about.version),
-            ));
+            return Err(inner.serves_already(about));
         }
         let hold = inner.parts.registry.hold(&about.digest)?;
         let rollout = Rollout {
@@ -517,6 +515,26 @@ impl Inner {
         })
     }
 
+    /// The error of an activation that changes nothing: what to do for another version, such as one that was rolled back.
+    fn serves_already(&self, about: &VersionFacts) -> Error {
+        let (name, version) = (&about.name, &about.version);
+        let newest = self.parts.registry.find(name, None).ok();
+        let advice = match newest.filter(|newest| newest.digest != about.digest) {
+            Some(newest) => {
+                let (other, digest) = (newest.version, newest.digest.get(..12));
+                let named = digest.filter(|_| other == *version).unwrap_or(&other);
+                format!(
+                    "to activate {other}, name it, also if it was rolled back: `mindhost plugin activate {name} {named}`"
+                )
+            }
+            None => format!(
+                "no higher version is installed; `mindhost plugin show {name}` lists those that are"
+            ),
+        };
+        let message = format!("{name} {version} serves already; {advice}");
+        Error::new(Code::WrongState, message)
+    }
+
     /// Ends the probation of rollouts of the same plugin or for the same slots, as passed. Any other rollout of them
     /// must end first.
     async fn end_probations(&self, about: &VersionFacts) -> Result<()> {
@@ -567,26 +585,6 @@ impl Inner {
         let ended = tokio::time::timeout(REACTION_TIMEOUT, ended).await;
         ended.unwrap_or_else(|_| Err(active(&rollout.plugin)))
     }
-}
-
-/// The versions that failed or were rolled back when they were last activated, by digest. `newest_first` are the
-/// rollouts of one plugin.
-fn rejected(newest_first: &[Rollout]) -> BTreeSet<String> {
-    let mut judged = BTreeSet::new();
-    let mut rejected = BTreeSet::new();
-    for one in newest_first.iter().filter(|one| one.stage.is_end()) {
-        // A rollback judges the version that it leaves.
-        let left = one.from.as_ref().filter(|_| one.is_rollback);
-        if let Some(left) = left.filter(|_| one.stage == Stage::Completed)
-            && judged.insert(left.clone())
-        {
-            rejected.insert(left.clone());
-        }
-        if judged.insert(one.to.clone()) && one.stage != Stage::Completed {
-            rejected.insert(one.to.clone());
-        }
-    }
-    rejected
 }
 
 fn active(name: &str) -> Error {

@@ -69,6 +69,12 @@ async fn an_operator_installs_activates_goes_back_and_removes() {
     assert!(shown.contains("0.1.1      active"), "{shown}");
     let back = said(&plugin(&host, &["rollback", "guest-memory"]).await);
     assert!(back.contains("0.1.0"), "{back}");
+    let error = failed(&plugin(&host, &["activate", "guest-memory"]).await);
+    assert!(
+        error.contains("guest-memory 0.1.0 serves already")
+            && error.contains("`mindhost plugin activate guest-memory 0.1.1`"),
+        "{error}"
+    );
     said(&plugin(&host, &["remove", "guest-memory", "0.1.1"]).await);
     let gone = plugin(&host, &["activate", "guest-memory", "0.1.1"]).await;
     assert!(!gone.status.success());
