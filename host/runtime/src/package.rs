@@ -1,6 +1,7 @@
 //! A plugin file: a component with its manifest, read and checked without running it.
 
 mod checks;
+mod embedded;
 mod sections;
 
 use std::{
@@ -13,6 +14,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 pub use checks::{check_origins, is_name, version_order};
+pub use embedded::check_built_with;
 
 use self::{checks::check_manifest, sections::sections};
 use mindhost_base::error::write_escaped;

@@ -36,6 +36,7 @@ pub(super) fn run(pack: &Pack) -> anyhow::Result<()> {
     let text = fs::read_to_string(manifest).with_context(|| format!("{}", manifest.display()))?;
     // First, so that each refusal names the file that it is about.
     package::check_manifest_text(&text).with_context(|| format!("{}", manifest.display()))?;
+    package::check_built_with(&component, &text).with_context(|| format!("{}", file.display()))?;
     let packed = package::pack(&component, &text).with_context(|| format!("{}", file.display()))?;
     fs::write(output, packed).with_context(|| format!("{}", output.display()))?;
     Ok(())

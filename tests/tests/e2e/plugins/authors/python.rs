@@ -62,6 +62,29 @@ fn component_in_python_has_the_packages_of_its_environment_and_speaks_unicode() 
         let last = told.trim_end().lines().last().unwrap_or_default();
         assert!(last.contains(expected), "no `{expected}` in\n{told}");
     }
+    let manifest = project.path().join("manifest.json");
+    let next = fs::read_to_string(&manifest).unwrap();
+    fs::write(
+        &manifest,
+        next.replace(r#""version": "0.1.0""#, r#""version": "0.2.0""#),
+    )
+    .unwrap();
+    let packed = Command::new(build::host_binary())
+        .args([
+            "plugin",
+            "pack",
+            "component.wasm",
+            "--manifest",
+            "manifest.json",
+        ])
+        .args(["--output", "parrot.wasm"])
+        .current_dir(project.path())
+        .output()
+        .unwrap();
+    assert!(!packed.status.success());
+    let told = errors(&packed);
+    let expected = "component.wasm: was built with the manifest of parrot 0.1.0 (model-provider), not with that of parrot 0.2.0";
+    assert!(told.contains(expected), "{told}");
 }
 
 /// In less than a second, where a build takes many.
