@@ -5,19 +5,17 @@ use std::{
     io::{BufRead as _, BufReader},
     path::Path,
     process::Stdio,
-    sync::{
-        LazyLock,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::LazyLock,
     time::Duration,
 };
 
 use rustix::process::{Signal, geteuid};
 use serde_json::{Value, json};
+use tempfile::NamedTempFile;
 
 use crate::{
     Process, build, client::CLIENT, eventually::found_within, free_port, process::spawn_with,
-    spawn, sweep,
+    spawn_service, sweep,
 };
 
 const USER: &str = "app";
@@ -49,17 +47,15 @@ impl ClickHouse {
     /// # Panics
     /// When it is not installed or does not start.
     pub fn new(fixture: &str) -> ClickHouse {
-        static NEXT: AtomicU32 = AtomicU32::new(1);
-        let folder = sweep::own_folder("mindhost-chdb-setup");
-        std::fs::create_dir_all(&folder).expect("a folder for the fixture");
-        let file = folder.join(format!("{}.sql", NEXT.fetch_add(1, Ordering::Relaxed)));
+        let file = NamedTempFile::new().expect("a file for the fixture");
         std::fs::write(&file, fixture).expect("the fixture");
         let script = build::workspace_dir().join("tests/clients/chdb/server.py");
-        let mut process = spawn(build::chdb_python(), |command| {
+        // Killed, it would leave its folder.
+        let mut process = spawn_service(build::chdb_python(), |command| {
             command
                 .arg(script)
                 .args([USER, PASSWORD])
-                .arg(&file)
+                .arg(file.path())
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped());
         });

@@ -6,13 +6,15 @@ the two columns of `system.processes` by which statements are ended (a mark in t
 
     python server.py USER PASSWORD SETUP.sql
 
-prints `listening PORT` once the statements of the file, one a line of `;;`, have run. It ends with its standard input.
+prints `listening PORT` once the statements of the file, one a line of `;;`, have run. It ends with its standard input,
+or when it is asked to (SIGTERM).
 """
 
 import os
 import re
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -27,6 +29,17 @@ STATUS = {62: 400, 47: 404, 60: 404, 81: 404, 516: 403, 164: 500, 159: 408, 115:
 setup_file = os.path.abspath(sys.argv[3])
 folder = tempfile.mkdtemp(prefix="mindhost-chdb-")
 os.chdir(folder)
+# Where the engine makes a folder of its own, which it never removes.
+os.environ["TMPDIR"] = folder
+
+
+def end(*_):
+    shutil.rmtree(folder, ignore_errors=True)
+    # The engine's own threads do not end while a statement runs.
+    os._exit(0)
+
+
+signal.signal(signal.SIGTERM, end)
 import chdb  # noqa: E402  (it looks for a configuration in the current directory)
 
 
@@ -169,9 +182,7 @@ def main():
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print("listening", server.server_port, flush=True)
     sys.stdin.read()
-    shutil.rmtree(folder, ignore_errors=True)
-    # The engine's own threads do not end while a statement runs.
-    os._exit(0)
+    end()
 
 
 main()

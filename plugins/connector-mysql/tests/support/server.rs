@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 #[path = "../../../../tests/src/ports.rs"]
 mod ports;
+#[path = "../../../../tests/src/sweep.rs"]
+mod sweep;
 
 use self::ports::free_port;
 
@@ -162,25 +164,15 @@ fn as_servant(options: &[&str], program: &str) -> Command {
     command
 }
 
-/// A new folder named for this process; those of processes that are gone are removed.
+/// A new folder for a server of this process.
 fn own_folder() -> PathBuf {
+    static ALL: LazyLock<PathBuf> = LazyLock::new(|| sweep::own_folder("connector-mysql"));
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    const PREFIX: &str = "connector-mysql-";
-    let temp = std::env::temp_dir();
-    for entry in std::fs::read_dir(&temp).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let owner = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
-        if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let folder = temp.join(format!("{PREFIX}{}-{number}", std::process::id()));
+    let folder = ALL.join(number.to_string());
     // One of an earlier process that had this id.
     let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir(&folder).unwrap();
+    std::fs::create_dir_all(&folder).unwrap();
     folder
 }
 

@@ -291,12 +291,17 @@ impl Bench {
     }
 
     /// A command of this program on the plugin, in a process of its own: a plugin that goes wrong takes nothing along.
+    /// One that a save ends cannot remove its temporary files, so the next one begins without them.
     async fn own(&self, args: &[OsString]) -> anyhow::Result<ExitStatus> {
+        let temporary = self.made().join("tmp");
+        let _ = std::fs::remove_dir_all(&temporary);
+        std::fs::create_dir(&temporary).with_context(|| temporary.display().to_string())?;
         let mut own = Command::new(std::env::current_exe()?);
         own.arg("plugin")
             .args(args)
             // The compiler that is fast to compile.
             .env("MINDHOST_PLUGINS__COMPILER", "winch")
+            .env("TMPDIR", temporary)
             .stdin(Stdio::null())
             .kill_on_drop(true);
         Ok(own.status().await?)

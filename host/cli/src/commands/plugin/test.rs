@@ -126,8 +126,13 @@ async fn cases(test: &Test, coloured: bool) -> anyhow::Result<Report> {
         Ok(sandbox) => Arc::new(sandbox),
         Err(refusal) => return Ok(refused(test, refusal.to_string(), coloured)),
     };
-    let hears = Arc::clone(&sandbox);
-    lines::listen(move |line| hears.hear(line))?;
+    // The listener stays until the process ends, and the sandbox must not: its folder goes with it.
+    let hears = Arc::downgrade(&sandbox);
+    lines::listen(move |line| {
+        if let Some(sandbox) = hears.upgrade() {
+            sandbox.hear(line);
+        }
+    })?;
     let seen = |progress: Progress<'_>| match progress {
         Progress::Ended(entry) if test.brief && !entry.is_failure() => {}
         Progress::Ended(entry) => say_part!("{}", entry.text(coloured)),
