@@ -126,6 +126,19 @@ async fn doctor_finds_what_is_wrong_and_says_how_to_mend_it() {
         "cannot open the store: Connection refused",
         false,
     );
+    check(
+        &[("MINDHOST_FILES__ROOTS", "/nothing")],
+        "files.roots: /nothing is no directory",
+        false,
+    );
+    check(
+        &[(
+            "MINDHOST_PLUGINS__LIMITS__CONNECTOR_SQLIT__MAX_CONNECTIONS",
+            "2",
+        )],
+        "connector-sqlit has limits and is not installed",
+        true,
+    );
     // Without plugins: under another key they would be compiled again, and for the tests after this one too.
     let other_key = [
         ("MINDHOST_SECRETS__KEY_FILE", "other.key"),

@@ -84,6 +84,7 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) {
             "correct that setting; `serve` does not start with it",
         ));
     }
+    findings.extend(load_plugins::examine_roots(config));
     findings.extend(plugin::examine(config).await);
 }
 
@@ -397,6 +398,17 @@ mod tests {
             let is_it = |what: &String| what.starts_with(expected);
             assert!(found.iter().any(is_it), "{expected}: {found:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn root_of_files_that_no_plugin_can_read_is_bad() {
+        let dir = tempfile::tempdir().unwrap();
+        let (here, gone) = (dir.path().display(), dir.path().join("gone"));
+        let roots = format!("{here}, {}", gone.display());
+        let found = wrong(&[("MINDHOST_FILES__ROOTS", &roots)]).await;
+        let expected = format!("files.roots: {} is no directory", gone.display());
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with(&expected), "{found:?}");
     }
 
     #[tokio::test]

@@ -2,8 +2,9 @@
 
 use mindhost_plugins::active::ActivePlugins;
 use std::{
+    collections::HashSet,
     net::{IpAddr, SocketAddr},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -14,7 +15,7 @@ use mindhost_core::{
     secrets::{SecretKeys, Source},
 };
 use mindhost_plugins::{
-    registry::{Active, CacheDir, Compilers, Registry, Sources},
+    registry::{Active, CacheDir, Compilers, Installed, Registry, Sources},
     rights::Incumbents,
     signatures::Trust,
 };
@@ -22,6 +23,8 @@ use mindhost_runtime::policy::{
     EgressRules, FixedPolicy, Locality, Policy, RootCertificates, WhileLocal, root_certificates,
 };
 use mindhost_store::Store;
+
+use super::finding::Finding;
 
 /// The purpose of the key that seals compiled plugins.
 pub(super) const CACHE: &str = "compiled plugins";
@@ -61,9 +64,9 @@ pub(super) async fn load(
         file_roots: config.files.roots.clone(),
         reserved: reserved(config, own).await?,
     };
-    for root in rules.refused_roots() {
+    for (root, why) in unusable_roots(config, &rules) {
         let root = root.display();
-        tracing::warn!(%root, "ignoring an entry of files.roots: it overlaps the data directory");
+        tracing::warn!(%root, "an entry of files.roots cannot be used: it {why}");
     }
     let policy: Arc<dyn Policy> = match config.egress.allow_loopback {
         Switch::Auto => Arc::new(WhileLocal {
@@ -102,6 +105,50 @@ pub(super) fn checked(config: &Config) -> anyhow::Result<RootCertificates> {
     own_authorities(&config.egress.root_certificates)
 }
 
+/// The entries of `files.roots` that no plugin can read, and why.
+fn unusable_roots<'a>(config: &'a Config, rules: &'a FixedPolicy) -> Vec<(&'a Path, &'static str)> {
+    let refused = rules.refused_roots();
+    let mut unusable: Vec<_> = refused
+        .map(|root| (root, "overlaps the data directory"))
+        .collect();
+    for root in &config.files.roots {
+        let is_refused = unusable.iter().any(|(other, _)| *other == root);
+        if !is_refused && !root.is_dir() {
+            unusable.push((root, "is no directory"));
+        }
+    }
+    unusable
+}
+
+/// What `doctor` says of `files.roots`.
+pub(super) fn examine_roots(config: &Config) -> Vec<Finding> {
+    let rules = without_grants(config, config.files.roots.clone());
+    let unusable = unusable_roots(config, &rules).into_iter();
+    let bad = unusable.map(|(root, why)| {
+        Finding::bad(
+            format!(
+                "files.roots: {} {why}, so no plugin can read it",
+                root.display()
+            ),
+            "make the directory, or correct the setting",
+        )
+    });
+    bad.collect()
+}
+
+/// The names of the sections `[plugins.limits.<name>]` whose plugin is not installed.
+pub(super) fn limits_of_missing_plugins<'a>(
+    config: &'a Config,
+    installed: &[Installed],
+) -> Vec<&'a str> {
+    let known: HashSet<&str> = installed
+        .iter()
+        .filter_map(|one| Some(one.about.as_ref()?.name.as_str()))
+        .collect();
+    let limited = config.plugins.limits.by_plugin.keys().map(String::as_str);
+    limited.filter(|name| !known.contains(name)).collect()
+}
+
 /// The certificates of `egress.root_certificates`.
 fn own_authorities(path: &Path) -> anyhow::Result<RootCertificates> {
     if path.as_os_str().is_empty() {
@@ -119,12 +166,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 /// Loads every plugin of the plugins directory for inspection, without any grants. Writes nothing: code that the cache
 /// lacks is compiled for this inspection alone, because a file of another user would be in the server's way.
 pub(super) async fn inspect(config: &Config) -> anyhow::Result<Registry> {
-    let policy = FixedPolicy {
-        egress: EgressRules::default(),
-        data_dir: config.data_dir.clone(),
-        file_roots: Vec::new(),
-        reserved: Vec::new(),
-    };
+    let policy = without_grants(config, Vec::new());
     let key = Source::read_file(config).await?;
     let key = key.first().map(|key| key.derive(CACHE));
     Ok(Registry::load(Sources {
@@ -137,6 +179,15 @@ pub(super) async fn inspect(config: &Config) -> anyhow::Result<Registry> {
         ..sources(config, key, Arc::new(policy))?
     })
     .await?)
+}
+
+fn without_grants(config: &Config, file_roots: Vec<PathBuf>) -> FixedPolicy {
+    FixedPolicy {
+        egress: EgressRules::default(),
+        data_dir: config.data_dir.clone(),
+        file_roots,
+        reserved: Vec::new(),
+    }
 }
 
 /// The serving versions of the last start, empty if there was none. Errors of the store are reported elsewhere.

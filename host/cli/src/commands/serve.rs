@@ -154,18 +154,11 @@ fn warn_of_missing_plugins(config: &Config, installed: &[Installed]) {
         tracing::warn!(plugins_dir = %dir, "{advice}");
         return;
     }
-    for plugin in config.plugins.limits.by_plugin.keys() {
-        let is_it = |one: &Installed| {
-            one.about
-                .as_ref()
-                .is_some_and(|about| about.name == *plugin)
-        };
-        if !installed.iter().any(is_it) {
-            tracing::warn!(
-                plugin,
-                "plugins.limits has a section for a plugin that is not installed; is its name right?"
-            );
-        }
+    for plugin in load_plugins::limits_of_missing_plugins(config, installed) {
+        tracing::warn!(
+            plugin,
+            "plugins.limits has a section for a plugin that is not installed; is its name right?"
+        );
     }
 }
 

@@ -93,6 +93,12 @@ pub(in crate::commands) async fn examine(config: &Config) -> Vec<Finding> {
             "plugin: {plugin} is still active but can no longer be installed: {reason}"
         ))
     }));
+    let missing = load_plugins::limits_of_missing_plugins(config, &registry.installed());
+    findings.extend(missing.into_iter().map(|plugin| {
+        Finding::Note(format!(
+            "plugins.limits: {plugin} has limits and is not installed; is its name right?"
+        ))
+    }));
     if registry.models().is_empty() {
         findings.push(Finding::bad(
             "plugins: no model plugin is active",
