@@ -20,12 +20,22 @@ pub(crate) enum Secrets {
     /// every server of the store, and restart those that have it in their environment. If this is interrupted, run it
     /// again to continue.
     Rotate {
-        /// Seconds to wait for all servers to get the new key, and for another rotation to end.
-        #[arg(long, default_value_t = 120)]
-        wait: u64,
+        /// How long to wait for all servers, and for another rotation to end: 30s, 5m
+        #[arg(long, value_name = "TIME", default_value = "2m", value_parser = time)]
+        wait: Duration,
     },
     /// Print a new secret key.
     Generate,
+}
+
+/// Parses a time such as `30s` or `5m`, or a number of seconds.
+fn time(text: &str) -> Result<Duration, String> {
+    if let Ok(seconds) = text.parse() {
+        return Ok(Duration::from_secs(seconds));
+    }
+    let time = text.parse::<jiff::SignedDuration>().ok();
+    time.and_then(|time| Duration::try_from(time).ok())
+        .ok_or_else(|| "write a time such as 30s or 5m, or a number of seconds".to_owned())
 }
 
 pub(super) async fn run(command: Secrets) -> anyhow::Result<()> {
@@ -35,7 +45,6 @@ pub(super) async fn run(command: Secrets) -> anyhow::Result<()> {
             let config = Config::load()?;
             let opened = open::store(&config).await?;
             let source = Source::of(&config)?;
-            let wait = Duration::from_secs(wait);
             rekeying::rotate(&source, &opened.store, wait, |line| say!("{line}")).await?;
             let (action, resource) = ("mindhost secrets rotate", "/secrets".to_owned());
             audit::record(&opened.store, &opened.workspace, action, resource, None).await?;
@@ -43,4 +52,20 @@ pub(super) async fn run(command: Secrets) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_has_a_unit_or_is_in_seconds() {
+        for (text, seconds) in [("30", 30), ("30s", 30), ("5m", 300), ("1h 30m", 5_400)] {
+            assert_eq!(time(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
+        for text in ["", "soon", "-30s", "1.5"] {
+            assert!(time(text).unwrap_err().contains("30s"), "{text}");
+        }
+    }
 }
