@@ -78,7 +78,7 @@ async fn serve(
     let open_files = allow_open_files();
     outlive_large_files()?;
     let config = Arc::new(config);
-    let _alone = match config.database_url.get() {
+    let alone = match config.database_url.get() {
         None => Some(lock_data_dir(&config.data_dir)?),
         Some(_) => None,
     };
@@ -126,6 +126,8 @@ async fn serve(
         locality,
     )
     .await?;
+    let tidying = state.datasources.remove_abandoned_uploads(alone.is_some());
+    state.shutdown.tasks.spawn(tidying);
     let following = secrets::watch(
         keys,
         source,

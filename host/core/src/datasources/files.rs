@@ -34,8 +34,8 @@ use super::{Datasource, Datasources};
 
 /// Names of uploads that are not complete begin so. No reader takes a file of such a name for a table.
 const PARTIAL: &str = ".upload-";
-/// After so long an upload that is not complete never will be.
-const ABANDONED: Duration = Duration::from_secs(86_400);
+/// A server that ends an upload may take this long for its last step.
+const LAST_STEP: Duration = Duration::from_secs(600);
 /// Characters of a file's name, in bytes.
 const MAX_NAME: usize = 200;
 /// Files that are counted or listed, at most.
@@ -65,6 +65,8 @@ pub(super) struct UploadSettings {
     max_file: u64,
     max_workspace: u64,
     min_free: u64,
+    /// An incomplete upload that was not written for so long never will be complete, whichever server received it.
+    abandoned: Duration,
 }
 
 impl UploadSettings {
@@ -75,7 +77,14 @@ impl UploadSettings {
             max_file: config.files.max_upload_bytes,
             max_workspace: config.files.max_workspace_bytes,
             min_free: config.store.min_free_bytes.max(FREE_MARGIN),
+            abandoned: config.server.body_idle_timeout.saturating_add(LAST_STEP),
         }
+    }
+
+    /// What was last written before this is abandoned.
+    fn abandoned_before(&self) -> Option<jiff::Timestamp> {
+        let age = jiff::SignedDuration::try_from(self.abandoned).ok()?;
+        jiff::Timestamp::now().checked_sub(age).ok()
     }
 
     /// Whether making a directory would hide one that an operator granted: the workspace's own are read first.
@@ -143,6 +152,24 @@ impl Datasources {
             begin(directory, uploads, file, overwrite)
         })
         .await
+    }
+
+    /// Removes what servers that were killed received and did not complete, in all workspaces. `is_alone` if no other
+    /// server uses this data directory, so that all that was there before this start is such. Called once, at the
+    /// start.
+    pub fn remove_abandoned_uploads(&self, is_alone: bool) -> impl Future<Output = ()> + use<> {
+        let root = self.uploads.root.clone();
+        let before = match is_alone {
+            true => Some(jiff::Timestamp::now()),
+            false => self.uploads.abandoned_before(),
+        };
+        async move {
+            match blocking(move || Ok(remove_everywhere(&root, before))).await {
+                Ok(0) => {}
+                Ok(files) => tracing::info!(files, "removed uploads that were never completed"),
+                Err(error) => error.log(),
+            }
+        }
     }
 
     /// Deletes a file of a datasource.
@@ -366,7 +393,7 @@ fn begin(
         None => {}
         Some(_) => return Err(taken(&name)),
     }
-    remove_abandoned(&directory.dir);
+    remove_partial(&directory.dir, uploads.abandoned_before());
     let room = uploads.max_workspace.saturating_sub(used(&directory.own)?);
     if room == 0 {
         return Err(over_quota(&uploads));
@@ -439,16 +466,36 @@ fn listed(dir: &File) -> Result<Vec<StoredFile>> {
     Ok(names.iter().filter_map(|name| stored(dir, name)).collect())
 }
 
-/// Removes uploads that a host began long ago and did not end.
-fn remove_abandoned(dir: &File) {
-    let now = jiff::Timestamp::now();
-    for name in names(dir).unwrap_or_default() {
-        let is_old =
-            |file: &StoredFile| now.duration_since(file.modified_at).unsigned_abs() > ABANDONED;
-        if name.starts_with(PARTIAL) && stored(dir, &name).is_some_and(|file| is_old(&file)) {
-            let _ = rustix::fs::unlinkat(dir, name.as_str(), AtFlags::empty());
+/// Removes incomplete uploads of a directory that were last written in a second before this one. Gives their number.
+fn remove_partial(dir: &File, before: Option<jiff::Timestamp>) -> usize {
+    let Some(before) = before.map(jiff::Timestamp::as_second) else {
+        return 0;
+    };
+    let mut names = names(dir).unwrap_or_default();
+    names.retain(|name| {
+        name.starts_with(PARTIAL)
+            && stored(dir, name).is_some_and(|file| file.modified_at.as_second() < before)
+            && rustix::fs::unlinkat(dir, name.as_str(), AtFlags::empty()).is_ok()
+    });
+    names.len()
+}
+
+/// The same in a directory and all below it. Follows no link.
+fn remove_everywhere(root: &Path, before: Option<jiff::Timestamp>) -> usize {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY | OFlags::NOFOLLOW;
+    let mut removed = 0;
+    let mut rest = vec![(root.to_path_buf(), 0)];
+    while let Some((path, depth)) = rest.pop() {
+        if let Ok(dir) = rustix::fs::open(&path, flags, Mode::empty()) {
+            removed += remove_partial(&File::from(dir), before);
+        }
+        for entry in std::fs::read_dir(&path).into_iter().flatten().flatten() {
+            if depth < MAX_DEPTH && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                rest.push((entry.path(), depth + 1));
+            }
         }
     }
+    removed
 }
 
 /// Bytes of all files of a workspace, those included that are being received.

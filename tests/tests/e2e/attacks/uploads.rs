@@ -192,6 +192,33 @@ async fn an_upload_hides_no_granted_directory() {
 #[tokio::test]
 async fn an_upload_that_breaks_off_leaves_nothing() {
     let host = empty().await;
+    let (mut stream, directory) = begin_upload(&host).await;
+    let count = async || fs::read_dir(&directory).unwrap().count();
+    assert_eq!(host.get("/datasources/sales/files").await.json(), json!([]));
+    stream.shutdown().await.unwrap();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    drop(stream);
+    eventually(count, |count| *count == 0).await;
+}
+
+/// A killed server cannot remove what it was receiving: the next start does.
+#[tokio::test]
+async fn an_upload_to_a_killed_server_leaves_nothing() {
+    let host = empty().await;
+    let (_stream, directory) = begin_upload(&host).await;
+    host.kill().await;
+    let partial = fs::read_dir(&directory).unwrap().next().unwrap().unwrap();
+    let file = fs::File::options().write(true).open(partial.path());
+    let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(5);
+    file.unwrap().set_modified(earlier).unwrap();
+    host.restart().await;
+    let count = async || fs::read_dir(&directory).unwrap().count();
+    eventually(count, |count| *count == 0).await;
+}
+
+/// Sends the beginning of a file. Gives the connection, and the directory that has the beginning.
+async fn begin_upload(host: &Host) -> (tokio::net::TcpStream, std::path::PathBuf) {
     let url = host.base_url();
     let address = url
         .trim_start_matches("http://")
@@ -209,10 +236,5 @@ async fn an_upload_that_breaks_off_leaves_nothing() {
     let directory = host.files_dir().join("sales");
     let count = async || fs::read_dir(&directory).unwrap().count();
     eventually(count, |count| *count == 1).await;
-    assert_eq!(host.get("/datasources/sales/files").await.json(), json!([]));
-    stream.shutdown().await.unwrap();
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer).await;
-    drop(stream);
-    eventually(count, |count| *count == 0).await;
+    (stream, directory)
 }

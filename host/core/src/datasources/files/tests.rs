@@ -66,3 +66,32 @@ fn links_are_not_followed() {
     assert!(open(&own, &["new".to_owned(), "deep".to_owned()], true).is_ok());
     assert!(own.join("new/deep").is_dir());
 }
+
+#[test]
+fn uploads_of_a_killed_server_are_removed_everywhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, outside) = (dir.path().join("files"), dir.path().join("outside"));
+    std::fs::create_dir_all(root.join("w/sales/2024")).unwrap();
+    std::fs::create_dir_all(&outside).unwrap();
+    std::os::unix::fs::symlink(&outside, root.join("w/link")).unwrap();
+    let now = jiff::Timestamp::now();
+    let write = |path: PathBuf, seconds: u64| {
+        let file = File::create(&path).unwrap();
+        let at = std::time::SystemTime::from(now) - Duration::from_secs(seconds);
+        file.set_modified(at).unwrap();
+        path
+    };
+    let old = [
+        write(root.join("w/sales/.upload-1"), 10),
+        write(root.join("w/sales/2024/.upload-2"), 2),
+    ];
+    let kept = [
+        write(root.join("w/sales/orders.csv"), 10),
+        write(outside.join(".upload-3"), 10),
+        write(root.join("w/sales/.upload-4"), 0),
+    ];
+    assert_eq!(remove_everywhere(&root, None), 0);
+    assert_eq!(remove_everywhere(&root, Some(now)), 2);
+    assert!(old.iter().all(|path| !path.exists()));
+    assert!(kept.iter().all(|path| path.exists()));
+}
