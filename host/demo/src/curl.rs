@@ -9,6 +9,8 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
+use crate::Stop;
+
 const AUTH: &str = r#"-H "Authorization: Bearer $KEY""#;
 
 /// A server-sent event.
@@ -22,6 +24,7 @@ pub(crate) struct Event {
 pub(crate) struct Curl {
     url: String,
     key: String,
+    stop: Stop,
 }
 
 pub(crate) fn get_line(path: &str) -> String {
@@ -47,16 +50,17 @@ pub(crate) fn quoted(path: &Path) -> String {
 }
 
 impl Curl {
-    pub(crate) fn new(url: &str, key: &str) -> Self {
+    pub(crate) fn new(url: &str, key: &str, stop: Stop) -> Self {
         Self {
             url: url.to_owned(),
             key: key.to_owned(),
+            stop,
         }
     }
 
     /// The body of a successful answer.
     pub(crate) fn bytes(&self, line: &str) -> Result<Vec<u8>> {
-        let output = self.shell(line).output().context("bash")?;
+        let output = self.shell(line)?.output().context("bash")?;
         let body = String::from_utf8_lossy(&output.stdout);
         ensure!(
             output.status.success(),
@@ -74,7 +78,7 @@ impl Curl {
 
     /// The body of an answer that is an error, and curl's word on its status.
     pub(crate) fn refusal(&self, line: &str) -> Result<(String, Value)> {
-        let output = self.shell(line).output().context("bash")?;
+        let output = self.shell(line)?.output().context("bash")?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         ensure!(
             output.status.code() == Some(22),
@@ -93,7 +97,7 @@ impl Curl {
         mut see: impl FnMut(Event) -> Result<()>,
     ) -> Result<()> {
         let mut child = self
-            .shell(line)
+            .shell(line)?
             .stdout(Stdio::piped())
             .spawn()
             .context("bash")?;
@@ -120,14 +124,15 @@ impl Curl {
         Ok(())
     }
 
-    fn shell(&self, line: &str) -> Command {
+    fn shell(&self, line: &str) -> Result<Command> {
+        self.stop.check()?;
         let mut command = Command::new("bash");
         command
             .args(["-c", line])
             .env("URL", &self.url)
             .env("KEY", &self.key)
             .stdin(Stdio::null());
-        command
+        Ok(command)
     }
 }
 

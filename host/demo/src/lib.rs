@@ -12,7 +12,13 @@ mod server;
 pub mod shop;
 mod truth;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -33,6 +39,30 @@ pub struct Options {
     pub plugins_dir: PathBuf,
     /// End after the last step; else the server goes on until Ctrl-C.
     pub once: bool,
+    /// Set by another thread to end the demo and its server.
+    pub stop: Stop,
+}
+
+/// Whether the demo was asked to end.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Asks the demo to end.
+    pub fn ask(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// # Errors
+    /// If the demo was asked to end.
+    fn check(&self) -> Result<()> {
+        ensure!(!self.is_asked(), "asked to end before the last step");
+        Ok(())
+    }
 }
 
 /// What every step works with.
@@ -42,7 +72,8 @@ struct Demo {
     truth: Truth,
 }
 
-/// Writes the shop, starts a server on it, runs every step, and leaves the server running.
+/// Writes the shop, starts a server on it, runs every step, and leaves the server running until it ends or
+/// [`Options::stop`] is asked for. The server has ended when this returns.
 ///
 /// # Errors
 /// When the server does not start, or a step does not give what the databases hold.
@@ -69,21 +100,25 @@ pub fn run(options: &Options) -> Result<()> {
 
     let demo = Demo {
         screen,
-        curl: Curl::new(&url, &key),
+        curl: Curl::new(&url, &key, options.stop.clone()),
         truth: Truth::open(&files)?,
     };
-    let done = steps(&demo, dir);
-    if done.is_err() {
+    if let Err(error) = steps(&demo, dir) {
+        options.stop.check()?;
         server.show_log();
+        return Err(error);
     }
-    done?;
     demo.screen
         .success("Every step gave what the databases hold.");
     if options.once {
         return Ok(());
     }
     let link = server.console_link(options)?;
-    leave_running(&demo.screen, &mut server, dir, &link)
+    leave_running(&demo.screen, &mut server, dir, &link)?;
+    if options.stop.is_asked() {
+        demo.screen.fact("ending the server …");
+    }
+    Ok(())
 }
 
 fn steps(demo: &Demo, data: &Path) -> Result<()> {

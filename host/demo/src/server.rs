@@ -16,7 +16,7 @@ use rustix::{
     process::{Pid, Signal, kill_process},
 };
 
-use crate::{Options, screen::print, shop};
+use crate::{Options, Stop, screen::print, shop};
 
 /// A server is ready within this time, compilation of all plugins included.
 const STARTUP: Duration = Duration::from_secs(180);
@@ -30,6 +30,7 @@ pub(crate) struct Server {
     pub(crate) url: String,
     pub(crate) key: String,
     pub(crate) startup: Duration,
+    stop: Stop,
 }
 
 /// Refuses a directory without plugins: the server would start and serve nothing.
@@ -158,6 +159,7 @@ impl Server {
             url: String::new(),
             key: String::new(),
             startup: Duration::ZERO,
+            stop: options.stop.clone(),
         };
         server.url = server.wait_until_ready()?;
         server.startup = started.elapsed();
@@ -179,6 +181,7 @@ impl Server {
                 self.show_log();
                 bail!("the server ended before it was ready ({status})");
             }
+            self.stop.check()?;
             if Instant::now() > deadline {
                 self.show_log();
                 bail!("the server is not ready after {} s", STARTUP.as_secs());
@@ -212,9 +215,15 @@ impl Server {
             .for_each(|line| print(format_args!("  {line}\n")));
     }
 
-    /// Waits until the server ends; a terminal sends Ctrl-C to both.
+    /// Waits until the server ends, or the demo is asked to end. A terminal sends Ctrl-C to both.
     pub(crate) fn wait_for_end(&mut self) -> Result<()> {
-        self.child.wait().context("waiting for the server")?;
+        while !self.stop.is_asked() {
+            let ended = self.child.try_wait().context("waiting for the server")?;
+            if ended.is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
         Ok(())
     }
 }
@@ -420,6 +429,28 @@ mod tests {
         assert!(dir.path().join("mindhost.db").exists());
         drop(demo);
         take(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn a_demo_that_is_asked_to_end_ends_its_server() {
+        let stop = Stop::default();
+        let mut server = Server {
+            child: Command::new("sleep").arg("600").spawn().unwrap(),
+            log: PathBuf::new(),
+            url: String::new(),
+            key: String::new(),
+            startup: Duration::ZERO,
+            stop: stop.clone(),
+        };
+        let pid = i32::try_from(server.child.id())
+            .ok()
+            .and_then(Pid::from_raw);
+        let waiting = std::thread::spawn(move || server.wait_for_end().map(|()| drop(server)));
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(!waiting.is_finished());
+        stop.ask();
+        waiting.join().unwrap().unwrap();
+        assert_eq!(kill_process(pid.unwrap(), Signal::TERM), Err(Errno::SRCH));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use mindhost_tests::{Host, build};
+use mindhost_tests::{Host, build, eventually};
 
 fn mindhost(host: &Host, args: &[&str], vars: &[(&str, &str)]) -> Output {
     let mut command = host.command(args);
@@ -180,6 +180,33 @@ async fn the_demo_deletes_no_data_of_a_server() {
     assert!(why.contains("no demo made it"), "{why}");
     assert!(host.data_dir().join("mindhost.db").exists());
     host.mind("still-there").create().await;
+}
+
+#[tokio::test]
+async fn the_demo_ends_after_its_server() {
+    let host = Host::start().await;
+    let dir = tempfile::tempdir().unwrap();
+    let plugins = build::plugins_dir();
+    let mut demo = host.command(&["demo", "--dir", "demo", "--plugins-dir"]);
+    demo.arg(&plugins).current_dir(dir.path());
+    let mut demo = demo.stdout(Stdio::null()).spawn().unwrap();
+    // Its server compiles the plugins for longer than this test takes.
+    let log = dir.path().join("demo/server.log");
+    eventually(
+        async || log.metadata().map_or(0, |log| log.len()),
+        |size| *size > 0,
+    )
+    .await;
+    let children = format!("/proc/{0}/task/{0}/children", demo.id());
+    let children = std::fs::read_to_string(children).unwrap();
+    let server = children.split_whitespace().next().unwrap();
+    let server = std::path::Path::new("/proc").join(server);
+    assert!(server.exists());
+    let pid = rustix::process::Pid::from_child(&demo);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let status = demo.wait().unwrap();
+    assert!(!server.exists());
+    assert_eq!(status.code(), Some(1));
 }
 
 #[tokio::test]

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use mindhost_demo::Stop;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The options of `mindhost demo`.
 #[derive(Debug, Args)]
@@ -19,17 +21,32 @@ pub(crate) struct Demo {
     plugins_dir: Option<PathBuf>,
 }
 
-/// Runs the demo, blocking this thread.
+/// Runs the demo, blocking this thread. SIGTERM and Ctrl-C end the server of the demo first.
 pub(crate) fn run(demo: Demo) -> anyhow::Result<()> {
     let program =
         std::env::current_exe().context("finding this program, which is started as the server")?;
+    let stop = Stop::default();
+    tokio::spawn(asked_to_end(
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::interrupt())?,
+        stop.clone(),
+    ));
     let options = mindhost_demo::Options {
         plugins_dir: demo.plugins_dir.unwrap_or_else(|| plugins_dir(&program)),
         dir: demo.dir,
         program,
         once: demo.once,
+        stop,
     };
     tokio::task::block_in_place(|| mindhost_demo::run(&options))
+}
+
+async fn asked_to_end(mut terminate: Signal, mut interrupt: Signal, stop: Stop) {
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    stop.ask();
 }
 
 /// The first of the usual places that exists.
