@@ -8,7 +8,10 @@ use std::{
 use mindhost_base::{Error, Result, error::Code};
 use mindhost_plugin_api::{
     Call, Column, Completion, Connection, Connector, Dialect, Manifest, Model, ModelRequest,
-    Statement, TableRef, Value, intercept::Intercepted, is_secret, manifest::CredentialScheme,
+    Statement, TableRef, Value,
+    intercept::Intercepted,
+    is_secret,
+    manifest::{CredentialScheme, SCANNER_WORLD},
     scanner::Source,
 };
 use tokio::sync::OnceCell;
@@ -284,6 +287,16 @@ impl Bench {
         }
     }
 
+    /// A statement of the configuration as a server sends it: over a scanner, whose SQL is the host's, with the schema of
+    /// each table.
+    pub async fn sent(&self, connection: &mut dyn Connection, sql: &str) -> Result<String> {
+        if self.manifest().world != SCANNER_WORLD {
+            return Ok(sql.to_owned());
+        }
+        let tables = connection.tables(&usual()).await?;
+        self.sandbox.qualified(sql, tables)
+    }
+
     /// A statement of the samples, or why there is none.
     pub fn sample(&self, name: &str, sample: Option<String>) -> std::result::Result<String, Stop> {
         sample.ok_or_else(|| {
@@ -502,7 +515,8 @@ mod tests {
 
     #[tokio::test]
     async fn slow_answer_is_read_for_a_time() {
-        let time = Duration::from_millis(150);
+        // Long for a thread that waits for a processor, and less than a tenth of what all rows take.
+        let time = Duration::from_millis(1500);
         let (part, has_ended) = read_for(&mut Slow(1_000), "", ROWS, time).await.unwrap();
         assert!((1..100).contains(&part.rows.len()) && !has_ended);
         let (whole, has_ended) = read_for(&mut Slow(3), "", ROWS, PATIENCE).await.unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use mindhost_base::Result;
-use mindhost_plugin_api::{Connector, Manifest, Model, scanner::Scanner};
+use mindhost_plugin_api::{Connector, Manifest, Model, TableRef, scanner::Scanner};
 
 /// What a plugin is held to. Most cases run under [`Limits::USUAL`]; those about limits ask for smaller ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,6 +71,11 @@ pub trait Sandbox: Send + Sync {
     fn manifest(&self) -> &Manifest;
     /// The plugin under some limits. Called for each connection that a case opens.
     async fn load(&self, limits: Limits) -> Result<LoadedPlugin>;
+    /// A statement over these tables of a scanner as a server sends it to the host's SQL: with the schema of each table.
+    ///
+    /// # Errors
+    /// When a server refuses the statement.
+    fn qualified(&self, sql: &str, tables: Vec<TableRef>) -> Result<String>;
     /// What was noticed since the last call.
     fn noticed(&self) -> Noticed;
     /// Waits until every instance that is no longer used has ended and has logged its last line.

@@ -384,7 +384,8 @@ async fn concurrency(bench: &Bench) -> Verdict {
 }
 
 async fn cancel(bench: &Bench) -> Verdict {
-    const SOON: Duration = Duration::from_secs(2);
+    // As long as for a scan, for the same reason.
+    const SOON: Duration = Duration::from_secs(20);
     let bounds = Bounds::of(PATIENCE);
     let completion = bench
         .start(bench.data(), question(bench), &bounds.call())

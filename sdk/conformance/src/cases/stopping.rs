@@ -36,8 +36,9 @@ pub(super) const CASES: &[Case] = &[
 
 /// How long before the host's time limit a call may be found to have run out of it.
 const SLACK: Duration = Duration::from_secs(1);
-/// How long a statement may go on after it should have ended.
-const SOON: Duration = Duration::from_secs(5);
+/// How long a statement may go on after it should have ended. It takes no time where nothing else runs, and much longer
+/// on a machine that does much else; without an end it goes on for more than a minute.
+const SOON: Duration = Duration::from_secs(30);
 
 async fn timeout(bench: &Bench) -> Verdict {
     let sql = bench.sample("slow", bench.samples.slow.clone())?;
@@ -97,7 +98,7 @@ async fn begun(bench: &Bench) -> Result<(), Stop> {
         tokio::time::sleep(Duration::from_millis(500)).await;
         return Ok(());
     }
-    let seen = counts(bench, 3 * SOON, |running| running > 0).await?;
+    let seen = counts(bench, SOON, |running| running > 0).await?;
     ensure(
         seen,
         "the slow statement is seen in the engine",
@@ -112,11 +113,11 @@ async fn is_over(bench: &Bench) -> Result<String, Stop> {
         return Ok("the engine was not asked; tests.running would".to_owned());
     }
     let start = Instant::now();
-    let over = counts(bench, 2 * SOON, |running| running == 0).await?;
+    let over = counts(bench, SOON, |running| running == 0).await?;
     ensure(
         over,
         "the engine has stopped the statement",
-        "it still runs it ten seconds later",
+        format!("it still runs it {} later", shown(SOON)),
         "stop it in the engine: through `control` while the plugin waits, and by the cancel key from outside",
     )?;
     Ok(format!(

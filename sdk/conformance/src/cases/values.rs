@@ -254,8 +254,10 @@ async fn values(bench: &Bench) -> Verdict {
     }
     let mut connection = bench.open().await?;
     for one in &expected {
-        let answer = read(&mut *connection, &one.sql, ROWS).await;
-        let answer = answer.expect_to(format!("`{}` runs", one.sql))?;
+        let runs = format!("`{}` runs", one.sql);
+        let sql = bench.sent(&mut *connection, &one.sql).await;
+        let answer = read(&mut *connection, &sql.expect_to(&runs)?, ROWS).await;
+        let answer = answer.expect_to(runs)?;
         let column = answer
             .columns
             .first()

@@ -28,7 +28,13 @@ fn the_connector_of_sqlite() {
         "--junit",
         "report.xml",
     ];
-    let output = plugin(dir.path(), &args);
+    let temporary = tempfile::tempdir().unwrap();
+    let output = super::command(dir.path(), &args)
+        .env("TMPDIR", temporary.path())
+        .output()
+        .unwrap();
+    let after = std::fs::read_dir(temporary.path()).unwrap();
+    assert_eq!(after.count(), 0, "the kit keeps no files");
     // It holds no credentials, reaches no network, and SQLite keeps no statistics that the host could use.
     let skipped = [
         "bad-credentials",
@@ -52,8 +58,11 @@ fn the_connector_of_csv_files() {
     std::fs::create_dir(dir.path().join("sales")).unwrap();
     let rows = "id,name,price\n1,tea,2.5\n2,salt,\n3,\"it's, rare\",1.0\n3,tea,7.25\n";
     std::fs::write(dir.path().join("sales/item.csv"), rows).unwrap();
-    let price = "SELECT price FROM files.item WHERE id = 1";
-    let values = json!([{"sql": price, "type": "float64", "value": 2.5}]);
+    // As a server, the kit takes a name with or without its schema.
+    let values = ["files.item", "item"].map(|table| {
+        let price = format!("SELECT price FROM {table} WHERE id = 1");
+        json!({"sql": price, "type": "float64", "value": 2.5})
+    });
     let data = json!({"connection_data": {"path": "sales"}, "tests": {"values": values}});
     let data = config(dir.path(), &data);
     let output = plugin(

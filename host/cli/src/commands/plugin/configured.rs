@@ -7,15 +7,19 @@ use std::{
 };
 
 use anyhow::{Context, bail, ensure};
-use mindhost_base::config::{Compiler, Config, PluginSettings, user_cache_dir};
+use mindhost_base::{
+    Result,
+    config::{Compiler, Config, PluginSettings, user_cache_dir},
+};
 use mindhost_conformance::config::target;
 use mindhost_core::{connection_data::Rules, secrets::Source};
-use mindhost_plugin_api::{Manifest, Target, manifest::FileKind};
+use mindhost_plugin_api::{Dialect, Manifest, Paging, TableRef, Target, manifest::FileKind};
 use mindhost_plugins::record::Tape;
 use mindhost_runtime::{
     package::Package,
     standalone::{self, Cache, StandalonePlugin, grant_files},
 };
+use mindhost_sql::{GuardedStatement, Scope, ScopeDatasource, ScopeTable, guard};
 use serde_json::{Map, Value};
 
 use super::compiled;
@@ -91,6 +95,29 @@ impl PluginSetup {
     /// The target of the plugin.
     pub fn target(&self) -> Target {
         target(self.config.connection_data.clone())
+    }
+
+    /// A statement over these tables of a scanner in the form that a server sends, with the schema of each table.
+    pub fn guarded(&self, sql: &str, tables: Vec<TableRef>) -> Result<GuardedStatement> {
+        let tables = tables.into_iter().map(|table| ScopeTable {
+            policy: None,
+            table,
+            columns: Vec::new(),
+            key: Vec::new(),
+            row_count: None,
+            statistics: Default::default(),
+        });
+        let scope = Scope {
+            datasources: vec![ScopeDatasource {
+                id: String::new(),
+                name: self.target().name,
+                dialect: Dialect::Datafusion,
+                tables: tables.collect(),
+                function_schemas: Vec::new(),
+                paging: Paging::Sql,
+            }],
+        };
+        guard(sql, &scope)
     }
 
     /// The grants of the configuration, one per line.

@@ -14,11 +14,11 @@ use clap::Args;
 use mindhost_base::Error;
 use mindhost_plugin_api::{
     Call, Column, Connection, Connector, Dialect, Manifest, Model, ModelEvent, ModelMessage,
-    ModelRequest, Paging, Part, PluginKind, Role, Statement, TableRef,
+    ModelRequest, Part, PluginKind, Role, Statement, TableRef,
 };
 use mindhost_plugins::record::recorded;
 use mindhost_runtime::standalone::{LoadedPlugin, StandalonePlugin};
-use mindhost_sql::{GuardedStatement, Scope, ScopeDatasource, ScopeTable, guard};
+use mindhost_sql::GuardedStatement;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -279,32 +279,14 @@ impl Session<'_> {
         }
     }
 
-    /// A statement over a scanner in the form that a server sends, with qualified table names.
+    /// A statement over a scanner; see [`PluginSetup::guarded`].
     async fn guarded(
         &self,
         connection: &mut dyn Connection,
         sql: &str,
     ) -> anyhow::Result<GuardedStatement> {
         let tables = connection.tables(&self.call()).await.map_err(told)?;
-        let tables = tables.into_iter().map(|table| ScopeTable {
-            policy: None,
-            table,
-            columns: Vec::new(),
-            key: Vec::new(),
-            row_count: None,
-            statistics: Default::default(),
-        });
-        let scope = Scope {
-            datasources: vec![ScopeDatasource {
-                id: String::new(),
-                name: self.configured.target().name,
-                dialect: Dialect::Datafusion,
-                tables: tables.collect(),
-                function_schemas: Vec::new(),
-                paging: Paging::Sql,
-            }],
-        };
-        guard(sql, &scope).map_err(told)
+        self.configured.guarded(sql, tables).map_err(told)
     }
 
     /// Prints the rows of a statement, under the names that `named` gives to its columns.

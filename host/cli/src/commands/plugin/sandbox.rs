@@ -13,7 +13,7 @@ use mindhost_base::{
     error::{Blame, Code},
 };
 use mindhost_conformance::{Limits, LoadedPlugin, Noticed, Sandbox};
-use mindhost_plugin_api::{MASK, Manifest};
+use mindhost_plugin_api::{MASK, Manifest, TableRef};
 use mindhost_plugins::record::{Tape, recorded};
 use mindhost_runtime::{
     package::Refusal,
@@ -23,8 +23,8 @@ use tempfile::TempDir;
 
 use super::{configured::PluginSetup, lines::Line};
 
-/// Grace period of a cancelled call: longer than the kit waits, so that the kit can tell who ended the call.
-const CANCEL_GRACE: Duration = Duration::from_secs(4);
+/// Grace period of a cancelled call: longer than the kit waits for a scan, so that the kit can tell who ended the call.
+const CANCEL_GRACE: Duration = Duration::from_secs(25);
 
 /// One plugin, loaded once for each set of limits that the kit asks for.
 pub(super) struct TestSandbox {
@@ -128,6 +128,11 @@ impl Sandbox for TestSandbox {
                 LoadedPlugin::Scanner(Arc::clone(scanner), Arc::clone(connector))
             }
         })
+    }
+
+    fn qualified(&self, sql: &str, tables: Vec<TableRef>) -> Result<String> {
+        let guarded = self.configured.guarded(sql, tables)?;
+        Ok(guarded.text().to_owned())
     }
 
     fn noticed(&self) -> Noticed {
