@@ -114,7 +114,7 @@ fn unusable_roots<'a>(config: &'a Config, rules: &'a FixedPolicy) -> Vec<(&'a Pa
     for root in &config.files.roots {
         let is_refused = unusable.iter().any(|(other, _)| *other == root);
         if !is_refused && !root.is_dir() {
-            unusable.push((root, "is no directory"));
+            unusable.push((root.as_path(), "is no directory"));
         }
     }
     unusable
