@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    figures::Figures,
+    figures::{Figures, Latencies},
     judged::{Judged, Mark},
 };
 
@@ -20,10 +20,10 @@ pub struct Difference {
     pub added: Vec<String>,
     /// Ids of questions that only the earlier run has judged. The new run may not have asked them yet.
     pub removed: Vec<String>,
-    /// Accuracy now, less accuracy then, over the questions of both runs.
+    /// Accuracy now, less accuracy then, over the questions that both runs could judge.
     pub accuracy: Option<f64>,
-    /// Figures of the earlier run over the questions of both runs. Recall and cost are those of the questions for which
-    /// both runs know them.
+    /// Figures of the earlier run over the questions that both runs could judge. Recall and cost are those of the
+    /// questions for which both runs know them, latencies those of the questions that failed in neither.
     pub before: Figures,
     /// Figures of the new run over the same questions.
     pub now: Figures,
@@ -92,22 +92,30 @@ fn missing(questions: &[Judged], other: &ById<'_>) -> Vec<String> {
 }
 
 /// Figures of one run over the questions that the other run has judged too. A mean or a sum over other questions would
-/// differ without a change of the Mind, so what only one run knows of a question does not count.
+/// differ without a change of the Mind, so what only one run knows of a question does not count; nor does the latency
+/// of a question that failed in one of them.
 fn shared_figures(questions: &[Judged], other: &ById<'_>) -> Figures {
-    let shared = questions.iter().filter_map(|one| {
+    let both = questions.iter().filter_map(|one| {
         let other = other.get(one.id.as_str())?;
         let is_judged = one.mark != Mark::Invalid && other.mark != Mark::Invalid;
-        let is_known = |value: Option<f64>| is_judged && value.is_some();
-        Some(Judged {
-            recall_tables: one.recall_tables.filter(|_| is_known(other.recall_tables)),
-            recall_columns: one
-                .recall_columns
-                .filter(|_| is_known(other.recall_columns)),
-            cost: one.cost.filter(|_| other.cost.is_some()),
-            ..one.clone()
-        })
+        is_judged.then_some((one, *other))
     });
-    Figures::of(&shared.collect::<Vec<_>>())
+    let both: Vec<(&Judged, &Judged)> = both.collect();
+    let shared = both.iter().map(|(one, other)| Judged {
+        recall_tables: one.recall_tables.filter(|_| other.recall_tables.is_some()),
+        recall_columns: one
+            .recall_columns
+            .filter(|_| other.recall_columns.is_some()),
+        cost: one.cost.filter(|_| other.cost.is_some()),
+        ..(*one).clone()
+    });
+    let answered = both.iter().filter(|(_, other)| other.mark != Mark::Failed);
+    let latencies = Latencies::of(answered.map(|(one, _)| *one));
+    Figures {
+        latency_p50_ms: latencies.percentile(50),
+        latency_p95_ms: latencies.percentile(95),
+        ..Figures::of(&shared.collect::<Vec<_>>())
+    }
 }
 
 #[cfg(test)]
@@ -130,6 +138,38 @@ mod tests {
         assert_eq!(went_on.removed, ids(&[]));
         let other = Difference::between(&all[..2], &all[1..]);
         assert_eq!((other.added, other.removed), (ids(&["c"]), ids(&["a"])));
+    }
+
+    #[test]
+    fn question_that_one_run_could_not_judge_counts_for_neither() {
+        let judged = |id: &str, mark: Mark, latency_ms: u64| Judged {
+            id: id.to_owned(),
+            mark,
+            latency_ms,
+            ..Judged::default()
+        };
+        let earlier = [
+            judged("a", Mark::Right, 100),
+            judged("b", Mark::Invalid, 900),
+            judged("c", Mark::Failed, 0),
+        ];
+        let now = [
+            judged("a", Mark::Right, 200),
+            judged("b", Mark::Wrong, 900),
+            judged("c", Mark::Right, 700),
+        ];
+        let difference = Difference::between(&earlier, &now);
+        let (before, now) = (&difference.before, &difference.now);
+        assert_eq!((before.answerable, now.answerable), (2, 2));
+        assert_eq!((before.accuracy, now.accuracy), (Some(0.5), Some(1.0)));
+        assert_eq!(difference.accuracy, Some(0.5));
+        let p95 = (before.latency_p95_ms, now.latency_p95_ms);
+        assert_eq!(p95, (Some(100), Some(200)));
+        assert_eq!(
+            difference.changed.len(),
+            2,
+            "also the one that is judged now"
+        );
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub struct Figures {
     pub output_tokens: u64,
     /// Price of all tokens.
     pub cost: Option<f64>,
-    /// Half of the answers took at most so many milliseconds.
+    /// Half of the answers took at most so many milliseconds. What failed is no answer.
     pub latency_p50_ms: Option<u64>,
     /// Nineteen of twenty did.
     pub latency_p95_ms: Option<u64>,
@@ -63,8 +63,7 @@ impl Figures {
         let unanswerable = || judged().filter(|one| one.expect == Expect::Declined);
         let wrong_in_all = judged().filter(|one| one.mark == Mark::Wrong).count();
         let costs: Vec<f64> = questions.iter().filter_map(|one| one.cost).collect();
-        let mut latencies: Vec<u64> = judged().map(|one| one.latency_ms).collect();
-        latencies.sort_unstable();
+        let latencies = Latencies::of(judged());
         Self {
             answerable: answerable().count(),
             right: count(Mark::Right),
@@ -86,9 +85,27 @@ impl Figures {
             input_tokens: questions.iter().map(|one| one.input_tokens).sum(),
             output_tokens: questions.iter().map(|one| one.output_tokens).sum(),
             cost: (!costs.is_empty()).then(|| costs.iter().sum()),
-            latency_p50_ms: percentile(&latencies, 50),
-            latency_p95_ms: percentile(&latencies, 95),
+            latency_p50_ms: latencies.percentile(50),
+            latency_p95_ms: latencies.percentile(95),
         }
+    }
+}
+
+/// How long the answers took, the shortest first. A question that failed has none: it may not even have been asked.
+pub(crate) struct Latencies(Vec<u64>);
+
+impl Latencies {
+    /// Of these questions, without those that failed.
+    pub(crate) fn of<'a>(questions: impl Iterator<Item = &'a Judged>) -> Self {
+        let answered = questions.filter(|one| one.mark != Mark::Failed);
+        let mut latencies: Vec<u64> = answered.map(|one| one.latency_ms).collect();
+        latencies.sort_unstable();
+        Self(latencies)
+    }
+
+    /// The least value that so many percent do not exceed.
+    pub(crate) fn percentile(&self, percent: usize) -> Option<u64> {
+        percentile(&self.0, percent)
     }
 }
 
@@ -151,8 +168,11 @@ pub(crate) mod tests {
         assert_eq!((figures.repairs, figures.input_tokens), (7, 70));
         assert_eq!(
             (figures.latency_p50_ms, figures.latency_p95_ms),
-            (Some(3), Some(7))
+            (Some(3), Some(7)),
+            "without the failed one"
         );
+        let failed = Figures::of(&[judged("", Answer, Mark::Failed)]);
+        assert_eq!(failed.latency_p50_ms, None);
         assert_eq!(figures.cost, None);
         assert_eq!(Figures::of(&[]).accuracy, None);
     }

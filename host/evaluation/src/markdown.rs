@@ -168,14 +168,17 @@ pub fn changes(text: &mut String, difference: &Difference) -> fmt::Result {
     Ok(())
 }
 
-/// The figures of both runs over the questions that both have judged. What one of them does not know is not shown.
+/// The figures of both runs over the questions that both could judge. What one of them does not know is not shown.
 fn totals(text: &mut String, before: &Figures, now: &Figures) -> fmt::Result {
-    let shared = now.answerable + now.unanswerable + now.invalid;
+    let shared = now.answerable + now.unanswerable;
     if shared == 0 {
         return Ok(());
     }
     let s = if shared == 1 { "" } else { "s" };
-    writeln!(text, "\nOver {shared} question{s} of both runs:\n")?;
+    writeln!(
+        text,
+        "\nOver {shared} question{s} that both runs could judge:\n"
+    )?;
     writeln!(text, "| figure | before → now |\n|---|---|")?;
     for ((name, before), (_, now)) in totals_of(before).into_iter().zip(totals_of(now)) {
         if let (Some(before), Some(now)) = (before, now) {
@@ -364,7 +367,7 @@ mod tests {
             "| right (execution accuracy) | 1 of 3 (33.3 %) |",
             "| recall of tables | not visible in the steps |",
             "Accuracy +0.0 points.",
-            "Over 2 questions of both runs:\n\n| figure | before → now |\n|---|---|\n",
+            "Over 2 questions that both runs could judge:\n\n| figure | before → now |\n|---|---|\n",
             "| right (execution accuracy) | 50.0 % → 50.0 % |",
             "| repairs | 2 → 2 |",
             "| tokens read | 20 → 20 |",
@@ -393,7 +396,7 @@ mod tests {
         let mut text = String::new();
         changes(&mut text, &difference).unwrap();
         for part in [
-            "Over 1 question of both runs:",
+            "Over 1 question that both runs could judge:",
             "| recall of columns | 50.0 % → 100.0 % |",
             "| cost | 0.2500 → 0.1250 |",
         ] {
@@ -402,7 +405,7 @@ mod tests {
         let apart = Difference::between(&priced(0.5, 0.25), &[]);
         let mut text = String::new();
         changes(&mut text, &apart).unwrap();
-        assert!(!text.contains("of both runs"), "{text}");
+        assert!(!text.contains("that both runs"), "{text}");
     }
 
     #[test]

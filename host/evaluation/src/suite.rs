@@ -1,8 +1,11 @@
 //! Suites: questions, and what is accepted as their answers.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, fmt};
 
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Serialize,
+    de::{self, SeqAccess, Visitor},
+};
 use serde_json::Value;
 
 /// Columns that an answer may have beside those that were asked for.
@@ -134,6 +137,12 @@ impl Suite {
     }
 
     fn checked(mut self) -> Result<Self, Malformed> {
+        let mut prices = self.prices.iter().flat_map(|one| [one.input, one.output]);
+        if let Some(wrong) = prices.find(|price| !price.is_finite() || *price < 0.0) {
+            return Err(Malformed(format!(
+                "`prices`: {wrong} is no price of a million tokens; give 0 or more"
+            )));
+        }
         if self.questions.is_empty() {
             return Err(Malformed(
                 "the suite has no question; give `questions`, each with a `question`".into(),
@@ -173,6 +182,9 @@ impl Question {
             .collect::<HashSet<_>>();
         match self.expect {
             _ if self.question.trim().is_empty() => wrong("`question` is empty"),
+            _ if self.sql.iter().any(|sql| sql.trim().is_empty()) => {
+                wrong("a statement in `sql` is empty")
+            }
             _ if widths.len() > 1 => wrong("the `rows` differ in their number of cells"),
             Expect::Answer if !has_gold => wrong(
                 "give the accepted `sql` or `rows`, or `expect: declined` if the data do not hold the answer",
@@ -189,30 +201,40 @@ impl Question {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Head {
+    #[serde(default)]
     name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     prices: Option<Prices>,
 }
 
 fn lines(text: &str) -> Result<Suite, Malformed> {
-    let mut suite = Suite::default();
+    let (mut suite, mut is_first) = (Suite::default(), true);
     for (at, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
             continue;
         }
-        if suite.questions.is_empty()
-            && suite.name.is_empty()
-            && let Ok(head) = serde_json::from_str::<Head>(line)
-        {
+        let wrong = |error: serde_json::Error| Malformed(format!("line {}: {error}", at + 1));
+        if is_first && is_head(line) {
+            let head: Head = serde_json::from_str(line).map_err(wrong)?;
             suite.name = head.name;
             suite.prices = head.prices;
-            continue;
+        } else {
+            suite
+                .questions
+                .push(serde_json::from_str(line).map_err(wrong)?);
         }
-        let question = serde_json::from_str(line);
-        let question = question.map_err(|error| Malformed(format!("line {}: {error}", at + 1)))?;
-        suite.questions.push(question);
+        is_first = false;
     }
     Ok(suite)
+}
+
+/// Whether a line has fields of a suite, and none that only a question has.
+fn is_head(line: &str) -> bool {
+    let fields = serde_json::from_str::<serde_json::Map<_, _>>(line);
+    fields.is_ok_and(|fields| {
+        let has = |name: &str| fields.contains_key(name);
+        (has("name") || has("prices")) && !has("question") && !has("id")
+    })
 }
 
 /// The error of a text that is not a suite, with its line and column, in the terms of YAML.
@@ -234,16 +256,27 @@ fn not_read(error: &serde_saphyr::Error) -> Malformed {
 }
 
 fn one_or_many<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum OneOrMany {
-        One(String),
-        Many(Vec<String>),
+    struct OneOrMany;
+    impl<'de> Visitor<'de> for OneOrMany {
+        type Value = Vec<String>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a statement of SQL, or a list of them")
+        }
+
+        fn visit_str<E: de::Error>(self, one: &str) -> Result<Self::Value, E> {
+            Ok(vec![one.to_owned()])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut many: A) -> Result<Self::Value, A::Error> {
+            let mut all = Vec::new();
+            while let Some(one) = many.next_element()? {
+                all.push(one);
+            }
+            Ok(all)
+        }
     }
-    Ok(match OneOrMany::deserialize(deserializer)? {
-        OneOrMany::One(one) => vec![one],
-        OneOrMany::Many(many) => many,
-    })
+    deserializer.deserialize_any(OneOrMany)
 }
 
 #[cfg(test)]
@@ -317,6 +350,22 @@ questions:
         wrong(
             "questions: [{question: a, rows: [[1], [1, 2]]}]",
             "number of cells",
+        );
+        let statements = "a statement of SQL, or a list of them";
+        wrong("questions: [{question: a, sql: 5}]", statements);
+        wrong("{\"question\": \"a\", \"sql\": 5}", statements);
+        wrong("questions: [{question: a, sql: ' '}]", "`sql` is empty");
+        wrong(
+            "questions: [{question: a, sql: [x, \"\"]}]",
+            "`sql` is empty",
+        );
+        wrong(
+            "{\"name\": \"x\", \"price\": 1}\n{\"question\": \"a\"}",
+            "line 1: unknown field `price`",
+        );
+        wrong(
+            "prices: {input: -1, output: 0}\nquestions: [{question: a, sql: x}]",
+            "`prices`: -1",
         );
     }
 }
