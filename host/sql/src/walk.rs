@@ -14,6 +14,7 @@ mod policy;
 mod query;
 mod types;
 mod weight;
+mod with;
 
 use std::{collections::HashSet, fmt::Display};
 

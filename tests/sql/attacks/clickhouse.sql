@@ -160,9 +160,13 @@ SELECT id FROM customers LIMIT 1 BY (SELECT max(id) FROM salaries)
 ;;
 SELECT id FROM customers QUALIFY row_number() OVER (ORDER BY (SELECT max(id) FROM salaries)) = 1
 ;;
+-- # WITH RECURSIVE, whose name is a table to some versions
+-- expect: sql_not_supported
 WITH RECURSIVE salaries AS (SELECT * FROM salaries) SELECT * FROM salaries
 ;;
 WITH RECURSIVE salaries AS (SELECT * FROM salaries UNION ALL SELECT * FROM salaries WHERE 1 = 0) SELECT * FROM salaries
+;;
+WITH RECURSIVE salaries AS (SELECT 1 AS id, '' AS name UNION ALL SELECT 2, (SELECT max(name) FROM salaries) FROM salaries WHERE id < 2) SELECT * FROM salaries
 ;;
 -- # A table behind IN
 -- expect: sql_not_supported

@@ -169,8 +169,6 @@ WITH a AS (SELECT 1 AS x), b AS (SELECT x + 1 AS y FROM a) SELECT x, y FROM a, b
 ;;
 WITH big AS (SELECT id FROM orders WHERE total > 30) SELECT count() FROM customers WHERE id IN (SELECT id FROM big)
 ;;
-WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT i FROM n ORDER BY i
-;;
 WITH x AS (SELECT 1 AS a) SELECT a FROM x UNION ALL SELECT a + 1 FROM x
 ;;
 SELECT id FROM customers UNION ALL SELECT id FROM categories
