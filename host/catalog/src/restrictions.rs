@@ -122,13 +122,15 @@ impl Restriction {
         if self.is_filtered || is_closed {
             table.row_count = None;
         }
+        let withholds = !self.hidden.is_empty() || !self.masked.is_empty();
         for column in &mut table.columns {
             let is_masked = self.masked.contains(&column.name);
             if self.is_filtered || is_masked {
                 column.statistics =
                     StoredStatistics::new(mindhost_store::to_json(&Statistics::default())?)?;
             }
-            if is_masked {
+            // It may be an expression over the columns that are withheld.
+            if withholds {
                 column.default_value = None;
             }
         }
@@ -194,6 +196,30 @@ mod tests {
             ..Rule::default()
         };
         assert_eq!(shown(&masking, &["id", "wages"]), (Vec::new(), None));
+    }
+
+    #[test]
+    fn defaults_may_name_what_is_withheld() {
+        let defaults = |rule: &Rule| {
+            let mut restrictions = Restrictions::default();
+            restrictions.add(&TableRef::new("main", "staff"), rule, false);
+            let mut tables = [table(&["id", "pay"])];
+            restrictions.apply(&mut tables).unwrap();
+            let columns = tables[0].columns.iter();
+            columns
+                .filter(|column| column.default_value.is_some())
+                .count()
+        };
+        let hiding = Rule {
+            hidden: vec!["pay".to_owned()],
+            ..Rule::default()
+        };
+        let masking = Rule {
+            masked: [("pay".to_owned(), mindhost_base::policy::Mask::Null)].into(),
+            ..Rule::default()
+        };
+        assert_eq!((defaults(&hiding), defaults(&masking)), (0, 0));
+        assert_eq!(defaults(&Rule::default()), 2);
     }
 
     #[test]

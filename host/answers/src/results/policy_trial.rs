@@ -128,7 +128,7 @@ impl Results {
         }
         let reason = first?;
         let message = format!(
-            "the engine cannot run the SQL of this policy: {}",
+            "the engine cannot run this part of the policy: {}",
             reason.message()
         );
         Some(Error::new(Code::InvalidPolicy, message).param(trial.part.clone()))

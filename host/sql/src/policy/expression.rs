@@ -233,9 +233,9 @@ fn last4(dialect: Dialect) -> &'static str {
              WHEN masked_column IS NOT NULL THEN '****' END"
         }
         Dialect::Clickhouse => {
-            "CASE WHEN lengthUTF8(toString(masked_column)) >= 8 \
-             THEN concat('****', substringUTF8(toString(masked_column), -4)) \
-             WHEN masked_column IS NOT NULL THEN '****' END"
+            // Old versions cannot count from the end of a text. Where nothing matches, the result is an empty text.
+            "CASE WHEN masked_column IS NOT NULL \
+             THEN concat('****', \"extract\"(toString(masked_column), '(?s).{4}(.{4})$')) END"
         }
         Dialect::Trino => {
             "CASE WHEN length(CAST(masked_column AS VARCHAR)) >= 8 \

@@ -76,27 +76,53 @@ pub(super) fn of(
         }
         _ => return Err(impossible()),
     }
-    match masks.is_empty() {
-        true => Ok(query),
-        false => masked(rules, query, visible, masks),
+    let is_mask = |column: &String| masks.iter().position(|(masked, _)| masked == column);
+    if masks.is_empty() {
+        return Ok(query);
     }
+    if rules.dialect != Dialect::Clickhouse {
+        let items = visible.iter().map(|column| {
+            let mask = is_mask(column).and_then(|at| masks.get(at));
+            item(rules, column, mask.map(|(_, mask)| mask.clone()))
+        });
+        return around(rules, query, items.collect());
+    }
+    // In ClickHouse the name of a column within a mask would mean another mask of the same SELECT that has this name.
+    // So the masks get names that no column has, and their own around that.
+    let names: Vec<String> = (0..masks.len()).map(|at| free(table, at)).collect();
+    let items = visible
+        .iter()
+        .map(|column| match is_mask(column) {
+            Some(at) => (names.get(at), masks.get(at)),
+            None => (Some(column), None),
+        })
+        .filter_map(|(name, mask)| Some(item(rules, name?, mask.map(|(_, mask)| mask.clone()))));
+    let within = around(rules, query, items.collect())?;
+    let items = visible.iter().map(|column| {
+        let name = is_mask(column).and_then(|at| names.get(at));
+        item(rules, column, name.map(|name| own(rules, name)))
+    });
+    around(rules, within, items.collect())
 }
 
-fn masked(
+/// A name for the mask at this place that no column of the table has.
+fn free(table: &ScopeTable, at: usize) -> String {
+    let mut name = format!("mindhost_mask_{at}");
+    while table.columns.contains(&name) {
+        name.push('_');
+    }
+    name
+}
+
+/// A SELECT of these items from a query.
+fn around(
     rules: &'static Rules,
     inner: Query,
-    visible: &[String],
-    masks: Vec<(String, Expr)>,
+    items: Vec<SelectItem>,
 ) -> Result<Query, RuleRefusal> {
     let mut query = parsed(rules, "SELECT c FROM (SELECT 1) AS mindhost_policy")?;
     let select = select(&mut query)?;
-    select.projection = visible
-        .iter()
-        .map(|column| {
-            let mask = masks.iter().find(|(masked, _)| masked == column);
-            item(rules, column, mask.map(|(_, mask)| mask.clone()))
-        })
-        .collect();
+    select.projection = items;
     match select.from.as_mut_slice() {
         [
             TableWithJoins {

@@ -23,7 +23,7 @@ pub struct Trial {
     pub statements: Vec<GuardedStatement>,
 }
 
-/// The trials of the parts of a rule that are SQL. Without `attributes`, those of the caller are not known.
+/// The trials of the parts of a rule. Without `attributes`, those of the caller are not known.
 pub fn trials(
     (dialect, paging): (Dialect, Paging),
     table: &ScopeTable,
@@ -50,7 +50,7 @@ pub fn trials(
     })
 }
 
-/// A rule for each part of a rule that is SQL.
+/// A rule for each part of a rule: the SQL of people before the masks that the server writes. A text fits any column.
 fn parts(rule: &Rule) -> Vec<(String, Rule)> {
     let filter = rule.filter.iter().map(|filter| {
         let only = Rule {
@@ -59,14 +59,16 @@ fn parts(rule: &Rule) -> Vec<(String, Rule)> {
         };
         ("filter".to_owned(), only)
     });
-    let masked = rule.masked.iter();
-    let masked = masked.filter(|(_, mask)| matches!(mask, Mask::Sql(_)));
-    let masked = masked.map(|(column, mask)| {
+    let masked = |(column, mask): (&String, &Mask)| {
         let only = Rule {
             masked: BTreeMap::from([(column.clone(), mask.clone())]),
             ..Rule::default()
         };
         (format!("masked.{column}"), only)
-    });
-    filter.chain(masked).collect()
+    };
+    let written = rule.masked.iter();
+    let written = written.filter(|(_, mask)| matches!(mask, Mask::Sql(_)));
+    let named = rule.masked.iter();
+    let named = named.filter(|(_, mask)| matches!(mask, Mask::Null | Mask::Last4));
+    filter.chain(written.chain(named).map(masked)).collect()
 }
