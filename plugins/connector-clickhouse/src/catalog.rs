@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use mindhost_sdk::{Result, Table, TableColumn, TableRef};
+use mindhost_sdk::{Result, Table, TableColumn, TableRef, log};
 
 use crate::cursor::Session;
 use crate::error::malformed;
-use crate::http::{Sending, rows};
+use crate::http::{Sending, is_sayable, rows};
 use crate::types::Type;
 
 /// How long an answer may take.
@@ -20,7 +20,7 @@ const MAX_TABLES: usize = 100_000;
 /// The databases that the server has for itself.
 const SYSTEM: &str = "('system', 'information_schema', 'INFORMATION_SCHEMA')";
 
-/// Every table and view that the user may see.
+/// Every table and view that the user may see. A view with parameters has no columns: it is a function.
 pub(crate) fn tables(session: &Session<'_>) -> Result<Vec<TableRef>> {
     let which = match &session.data.database {
         Some(database) => format!("database = {}", literal(database)),
@@ -28,6 +28,7 @@ pub(crate) fn tables(session: &Session<'_>) -> Result<Vec<TableRef>> {
     };
     let sql = format!(
         "SELECT database, name FROM system.tables WHERE {which} AND is_temporary = 0 AND name NOT LIKE '.inner%' \
+         AND (engine != 'View' OR (database, name) IN (SELECT database, table FROM system.columns WHERE {which})) \
          ORDER BY database, name LIMIT {}",
         MAX_TABLES + 1
     );
@@ -36,7 +37,19 @@ pub(crate) fn tables(session: &Session<'_>) -> Result<Vec<TableRef>> {
         let [database, name] = <[String; 2]>::try_from(row).map_err(|_| unreadable())?;
         Ok(TableRef::new(database, name))
     };
-    rows.into_iter().map(table).collect()
+    let tables: Result<Vec<TableRef>> = rows.into_iter().map(table).collect();
+    let mut tables = tables?;
+    tables.retain(|table| {
+        let is_sayable = is_sayable(&table.schema) && is_sayable(&table.name);
+        if !is_sayable {
+            log::warn(format_args!(
+                "the table `{}`.`{}` is not in the catalog: its name is not UTF-8",
+                table.schema, table.name
+            ));
+        }
+        is_sayable
+    });
+    Ok(tables)
 }
 
 /// Columns and comments of some tables, in three statements however many they are.
@@ -114,8 +127,8 @@ fn counted(session: &Session<'_>, wanted: &str) -> Result<HashMap<(String, Strin
     ask(session, &sql)?.into_iter().map(row).collect()
 }
 
-/// The columns in the order of the table. One that is `EPHEMERAL` cannot be selected; one with the state of an
-/// aggregation has no value, and would make every sample of its table fail.
+/// The columns in the order of the table. One that is `EPHEMERAL` cannot be selected, and one whose name is not UTF-8
+/// cannot be named; one with the state of an aggregation has no value, and would make every sample of its table fail.
 fn columns(session: &Session<'_>, wanted: &str) -> Result<Vec<(TableRef, TableColumn)>> {
     let sql = format!(
         "SELECT database, table, name, type, default_kind, default_expression, comment FROM system.columns \
@@ -139,7 +152,15 @@ fn columns(session: &Session<'_>, wanted: &str) -> Result<Vec<(TableRef, TableCo
         if matches!(default_kind.as_str(), "MATERIALIZED" | "ALIAS") {
             column.extra.push(("default_kind".into(), default_kind));
         }
-        Ok((!of.holds_state()).then(|| (TableRef::new(database, table), column)))
+        let is_sayable = is_sayable(&column.name);
+        if !is_sayable {
+            log::warn(format_args!(
+                "the column `{}` of `{database}`.`{table}` is not in the catalog: its name is not UTF-8",
+                column.name
+            ));
+        }
+        let is_known = is_sayable && !of.holds_state();
+        Ok(is_known.then(|| (TableRef::new(database, table), column)))
     };
     ask(session, &sql)?
         .into_iter()

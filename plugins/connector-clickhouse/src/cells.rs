@@ -173,16 +173,6 @@ fn read(kind: Kind, physical: Physical) -> Option<Read> {
                 signed: sign,
             },
         ) if (bytes, signed) == (width, sign) => Read::Int { bytes, signed },
-        (
-            Kind::Interval,
-            Physical::Int {
-                bytes: 8,
-                signed: true,
-            },
-        ) => Read::Int {
-            bytes: 8,
-            signed: true,
-        },
         (Kind::Int { bytes, signed }, Physical::Fixed(width)) if bytes == width => Read::Wide {
             bytes,
             signed,
@@ -279,7 +269,9 @@ fn of_any_length<'r>(rows: &'r Rows, buffers: &ColumnBuffers, row: usize) -> &'r
 
 /// The double of the shortest text, so that 0.1 is 0.1 and not 0.10000000149011612.
 fn short(number: f32) -> f64 {
-    if number.fract() == 0.0 || !number.is_finite() {
+    // Up to here a whole number is its own shortest text.
+    let is_small = number.fract() == 0.0 && number.abs() < 16_777_216.0;
+    if is_small || !number.is_finite() {
         return f64::from(number);
     }
     number.to_string().parse().unwrap_or(f64::from(number))
@@ -308,4 +300,24 @@ fn uuid<'t>(bytes: &[u8; 16], text: &'t mut String) -> &'t str {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn float_is_its_shortest_text() {
+        for (number, expected) in [
+            (0.1, 0.1),
+            (-3.0, -3.0),
+            (1e38, 1e38),
+            (16_777_216.0, 16_777_216.0),
+            (f32::MIN, -3.402_823_5e38),
+        ] {
+            assert_eq!(short(number).to_bits(), f64::to_bits(expected), "{number}");
+        }
+        assert_eq!(short(-0.0).to_bits(), (-0.0_f64).to_bits());
+        assert!(short(f32::NAN).is_nan() && short(f32::INFINITY).is_infinite());
+    }
 }

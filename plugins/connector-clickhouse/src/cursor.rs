@@ -68,10 +68,10 @@ impl Cursor {
         let is_described = !statement.text.starts_with("EXPLAIN ");
         if is_described && session.server.has_arrow() {
             let described = describe(session, statement)?;
-            if described
-                .iter()
-                .all(|(_, of, _)| of.fits_arrow(session.server))
-            {
+            // Names in Arrow have to be UTF-8.
+            let fits =
+                |(name, of, _): &Described| http::is_sayable(name) && of.fits_arrow(session.server);
+            if described.iter().all(fits) {
                 return Self::arrow(session, statement, id, described)
                     .map_err(Error::of_begun_statement);
             }

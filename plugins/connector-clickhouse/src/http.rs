@@ -50,7 +50,16 @@ pub(crate) fn send(data: &ConnectionData, sending: &Sending<'_>) -> Result<Answe
     answered(response, sending.before)
 }
 
-/// Sends a statement of the connector's own and reads all of its answer, as lines of unescaped cells.
+/// What stands in a cell for bytes that are not UTF-8.
+const NOT_TEXT: char = char::REPLACEMENT_CHARACTER;
+
+/// Whether a name of the server is known as it is. One with bytes that are not UTF-8 is not, so no statement can have it.
+pub(crate) fn is_sayable(name: &str) -> bool {
+    !name.contains(NOT_TEXT)
+}
+
+/// Sends a statement of the connector's own and reads all of its answer, as lines of unescaped cells. Bytes that are not
+/// UTF-8 become U+FFFD.
 pub(crate) fn rows(
     data: &ConnectionData,
     sending: &Sending<'_>,
@@ -65,7 +74,8 @@ pub(crate) fn rows(
             ErrorKind::TooLarge => malformed(&format!("more than {limit} bytes about itself")),
             _ => error,
         })?;
-    let text = String::from_utf8(bytes).map_err(|_| malformed("text that is not UTF-8"))?;
+    // Names and comments of the server may be any bytes.
+    let text = String::from_utf8_lossy(&bytes);
     let mut rows = Vec::new();
     for line in text.lines() {
         // Statements of the connector's own have no cell that begins so.

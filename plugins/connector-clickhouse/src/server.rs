@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use mindhost_sdk::{Result, Statement};
+use mindhost_sdk::{Error, ErrorKind, Result, Statement};
 
 use crate::config::ConnectionData;
 use crate::error::malformed;
@@ -21,7 +21,7 @@ const WANTED: [(&str, &str); 27] = [
     ("output_format_arrow_low_cardinality_as_dictionary", "0"),
     ("output_format_arrow_unsupported_types_as_binary", "0"),
     ("output_format_arrow_uuid_as_fixed_byte_array", "0"),
-    ("enable_global_with_statement", "1"),
+    (GLOBAL_WITH, "1"),
     ("union_default_mode", "DISTINCT"),
     // Else an aggregate of no rows has no row.
     ("empty_result_for_aggregation_by_empty_set", "0"),
@@ -44,6 +44,8 @@ const WANTED: [(&str, &str); 27] = [
     // Without a shard of a distributed table its rows are missing.
     ("skip_unavailable_shards", "0"),
 ];
+/// Whether a name of a WITH is known behind a UNION. If not, the server takes it for a table, unseen by the guard.
+const GLOBAL_WITH: &str = "enable_global_with_statement";
 /// What the first answer may have at most, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
 /// How long the first answer may take.
@@ -76,13 +78,14 @@ impl Server {
     /// Asks a server who it is, and which settings it has.
     ///
     /// # Errors
-    /// What the server says against user or password, and `Upstream` if it is not ClickHouse.
+    /// What the server says against user or password, `InvalidConfig` for a profile under which the guard could be passed
+    /// by, and `Upstream` if it is not ClickHouse.
     pub(crate) fn meet(data: &ConnectionData, agent: &str) -> Result<Self> {
         let names: Vec<String> = WANTED.iter().map(|(name, _)| format!("'{name}'")).collect();
         // One row, as the profile may cut what has more.
         let sql = format!(
             "SELECT version(), timezone(), maxIf(value, name = 'readonly'), \
-             arrayStringConcat(groupArray(name), ',') FROM system.settings WHERE name IN ('readonly', {})",
+             arrayStringConcat(groupArray(name), ','), maxIf(value, name = '{GLOBAL_WITH}') FROM system.settings WHERE name IN ('readonly', {})",
             names.join(", ")
         );
         let mut parameters = vec![("default_format", "TabSeparated".to_owned())];
@@ -103,13 +106,24 @@ impl Server {
         let [row] = rows else {
             return Err(malformed("an answer that is not ClickHouse's"));
         };
-        let [version, zone, readonly, settings] = row.as_slice() else {
+        let [version, zone, readonly, settings, global_with] = row.as_slice() else {
             return Err(malformed("an answer that is not ClickHouse's"));
         };
+        let readonly = readonly.parse().unwrap_or(0);
+        // The setting can be sent to the others.
+        if readonly == 1 && global_with == "0" {
+            return Err(Error::new(
+                ErrorKind::InvalidConfig,
+                format!(
+                    "with {GLOBAL_WITH} = 0, a name of a WITH behind a UNION means the table of that name; set it to 1 \
+                     in the profile of this user, or readonly to 2"
+                ),
+            ));
+        }
         Ok(Self {
             version: version.clone(),
             zone: zone.clone(),
-            readonly: readonly.parse().unwrap_or(0),
+            readonly,
             settings: settings.split(',').map(str::to_owned).collect(),
         })
     }
@@ -185,7 +199,7 @@ mod tests {
 
     fn server(readonly: &str) -> Server {
         let settings = "readonly,date_time_output_format,output_format_arrow_compression_method";
-        let row = ["26.9.2.1", "UTC", readonly, settings];
+        let row = ["26.9.2.1", "UTC", readonly, settings, "1"];
         Server::read(&[row.map(str::to_owned).to_vec()]).unwrap()
     }
 
@@ -251,6 +265,21 @@ mod tests {
             ("read_overflow_mode_leaf", "throw"),
         ] {
             assert!(today.contains(&(name, value.to_owned())), "{name}");
+        }
+    }
+
+    #[test]
+    fn profile_that_takes_names_of_a_with_for_tables_is_refused() {
+        let read = |readonly: &str, global_with: &str| {
+            let row = ["24.8.1.1", "UTC", readonly, "readonly", global_with];
+            Server::read(&[row.map(str::to_owned).to_vec()])
+        };
+        let error = read("1", "0").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidConfig);
+        assert!(error.message().contains(GLOBAL_WITH), "{error}");
+        // Version 18.16 has neither the setting nor such names.
+        for (readonly, global_with) in [("1", "1"), ("1", ""), ("0", "0"), ("2", "0")] {
+            assert!(read(readonly, global_with).is_ok());
         }
     }
 

@@ -140,11 +140,12 @@ impl Type {
             | Kind::Ipv6
             | Kind::Date
             | Kind::Enum(_)
-            | Kind::Interval
             | Kind::Nothing => true,
             // For Arrow the server makes these nanoseconds, which end in 2262; it fails for a later instant. A scale of
             // 9 is nanoseconds to begin with, so it has no such instant.
             Kind::Instant { scale, .. } => !matches!(scale, 7 | 8),
+            // An interval has a form of its own for each unit, and another one in newer servers.
+            Kind::Interval => false,
             // Before this setting the two halves were in the order of the server's memory.
             Kind::Uuid => server.sets("output_format_arrow_uuid_as_fixed_byte_array"),
             _ => false,

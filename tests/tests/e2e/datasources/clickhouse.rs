@@ -104,6 +104,8 @@ const VALUES: &[(&str, &str, &str, &str)] = &[
         r#""2300-01-01T10:00:00.123456Z""#,
     ),
     ("IntervalDay", "INTERVAL 3 DAY", "int64", "3"),
+    // Of a form of its own in Arrow.
+    ("IntervalDay", "INTERVAL 5 SECOND", "int64", "5"),
     ("Array", "[toUInt64(1), 2]", "json", "[1,2]"),
     // The text `['ÿ']` of the server, whose letter is one byte.
     ("Array", "[unhex('ff')]", "json", r#""Wyf/J10=""#),
@@ -303,10 +305,15 @@ async fn an_old_server_answers_in_text() {
 
 #[tokio::test]
 async fn the_catalog_has_comments_and_counts_and_no_key() {
-    let fixture = "CREATE TABLE default.item (id UInt64, name Nullable(String) COMMENT 'what it is called',
-            double UInt64 ALIAS id * 2, once UInt8 EPHEMERAL) ENGINE = MergeTree ORDER BY id COMMENT 'things'
+    // A view with parameters is no table, and names that are not UTF-8 cannot be said.
+    let fixture =
+        "CREATE TABLE default.item (id UInt64, name Nullable(String) COMMENT 'what it is called',
+            double UInt64 ALIAS id * 2, once UInt8 EPHEMERAL, `b\\xff` UInt8 COMMENT '\\xff')
+            ENGINE = MergeTree ORDER BY id COMMENT 'things'
         \n;;\nINSERT INTO default.item (id, name) VALUES (1, 'tea'), (2, NULL)
-        \n;;\nCREATE VIEW default.names AS SELECT name FROM default.item";
+        \n;;\nCREATE VIEW default.names AS SELECT name FROM default.item
+        \n;;\nCREATE VIEW default.of AS SELECT name FROM default.item WHERE id = {of:UInt64}
+        \n;;\nCREATE TABLE default.`t\\xff` (id UInt8) ENGINE = Memory";
     let server = ClickHouse::new(fixture);
     let host = Host::start().await;
     let datasource = host
