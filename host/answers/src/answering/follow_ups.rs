@@ -1,5 +1,7 @@
 //! Questions that can be asked next. Each is made with a statement that answers it, which must pass the guard.
 
+use std::collections::HashSet;
+
 use super::{
     repair::{Kind, Subject, kind},
     tools::Toolbox,
@@ -126,12 +128,11 @@ fn candidates(table: &TableDetail, toolbox: &Toolbox<'_>, said: &str) -> Vec<Can
     let (_, name) = table.name.rsplit_once('.').unwrap_or(("", &table.name));
     let rows = plural(&words(name));
     let mut found = Vec::new();
-    // Months of birth say little.
-    let is_time = |column: &&ColumnDetail| {
-        kind(&column.data_type) == Kind::Time && !column.name.to_lowercase().contains("birth")
-    };
-    let time = table.columns.iter().find(is_time);
-    if let Some(time) = time
+    let columns = table.columns.iter();
+    let mut times = columns.filter(|column| kind(&column.data_type) == Kind::Time);
+    // With several dates the question does not say which one is meant. Months of birth say little.
+    if let (Some(time), None) = (times.next(), times.next())
+        && !time.name.to_lowercase().contains("birth")
         && !(said.contains("month") || said.contains("%m") || said.contains("yyyy-mm"))
     {
         let month = month(&spelled(dialect, &time.name), dialect);
@@ -141,12 +142,15 @@ fn candidates(table: &TableDetail, toolbox: &Toolbox<'_>, said: &str) -> Vec<Can
             sql: format!("SELECT {month}, count(*) FROM {from} GROUP BY {month}"),
         });
     }
+    let names = Names::of(toolbox);
     for category in table
         .columns
         .iter()
         .filter(|column| is_category(column, table))
     {
-        if said.contains(&format!("group by {}", category.name.to_lowercase())) {
+        if said.contains(&format!("group by {}", category.name.to_lowercase()))
+            || names.is_table(&category.name)
+        {
             continue;
         }
         let column = spelled(dialect, &category.name);
@@ -159,7 +163,7 @@ fn candidates(table: &TableDetail, toolbox: &Toolbox<'_>, said: &str) -> Vec<Can
         });
         break;
     }
-    found.extend(most(table, &rows, &from, dialect));
+    found.extend(each(table, &rows, &from, dialect, &names));
     if let Some(number) = table.columns.iter().find(|column| is_figure(column, table))
         && !said.contains(&format!("sum({}", number.name.to_lowercase()))
     {
@@ -176,33 +180,68 @@ fn candidates(table: &TableDetail, toolbox: &Toolbox<'_>, said: &str) -> Vec<Can
     found
 }
 
-/// Which row of a referenced table has the most rows here. `None` if several keys refer to that table, because the
-/// question does not say which of them is meant.
-fn most(table: &TableDetail, rows: &str, from: &str, dialect: Dialect) -> Option<Candidate> {
+/// How many rows belong to each row of a referenced table; not which have the most, because several may have as many.
+/// `None` if the question does not say what is meant: if several keys refer to that table, if its name is a part of
+/// this table's name, or if a column has the same name.
+fn each(
+    table: &TableDetail,
+    rows: &str,
+    from: &str,
+    dialect: Dialect,
+    names: &Names,
+) -> Option<Candidate> {
     let key = table
         .foreign_keys
         .iter()
         .find(|key| key.columns.len() == 1 && key.references != table.name)?;
     let keys = table.foreign_keys.iter();
-    if keys
-        .filter(|other| other.references == key.references)
-        .count()
-        > 1
-    {
+    let same = keys.filter(|other| other.references == key.references);
+    if same.count() > 1 {
         return None;
     }
     let (_, other) = key.references.rsplit_once('.')?;
+    let one = singular(&words(other));
+    let is_part = rows.split(' ').any(|word| singular(word) == one);
+    if is_part || names.is_column(other) {
+        return None;
+    }
     let column = spelled(dialect, &key.columns[0]);
-    let (top, limit) = match dialect {
-        Dialect::Mssql => ("TOP 5 ", ""),
-        _ => ("", " LIMIT 5"),
-    };
     Some(Candidate {
-        question: format!("Which 5 {} have the most {rows}?", plural(&words(other))),
-        sql: format!(
-            "SELECT {top}{column}, count(*) FROM {from} GROUP BY {column} ORDER BY count(*) DESC{limit}"
-        ),
+        question: format!("How many {rows} are there for each {one}?"),
+        sql: format!("SELECT {column}, count(*) FROM {from} GROUP BY {column}"),
     })
+}
+
+/// The names of all tables and columns of the Mind, as questions say them. One that is both says neither clearly.
+struct Names {
+    tables: HashSet<String>,
+    columns: HashSet<String>,
+}
+
+impl Names {
+    fn of(toolbox: &Toolbox<'_>) -> Self {
+        let datasources = toolbox.access.scope.datasources.iter();
+        let (mut tables, mut columns) = (HashSet::new(), HashSet::new());
+        for table in datasources.flat_map(|one| &one.tables) {
+            tables.insert(said_as(&table.table.name));
+            columns.extend(table.columns.iter().map(|column| said_as(column)));
+        }
+        Self { tables, columns }
+    }
+
+    fn is_table(&self, column: &str) -> bool {
+        self.tables.contains(&said_as(column))
+    }
+
+    fn is_column(&self, table: &str) -> bool {
+        self.columns.contains(&said_as(table))
+    }
+}
+
+/// A name without its schema, in words and as one of its kind.
+fn said_as(name: &str) -> String {
+    let name = name.rsplit_once('.').map_or(name, |(_, name)| name);
+    singular(&words(name))
 }
 
 /// The table in a FROM of its dialect, with its datasource where there are several.
@@ -230,15 +269,19 @@ fn month(column: &str, dialect: Dialect) -> String {
     }
 }
 
+/// Whether it names rows: by the keys of the table, or by its own name, which is all that views have.
 fn is_key(column: &ColumnDetail, table: &TableDetail) -> bool {
-    let name = column.name.to_lowercase();
     table.primary_key.contains(&column.name)
         || table
             .foreign_keys
             .iter()
             .any(|key| key.columns.contains(&column.name))
-        || name == "id"
-        || name.ends_with("_id")
+        || last_word(&column.name) == "id"
+}
+
+fn last_word(name: &str) -> String {
+    let name = words(name);
+    name.rsplit(' ').next().unwrap_or(&name).to_owned()
 }
 
 /// A column with few values: by its statistics, or by its name where those may not be read.
@@ -260,9 +303,11 @@ fn is_category(column: &ColumnDetail, table: &TableDetail) -> bool {
     })
 }
 
+/// A number that is worth a mean: neither a key nor a label such as `room_number`.
 fn is_figure(column: &ColumnDetail, table: &TableDetail) -> bool {
     let is_number = matches!(kind(&column.data_type), Kind::Number | Kind::Integer);
-    is_number && !is_key(column, table)
+    let is_label = ["code", "key", "no", "number"].contains(&last_word(&column.name).as_str());
+    is_number && !is_label && !is_key(column, table)
 }
 
 /// `order_items` and `orderItems` as words.
@@ -300,6 +345,28 @@ fn plural(noun: &str) -> String {
     }
 }
 
+/// The singular of an English noun; words that look like one stay.
+fn singular(noun: &str) -> String {
+    const SAME: [&str; 3] = ["series", "species", "news"];
+    const ON_IE: [&str; 3] = ["movies", "cookies", "calories"];
+    let last = noun.rsplit(' ').next().unwrap_or(noun);
+    if SAME.contains(&last) || last.ends_with("ss") || last.ends_with("us") || last.ends_with("is")
+    {
+        return noun.to_owned();
+    }
+    if let Some(stem) = noun.strip_suffix("ies")
+        && !ON_IE.contains(&last)
+    {
+        return format!("{stem}y");
+    }
+    let with_es = noun.strip_suffix("es").filter(|stem| {
+        let ends = ["ss", "x", "ch", "sh", "atus"];
+        ends.iter().any(|end| stem.ends_with(end))
+    });
+    let stem = with_es.or_else(|| noun.strip_suffix('s'));
+    stem.unwrap_or(noun).to_owned()
+}
+
 impl Subject<'_> {
     /// The tables that the statement reads, as the catalog names them.
     pub fn tables(&self) -> Vec<String> {
@@ -328,6 +395,27 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(super::plural(noun), plural);
+        }
+    }
+
+    #[test]
+    fn one_of_a_kind_is_a_singular() {
+        for (noun, singular) in [
+            ("customers", "customer"),
+            ("order details", "order detail"),
+            ("categories", "category"),
+            ("address", "address"),
+            ("addresses", "address"),
+            ("boxes", "box"),
+            ("houses", "house"),
+            ("movies", "movie"),
+            ("statuses", "status"),
+            ("status", "status"),
+            ("series", "series"),
+            ("sheep", "sheep"),
+            ("", ""),
+        ] {
+            assert_eq!(super::singular(noun), singular);
         }
     }
 

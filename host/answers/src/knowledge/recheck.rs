@@ -1,8 +1,8 @@
 //! Checks knowledge again after its Mind, a datasource or a catalog changed.
 //!
 //! Each Mind with knowledge has a state, made of what is checked, of when it and its datasources were changed, and of
-//! the stamps of their catalogs. The store has the state that all entries were last checked against, so that a change is noticed whichever
-//! host made it, and after a crash too. Two hosts may check the same Mind; the result is the same.
+//! the stamps of their catalogs. The store has the state that all entries were last checked against, so that a change is
+//! noticed whichever host made it, and after a crash too. Two hosts may check the same Mind; the result is the same.
 
 use std::{
     collections::{BTreeSet, HashMap},

@@ -307,6 +307,53 @@ async fn suggested_months_are_answered_and_what_was_asked_is_not_suggested() {
 }
 
 #[tokio::test]
+async fn only_questions_with_one_meaning_are_suggested() {
+    let host = Host::start().await;
+    // All customers have as many orders, so none is among the first; an order has two dates; `OrderID` of the view is a
+    // key; and `region` is a column as well as a table.
+    let shop = "CREATE TABLE regions (id INTEGER PRIMARY KEY, name TEXT);
+        INSERT INTO regions VALUES (1, 'north'), (2, 'south');
+        CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, region TEXT);
+        INSERT INTO customers VALUES (1, 'Ann', 'north'), (2, 'Bob', 'north'), (3, 'Cy', 'south'), (4, 'Di', 'south'),
+            (5, 'Ed', 'south'), (6, 'Flo', 'south');
+        CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id),
+            ordered_on DATE, shipped_on DATE);
+        INSERT INTO orders SELECT id, id, '2024-01-02', '2024-02-03' FROM customers;
+        CREATE VIEW bills AS SELECT id AS OrderID FROM orders";
+    host.sqlite("shop", shop).await.load().await;
+    let offline = host.mind("offline").datasource("shop").create().await;
+    let mut suggested = std::collections::BTreeSet::new();
+    for table in ["customers", "orders", "bills", "regions"] {
+        let sql = json!({"sql": format!("SELECT * FROM {table}")});
+        let turns = [Turn::call("run_sql", sql), Turn::text("Done.")];
+        let model = ScriptedModel::start(turns).await;
+        host.scripted_provider(table, &model).await;
+        let mind = host.mind(&format!("of-{table}")).datasource("shop");
+        let mind = mind.provider(table).create().await;
+        let response = mind.ask("What is there?").await.expect_status(200).json();
+        let questions = response["output"][0]["follow_up_questions"].as_array();
+        let questions = questions
+            .unwrap()
+            .iter()
+            .map(|one| one.as_str().unwrap().to_owned());
+        suggested.extend(questions);
+    }
+    let expected = [
+        "How many bills are there?",
+        "How many customers are there?",
+        "How many orders are there for each customer?",
+        "How many orders are there?",
+        "How many regions are there?",
+    ];
+    assert_eq!(Vec::from_iter(&suggested), expected);
+    for question in &suggested {
+        let answer = offline.ask(question).await.expect_status(200).json();
+        let sql = &answer["output"][0]["sql"];
+        assert!(sql.is_string(), "{question}: {}", text(&answer));
+    }
+}
+
+#[tokio::test]
 async fn questions_are_about_the_datasource_of_the_statement() {
     let visits = |category: &str| {
         format!(
