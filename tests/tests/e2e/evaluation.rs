@@ -1,5 +1,7 @@
 //! `mindhost eval`: the demo suite against the offline model, and every mark against a scripted model.
 
+mod connection;
+
 use std::{path::Path, process::Output};
 
 use mindhost_evaluation::{

@@ -38,8 +38,8 @@ Examples:
   mindhost eval --suite shop.yaml --mind analyst --min-right 80 --max-wrong 2       # in CI
   mindhost eval import --format spider dev.json --db pets_1 --out pets.jsonl
 
-Exit codes: 0 done, 1 it could not run, 2 wrong options, 3 a threshold is missed or a question could not be judged,
-130 interrupted by Ctrl-C or SIGTERM (what was judged until then is written).";
+Exit codes: 0 done, 1 it could not run or the server stayed away, 2 wrong options, 3 a threshold is missed or a
+question could not be judged, 130 interrupted by Ctrl-C or SIGTERM (what was judged until then is written).";
 
 #[derive(Debug, Subcommand)]
 enum Command {

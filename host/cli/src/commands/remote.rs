@@ -57,13 +57,16 @@ pub(crate) enum Failure {
     /// The request was not sent, or its answer is unknown.
     #[error("{0}")]
     Unreachable(String),
+    /// No connection came about, so the request was not sent.
+    #[error("{0}")]
+    NotConnected(String),
 }
 
 impl Failure {
     /// Whether the same request may succeed later.
     pub(crate) fn is_transient(&self) -> bool {
         match self {
-            Self::Unreachable(_) => true,
+            Self::Unreachable(_) | Self::NotConnected(_) => true,
             Self::Answered { status, .. } => matches!(status, 429 | 500 | 502 | 503 | 504),
         }
     }
@@ -77,7 +80,7 @@ impl Failure {
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Answered { retry_after, .. } => *retry_after,
-            Self::Unreachable(_) => None,
+            Self::Unreachable(_) | Self::NotConnected(_) => None,
         }
     }
 }
@@ -256,12 +259,14 @@ impl Server {
         let (base, hint) = (self.base(), &self.proxy_hint);
         let source = std::iter::successors(std::error::Error::source(error), |one| one.source());
         let cause = source.last().map(ToString::to_string);
-        Failure::Unreachable(match (error.is_connect(), error.is_timeout()) {
-            (true, _) => format!(
+        if error.is_connect() {
+            return Failure::NotConnected(format!(
                 "no server answers at {base}{hint}; start one with `mindhost serve`, or name another with --server"
-            ),
-            (_, true) => format!("{base} did not answer in time{hint}"),
-            _ => {
+            ));
+        }
+        Failure::Unreachable(match error.is_timeout() {
+            true => format!("{base} did not answer in time{hint}"),
+            false => {
                 let cause = cause.unwrap_or_else(|| error.to_string());
                 format!("{base}: {cause}{hint}")
             }

@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashSet,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -13,11 +16,15 @@ use mindhost_evaluation::{
     judge::{self, Subject},
     suite::Question,
 };
-use reqwest::Method;
+use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::events::Events;
-use crate::commands::remote::{Failure, Server};
+use crate::commands::{
+    remote::{Failure, Server},
+    say::aside,
+};
 
 /// Rows of one page of a result.
 const PAGE: u64 = 1_000;
@@ -25,6 +32,10 @@ const PAGE: u64 = 1_000;
 const RETRIES: u32 = 6;
 /// The longest wait before that.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How long a server may be away, as while it is restarted, until the run stops.
+const LONGEST_AWAY: Duration = Duration::from_secs(60);
+/// The wait before the next attempt to connect to it.
+const RECONNECT: Duration = Duration::from_millis(500);
 /// Conversations that are deleted at the same time at the end.
 const DELETIONS: usize = 16;
 
@@ -36,6 +47,30 @@ pub(super) struct Client {
     pub max_rows: u64,
     /// The conversations that this run began and has not deleted.
     pub open: Mutex<HashSet<String>>,
+    /// Questions that were sent, and whose conversations are not known yet.
+    pub unnamed: AtomicUsize,
+    /// Cancelled when nothing new is to be sent, because the run is about to stop.
+    pub stopping: CancellationToken,
+    /// Since when the server is away.
+    pub away_since: Mutex<Option<Instant>>,
+    /// Cancelled when it stayed away.
+    pub gone: CancellationToken,
+}
+
+/// Counts a question as unnamed until it is dropped.
+struct Unnamed<'a>(&'a AtomicUsize);
+
+impl<'a> Unnamed<'a> {
+    fn begin(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Unnamed<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Subject for Client {
@@ -70,7 +105,7 @@ impl From<Failure> for judge::Failure {
         let message = failure.to_string();
         let code = match failure {
             Failure::Answered { code, .. } => code,
-            Failure::Unreachable(_) => String::new(),
+            Failure::Unreachable(_) | Failure::NotConnected(_) => String::new(),
         };
         Self { code, message }
     }
@@ -79,6 +114,11 @@ impl From<Failure> for judge::Failure {
 impl Client {
     fn open(&self) -> MutexGuard<'_, HashSet<String>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many questions were sent whose conversations are not known yet.
+    pub(super) fn unnamed(&self) -> usize {
+        self.unnamed.load(Ordering::Relaxed)
     }
 
     /// Deletes the conversations that are still there: those of answers that were interrupted, or that broke off. Gives
@@ -100,24 +140,37 @@ impl Client {
             body["instructions"] = json!(instructions);
         }
         let mut tries = 0;
-        let (mut stream, began) = loop {
-            let began = Instant::now();
+        let (mut stream, began, unnamed) = loop {
+            if self.stopping.is_cancelled() {
+                // It is dropped with the run.
+                std::future::pending::<()>().await;
+            }
+            let (began, unnamed) = (Instant::now(), Unnamed::begin(&self.unnamed));
             let request = self.server.request(Method::POST, &["responses"]);
             match self.server.open(request.json(&body)).await {
-                Ok(stream) => break (stream, began),
-                Err(failure) => self.pause(&mut tries, failure).await?,
+                Ok(stream) => break (stream, began, unnamed),
+                Err(failure) => {
+                    drop(unnamed);
+                    self.pause(&mut tries, failure).await?;
+                }
             }
         };
+        self.is_back();
+        let mut unnamed = Some(unnamed);
         let (mut reader, mut events) = (Events::default(), Vec::new());
         while let Some(piece) = self.server.piece(&mut stream).await? {
             let new = reader.add(&piece)?;
             let begun = new.iter().filter(|one| one["type"] == "response.created");
             let ids = begun.filter_map(|one| one["response"]["conversation"]["id"].as_str());
-            self.open().extend(ids.map(str::to_owned));
+            for id in ids {
+                self.open().insert(id.to_owned());
+                unnamed = None;
+            }
             // The text comes again with the last event.
             let kept = |event: &Value| event["type"] != "response.output_text.delta";
             events.extend(new.into_iter().filter(kept));
         }
+        drop(unnamed);
         Answer::of(&events, began.elapsed())
             .context("the server ended its answer before the last event")
     }
@@ -150,29 +203,73 @@ impl Client {
     async fn page(&self, answer: &Answer, offset: u64) -> Result<Value, Failure> {
         let (conversation, message) = (&answer.conversation, &answer.message);
         let path = ["conversations", conversation, "items", message, "result"];
-        let request = self.server.request(Method::GET, &path);
         let window = [("limit", PAGE.min(self.max_rows)), ("offset", offset)];
-        self.server.send(request.query(&window)).await
+        let request = || self.server.request(Method::GET, &path).query(&window);
+        self.send(request).await
     }
 
     /// The rows of an accepted statement.
     async fn query(&self, mind: &str, sql: &str) -> Result<Table, Failure> {
         let tool = json!({"type": "sql_query", "query": sql, "max_inline_rows": self.max_rows});
         let body = json!({"model": mind, "tools": [tool], "store": false});
-        let mut tries = 0;
-        let response = loop {
-            let request = self.server.request(Method::POST, &["responses"]);
-            match self.server.send(request.json(&body)).await {
-                Ok(response) => break response,
-                Err(failure) => self.pause(&mut tries, failure).await?,
-            }
+        let request = || {
+            self.server
+                .request(Method::POST, &["responses"])
+                .json(&body)
         };
+        let response = self.send(request).await?;
         let item = &response["output"][0];
         self.table(&item["column_names"], &item["data"], &item["total"])
     }
 
+    /// Sends a request until the server has room for it.
+    async fn send(&self, request: impl Fn() -> RequestBuilder) -> Result<Value, Failure> {
+        let mut tries = 0;
+        loop {
+            match self.server.send(request()).await {
+                Ok(response) => {
+                    self.is_back();
+                    return Ok(response);
+                }
+                Err(failure) => self.pause(&mut tries, failure).await?,
+            }
+        }
+    }
+
+    fn away_since(&self) -> MutexGuard<'_, Option<Instant>> {
+        let since = self.away_since.lock();
+        since.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that the server answers.
+    fn is_back(&self) {
+        if self.away_since().take().is_some() {
+            aside!("{} answers again", self.server.base());
+        }
+    }
+
+    /// Waits for a server that is away. When it stays away, the run stops, and this does not return.
+    async fn wait_for_server(&self) {
+        let (base, longest) = (self.server.base(), LONGEST_AWAY.as_secs());
+        let since = *self.away_since().get_or_insert_with(|| {
+            aside!("no server answers at {base}; waiting for it for up to {longest} s");
+            Instant::now()
+        });
+        if since.elapsed() >= LONGEST_AWAY {
+            self.gone.cancel();
+            std::future::pending::<()>().await;
+        }
+        tokio::time::sleep(RECONNECT).await;
+    }
+
     /// Waits before a request is sent again, or gives the failure back.
     async fn pause(&self, tries: &mut u32, failure: Failure) -> Result<(), Failure> {
+        if let Failure::NotConnected(_) = failure {
+            self.wait_for_server().await;
+            return Ok(());
+        }
+        // It answers, though not yet with what was asked for.
+        self.is_back();
         let has_no_room = matches!(
             failure,
             Failure::Answered {

@@ -32,6 +32,10 @@ const MISSED: u8 = 3;
 const INTERRUPTED: u8 = 130;
 /// The conversations of answers without an end are deleted within this time.
 const LAST_DELETIONS: Duration = Duration::from_secs(10);
+/// So long is waited for the ids of the conversations that were just begun, to delete them.
+const LAST_NAMES: Duration = Duration::from_secs(10);
+/// How often it is looked whether they are there.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Runs the suite of the options.
 pub(super) async fn run(options: &Run) -> anyhow::Result<ExitCode> {
@@ -45,6 +49,10 @@ pub(super) async fn run(options: &Run) -> anyhow::Result<ExitCode> {
             server: options.remote.server()?,
             max_rows: options.max_rows,
             open: Default::default(),
+            unnamed: Default::default(),
+            stopping: Default::default(),
+            away_since: Default::default(),
+            gone: Default::default(),
         },
         max_rows: options.max_rows,
         mind: mind.to_owned(),
@@ -56,7 +64,10 @@ pub(super) async fn run(options: &Run) -> anyhow::Result<ExitCode> {
     let out = options.out.as_deref().map(Output::open).transpose()?;
     let markdown = options.markdown.as_deref().map(Output::open).transpose()?;
     let began_at = Timestamp::now();
-    let asked = ask_all(&judge, &questions, options.jobs.into()).await?;
+    let Asked {
+        judged: asked,
+        unnamed,
+    } = ask_all(&judge, &questions, options.jobs.into()).await?;
     let is_complete = asked.len() == questions.len();
     let report = Report {
         suite: suite.name.clone(),
@@ -79,13 +90,14 @@ pub(super) async fn run(options: &Run) -> anyhow::Result<ExitCode> {
         .map(|earlier| Difference::between(&earlier.questions, &report.questions));
     let written = write(out, markdown, &report, difference.as_ref(), currency);
     if !options.keep {
-        match judge.subject.forget_rest(LAST_DELETIONS).await {
+        match judge.subject.forget_rest(LAST_DELETIONS).await + unnamed {
             0 => {}
             count => aside!("{count} conversations of this run could not be deleted"),
         }
     }
     written?;
     Ok(match is_complete {
+        false if judge.subject.gone.is_cancelled() => ExitCode::FAILURE,
         false => INTERRUPTED.into(),
         true if misses(options, &report, difference.as_ref()) => MISSED.into(),
         true => ExitCode::SUCCESS,
@@ -137,13 +149,21 @@ async fn check_mind(judge: &Judge<Client>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Asks until all are asked, or Ctrl-C, or SIGTERM. What is asked at that moment is dropped, which cancels it on the
-/// server.
+/// What became of a run.
+struct Asked {
+    /// In the order of the suite.
+    judged: Vec<Judged>,
+    /// Questions that were dropped before their conversations were known.
+    unnamed: usize,
+}
+
+/// Asks until all are asked, or Ctrl-C, or SIGTERM, or until the server stays away. What is asked at that moment is
+/// dropped, which cancels it on the server; before that its conversation must be known, to be deleted.
 async fn ask_all(
     judge: &Judge<Client>,
     questions: &[&Question],
     jobs: usize,
-) -> anyhow::Result<Vec<Judged>> {
+) -> anyhow::Result<Asked> {
     let all = questions.len();
     let asking = questions.iter().enumerate();
     let asking = asking.map(|(at, question)| async move { (at, judge.judge(question).await) });
@@ -152,36 +172,66 @@ async fn ask_all(
         signal(SignalKind::interrupt())?,
         signal(SignalKind::terminate())?,
     );
+    let client = &judge.subject;
     let mut judged: Vec<(usize, Judged)> = Vec::with_capacity(all);
-    loop {
+    let is_interrupted = loop {
         let next = tokio::select! {
             // First what has arrived: it may name a conversation that is to be deleted.
             biased;
-            next = asking.next() => Some(next),
-            _ = interrupt.recv() => None,
-            _ = terminate.recv() => None,
+            next = asking.next() => next,
+            _ = interrupt.recv() => break true,
+            _ = terminate.recv() => break true,
+            () = client.gone.cancelled() => break false,
         };
-        let Some(next) = next else {
-            aside!("interrupted after {} of {all} questions", judged.len());
-            break;
+        let Some(next) = next else { break false };
+        note(&mut judged, next, all);
+    };
+    client.stopping.cancel();
+    let names = tokio::time::sleep(LAST_NAMES);
+    tokio::pin!(names);
+    while is_interrupted && !judge.keeps && client.unnamed() > 0 {
+        let next = tokio::select! {
+            biased;
+            next = asking.next() => next,
+            _ = interrupt.recv() => break,
+            _ = terminate.recv() => break,
+            () = &mut names => break,
+            () = tokio::time::sleep(LOOK) => continue,
         };
-        let Some((at, one)) = next else { break };
-        let why = one.why.split_whitespace().collect::<Vec<_>>().join(" ");
-        let why: String = why
-            .chars()
-            .filter(|letter| !letter.is_control())
-            .take(120)
-            .collect();
-        let (number, mark) = (judged.len() + 1, one.mark.as_str());
-        aside!(
-            "[{number}/{all}] {mark:8} {:>6} ms  {}  {why}",
-            one.latency_ms,
-            plain(&one.id)
-        );
-        judged.push((at, one));
+        let Some(next) = next else { break };
+        note(&mut judged, next, all);
     }
+    let (base, count) = (client.server.base(), judged.len());
+    if is_interrupted {
+        aside!("interrupted after {count} of {all} questions");
+    } else if client.gone.is_cancelled() {
+        aside!(
+            "stopped after {count} of {all} questions, because no server answers at {base}; run it again when one does"
+        );
+    }
+    let unnamed = client.unnamed();
     judged.sort_by_key(|(at, _)| *at);
-    Ok(judged.into_iter().map(|(_, one)| one).collect())
+    Ok(Asked {
+        judged: judged.into_iter().map(|(_, one)| one).collect(),
+        unnamed,
+    })
+}
+
+/// Adds a question that was judged, and tells its line of progress.
+fn note(judged: &mut Vec<(usize, Judged)>, (at, one): (usize, Judged), all: usize) {
+    let why = one.why.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why: String = why
+        .chars()
+        .filter(|letter| !letter.is_control())
+        .take(120)
+        .collect();
+    let (number, mark) = (judged.len() + 1, one.mark.as_str());
+    aside!(
+        "[{number}/{all}] {mark:8} {:>6} ms  {}  {why}",
+        one.latency_ms,
+        plain(&one.id)
+    );
+    judged.push((at, one));
 }
 
 /// A file for a report.

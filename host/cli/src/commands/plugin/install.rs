@@ -143,7 +143,7 @@ async fn send(server: &Server, parcel: &PluginFile, dry_run: bool) -> anyhow::Re
 fn is_of_server(error: &anyhow::Error) -> bool {
     match error.downcast_ref::<Failure>() {
         Some(Failure::Answered { status, .. }) => matches!(status, 401 | 403),
-        Some(Failure::Unreachable(_)) => true,
+        Some(Failure::Unreachable(_) | Failure::NotConnected(_)) => true,
         None => false,
     }
 }
