@@ -14,6 +14,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::{DataType as Arrow, IntervalUnit};
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use mindhost_sdk::{Column, DataType};
 
 use super::convert::{Converted, Digits, normal};
@@ -240,8 +241,10 @@ fn write_plain(array: &ArrayRef, row: usize, text: &mut String) -> Result<(), St
             let value = f64::from(array.as_primitive::<$type>().value(row));
             match value.is_finite() {
                 true => text.push_str(&serde_json::Value::from(value).to_string()),
-                // JSON has no NaN and no infinities.
-                false => put_quoted(text, &value.to_string()),
+                // JSON has no NaN and no infinities. The host names those of a column so.
+                false if value.is_nan() => text.push_str(r#""NaN""#),
+                false if value > 0.0 => text.push_str(r#""Infinity""#),
+                false => text.push_str(r#""-Infinity""#),
             }
             Ok(())
         }};
@@ -324,9 +327,8 @@ fn write_text(array: &ArrayRef, row: usize, text: &mut String) -> Result<(), Str
                 &Column::new("", DataType::Bytes),
                 Mark::None,
             )?;
-            for byte in one.as_binary::<i32>().value(0) {
-                put(text, format_args!("{byte:02x}"));
-            }
+            // As the host writes those of a column.
+            BASE64.encode_string(one.as_binary::<i32>().value(0), text);
         }
         other => {
             return Err(format!(

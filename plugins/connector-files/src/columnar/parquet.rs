@@ -21,7 +21,7 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups};
 use parquet::arrow::{
     FieldLevels, ProjectionMask, parquet_to_arrow_field_levels, parquet_to_arrow_schema,
 };
-use parquet::basic::{ConvertedType, Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::basic::{ConvertedType, Encoding, LogicalType, Type as Physical};
 use parquet::column::page::PageIterator;
 use parquet::errors::{ParquetError, Result as Read};
 use parquet::file::metadata::{
@@ -228,20 +228,15 @@ fn fields(metadata: &ParquetMetaData, descriptor: &SchemaDescriptor) -> Read<Fie
     if parquet.len() != schema.fields().len() {
         return Err(general("its schema cannot be read"));
     }
-    // In 64 bits, nanoseconds of the old timestamps of twelve bytes would reach from 1677 to 2262 only.
-    let in_micros = |leaf: &ColumnDescriptor| {
+    let other = |leaf: &ColumnDescriptor| {
+        // In 64 bits, nanoseconds of the old timestamps of twelve bytes would reach from 1677 to 2262 only.
         let is_old = leaf.physical_type() == Physical::INT96;
-        is_old.then_some(Arrow::Timestamp(TimeUnit::Microsecond, None))
+        let micros = is_old.then_some(Arrow::Timestamp(TimeUnit::Microsecond, None));
+        micros.or_else(|| is_enum(leaf).then_some(Arrow::Utf8))
     };
     let mut leaves = metadata.file_metadata().schema_descr().columns().iter();
-    let field = |(field, parquet): (&Arc<Field>, &Arc<Type>)| {
-        let field = retyped(field, &mut leaves, &in_micros);
-        match is_enum(parquet) {
-            true => Arc::new(field.as_ref().clone().with_data_type(Arrow::Utf8)),
-            false => field,
-        }
-    };
-    Ok(schema.fields().iter().zip(parquet).map(field).collect())
+    let field = |field: &Arc<Field>| retyped(field, &mut leaves, &other);
+    Ok(schema.fields().iter().map(field).collect())
 }
 
 /// A field with other types where it, or a field in it, is such a leaf. Takes the leaves of the field, which the file
@@ -284,13 +279,10 @@ fn columns(metadata: &ParquetMetaData, fields: &Fields) -> Vec<FileColumn> {
     fields.map(column).collect()
 }
 
-/// Whether a column has the names of an enumeration: UTF-8, which the `parquet` crate gives as bytes unless it is told.
-fn is_enum(parquet: &Type) -> bool {
-    let info = parquet.get_basic_info();
-    let is_marked = matches!(info.logical_type_ref(), Some(LogicalType::Enum))
-        || info.converted_type() == ConvertedType::ENUM;
-    let is_list = !info.has_repetition() || info.repetition() == Repetition::REPEATED;
-    is_marked && parquet.is_primitive() && !is_list
+/// Whether values are the names of an enumeration: UTF-8, which the `parquet` crate gives as bytes unless it is told.
+fn is_enum(leaf: &ColumnDescriptor) -> bool {
+    matches!(leaf.logical_type_ref(), Some(LogicalType::Enum))
+        || leaf.converted_type() == ConvertedType::ENUM
 }
 
 fn mark(parquet: &Type, physical: &Arrow) -> Mark {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{Decimal32Builder, ListBuilder, StringDictionaryBuilder};
+use arrow_array::builder::{
+    BinaryBuilder, Decimal32Builder, Float64Builder, ListBuilder, StringDictionaryBuilder,
+};
 use arrow_array::{
     ArrayRef, Decimal128Array, Decimal256Array, Int64Array, RecordBatch, StringArray, StructArray,
     types,
@@ -60,6 +62,45 @@ fn an_empty_list_is_not_null() {
     );
     request.filters = vec![Filter::new("a", FilterOp::IsNull, vec![])];
     assert!(read(&mut files, &request).expect("rows").is_empty());
+}
+
+/// Parquet marks the names of an enumeration in a list as it marks them in a column.
+#[test]
+fn names_of_an_enumeration_are_texts_in_a_list() {
+    let names = |group: &mut Group<'_>| {
+        let mut column = group.next_column().expect("columns").expect("a column");
+        let values = [ByteArray::from("STRING"), ByteArray::from("INT")];
+        let typed = column.typed::<ByteArrayType>();
+        let written = typed.write_batch(&values, Some(&[1, 1]), Some(&[0, 1]));
+        written.expect("values");
+        column.close().expect("a column");
+    };
+    let file = parquet_of_schema("message m { repeated binary a (ENUM); }", &[&names]);
+    let (_folder, mut files) = open(&[("t.parquet", file)], "");
+    let rows = read(&mut files, &ScanRequest::new(table("t"), &["a"])).expect("rows");
+    assert_eq!(rows, [[Value::Json(r#"["STRING","INT"]"#.into())]]);
+}
+
+/// The host writes the values of a column in the same way.
+#[test]
+fn floats_and_bytes_in_a_list_are_written_as_those_of_a_column() {
+    let mut floats = ListBuilder::new(Float64Builder::new());
+    floats.append_value([f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.5].map(Some));
+    let mut bytes = ListBuilder::new(BinaryBuilder::new());
+    bytes.append_value([Some(b"\0\xff"), None]);
+    for (name, list, expected) in [
+        (
+            "f",
+            Arc::new(floats.finish()) as ArrayRef,
+            r#"["Infinity","-Infinity","NaN",0.5]"#,
+        ),
+        ("b", Arc::new(bytes.finish()), r#"["AP8=",null]"#),
+    ] {
+        let file = stream_of(name, list);
+        let (_folder, mut files) = open(&[("t.arrows", file)], "");
+        let rows = read(&mut files, &ScanRequest::new(table("t"), &[name])).expect("rows");
+        assert_eq!(rows, [[Value::Json(expected.into())]], "{name}");
+    }
 }
 
 /// Spark and Impala write the days before 1677 and after 2262 so: nanoseconds of the day, then the Julian day.
