@@ -53,13 +53,13 @@ pub(crate) fn send(data: &ConnectionData, sending: &Sending<'_>) -> Result<Answe
 /// What stands in a cell for bytes that are not UTF-8.
 const NOT_TEXT: char = char::REPLACEMENT_CHARACTER;
 
-/// Whether a name of the server is known as it is. One with bytes that are not UTF-8 is not, so no statement can have it.
+/// Whether a name of the server is known as it is. One with bytes that are not UTF-8 is not: no statement can have it.
 pub(crate) fn is_sayable(name: &str) -> bool {
     !name.contains(NOT_TEXT)
 }
 
-/// Sends a statement of the connector's own and reads all of its answer, as lines of unescaped cells. Bytes that are not
-/// UTF-8 become U+FFFD.
+/// Sends a statement of the connector's own and reads all of its answer, as lines of unescaped cells. Bytes that are
+/// not UTF-8 become U+FFFD.
 pub(crate) fn rows(
     data: &ConnectionData,
     sending: &Sending<'_>,

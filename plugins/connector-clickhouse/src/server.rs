@@ -78,8 +78,8 @@ impl Server {
     /// Asks a server who it is, and which settings it has.
     ///
     /// # Errors
-    /// What the server says against user or password, `InvalidConfig` for a profile under which the guard could be passed
-    /// by, and `Upstream` if it is not ClickHouse.
+    /// What the server says against user or password, `InvalidConfig` for a profile under which the guard could be
+    /// passed by, and `Upstream` if it is not ClickHouse.
     pub(crate) fn meet(data: &ConnectionData, agent: &str) -> Result<Self> {
         let names: Vec<String> = WANTED.iter().map(|(name, _)| format!("'{name}'")).collect();
         // One row, as the profile may cut what has more.
