@@ -39,6 +39,11 @@ impl Engine {
         open(self.folder.path())
     }
 
+    /// Removes the files. A session that still runs would keep them until the process ends, and then they would stay.
+    pub(crate) fn remove_files(&self) {
+        let _ = std::fs::remove_dir_all(self.folder.path());
+    }
+
     /// Runs statements: CREATE TABLE and CREATE VIEW of T-SQL, and anything that SQLite has.
     pub(crate) fn set_up(&self, sql: &str) -> Result<()> {
         let own = self.own.lock().expect("no panic while it was held");

@@ -173,6 +173,7 @@ impl Drop for Double {
         self.shared.stopped.store(true, Ordering::Relaxed);
         // Wakes the thread that accepts.
         let _ = TcpStream::connect(self.address);
+        self.shared.engine.remove_files();
     }
 }
 
