@@ -6,6 +6,7 @@
 
 mod combined;
 mod expression;
+mod masks;
 mod relation;
 #[cfg(test)]
 mod tests;
