@@ -212,7 +212,8 @@ pub fn is_of_grouping(error: &Error) -> bool {
 pub fn group_by(outline: &Outline, advice: &mut Advice) {
     let mut blocks = outline.blocks.iter();
     let lacks = |block: &&Block| {
-        !block.ungrouped.is_empty() && !(block.aggregates.is_empty() && block.grouped.is_empty())
+        let is_grouped = !block.aggregates.is_empty() || !block.grouped.is_empty();
+        is_grouped && !block.ungrouped.is_empty()
     };
     if let Some(block) = blocks.find(lacks) {
         let by: Vec<&str> = block
