@@ -39,7 +39,7 @@ use async_trait::async_trait;
 use serde::Serialize;
 
 pub(crate) use planner::{cut_plan, planner};
-pub(crate) use small_sides::SmallSidesFirst;
+pub(crate) use small_sides::{single_rows_first, small_sides_first};
 pub use sources::Keys;
 pub(crate) use sources::{Catalogs, ColumnTypes, Sources};
 

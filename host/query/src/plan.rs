@@ -307,11 +307,8 @@ fn session(text: &str, tables: &Tables, bounds: &Bounds) -> Result<SessionState>
     };
     let usual = PhysicalOptimizer::new().rules;
     let (rules, learns) = match tables {
-        Tables::Several(sources) => (
-            federation::SmallSidesFirst::among(usual),
-            sources.share_keys(),
-        ),
-        Tables::Reader(_) => (usual, false),
+        Tables::Several(sources) => (federation::small_sides_first(usual), sources.share_keys()),
+        Tables::Reader(_) => (federation::single_rows_first(usual), false),
     };
     let mut state = builder
         .with_expr_planners(functions.planners.clone())

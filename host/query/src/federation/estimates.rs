@@ -124,6 +124,17 @@ impl Estimate {
         }
     }
 
+    /// An inner join by keys with so many distinct values: more rows than the larger side has, if neither side has a
+    /// key once.
+    pub fn matched(self, other: Self, distinct: Option<f64>) -> Self {
+        let joined = self.joined(other, JoinType::Inner);
+        let once = self.of.min(other.of);
+        match distinct {
+            Some(distinct) if distinct < once => joined.times(once / distinct.max(1.0)),
+            _ => joined,
+        }
+    }
+
     /// Those that fulfil some conditions about the columns of plans.
     pub fn filtered(self, conditions: &[&Expr], plans: &[&LogicalPlan]) -> Self {
         let facts = |column: &Column| plans.iter().find_map(|plan| facts(plan, column));
@@ -240,6 +251,15 @@ fn joined(join: &Join) -> Estimate {
     }
 }
 
+/// Distinct values that some values of a plan have together at most, if those of each are known.
+pub fn distinct<'a>(part: &LogicalPlan, values: impl Iterator<Item = &'a Expr>) -> Option<f64> {
+    let each = values.map(|value| match shares::bare(value) {
+        Expr::Column(column) => facts(part, column)?.distinct,
+        _ => None,
+    });
+    each.product()
+}
+
 /// Groups of all rows, if the distinct values of every column are known.
 fn groups(aggregate: &Aggregate) -> Option<f64> {
     let distinct = aggregate.group_expr.iter().map(|expr| match expr {
@@ -303,6 +323,16 @@ mod tests {
         // Fewer lines than suppliers: each has its supplier.
         let suppliers = estimate(1_000.0, 1_000.0);
         assert_eq!(suppliers.joined(both, JoinType::Inner), both);
+    }
+
+    #[test]
+    fn join_by_what_neither_side_has_once_gives_more_rows() {
+        let (a, b) = (estimate(1_000.0, 2_000.0), estimate(500.0, 500.0));
+        let joined = a.joined(b, JoinType::Inner);
+        assert_eq!(a.matched(b, Some(35.0)).rows, 1_000.0 * 500.0 / 35.0);
+        assert_eq!(b.matched(a, Some(500.0)), joined);
+        assert_eq!(a.matched(b, Some(2_000.0)), joined);
+        assert_eq!(a.matched(b, None), joined);
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub fn is_choice(projection: &Projection) -> bool {
 }
 
 /// A chain of inner joins: what is joined, and by what.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Chain {
     inputs: Vec<LogicalPlan>,
     /// Pairs of equal values, as the text has them.
@@ -146,6 +146,7 @@ impl Chain {
 }
 
 /// A part of the chain that has been joined.
+#[derive(Clone)]
 struct JoinGroup {
     plan: LogicalPlan,
     inputs: BTreeSet<usize>,
@@ -181,21 +182,14 @@ fn regrouped(node: &LogicalPlan) -> Result<Option<LogicalPlan>> {
         })
         .collect();
     // First what lies in one datasource, then the rest, each time the two that are smallest together.
+    for source in sources(&parts) {
+        parts = joined_within(source, parts, &mut chain)?;
+    }
     while parts.len() > 1 {
-        let of_one = pair(&parts, &chain, |a, b| {
-            a.source.is_some() && a.source == b.source
-        });
-        let Some((first, second)) = of_one.or_else(|| pair(&parts, &chain, |_, _| true)) else {
+        let Some(two) = pair(&parts, &chain, |_| true, |_, _, _| true) else {
             return Ok(None);
         };
-        let right = parts.swap_remove(second.max(first));
-        let left = parts.swap_remove(second.min(first));
-        let (left, right) = if left.estimate.rows <= right.estimate.rows {
-            (left, right)
-        } else {
-            (right, left)
-        };
-        parts.push(join(left, right, &mut chain)?);
+        join_two(two, &mut parts, &mut chain)?;
     }
     let Some(JoinGroup { plan, .. }) = parts.pop() else {
         return Ok(None);
@@ -210,29 +204,103 @@ fn regrouped(node: &LogicalPlan) -> Result<Option<LogicalPlan>> {
     Ok(Some(LogicalPlan::Projection(plan)))
 }
 
-/// The two parts that a pair of equal values connects, and that have the fewest rows together.
+/// The datasources of which some parts are.
+fn sources(parts: &[JoinGroup]) -> BTreeSet<usize> {
+    parts.iter().filter_map(|part| part.source).collect()
+}
+
+/// Joins the parts of a datasource with each other. Where all of them together would give more rows than they have,
+/// only those are joined that give no more rows than both of them: the rest waits for the keys of other datasources.
+fn joined_within(
+    source: usize,
+    parts: Vec<JoinGroup>,
+    chain: &mut Chain,
+) -> Result<Vec<JoinGroup>> {
+    let is_of_it = |part: &JoinGroup| part.source == Some(source);
+    // The datasource may do the whole chain, and what stands above it.
+    let is_whole = parts.iter().all(is_of_it);
+    let (mut all, mut all_chain) = (parts.clone(), chain.clone());
+    let all_rows = |_: &JoinGroup, _: &JoinGroup, _: f64| true;
+    while let Some(two) = pair(&all, &all_chain, is_of_it, all_rows) {
+        join_two(two, &mut all, &mut all_chain)?;
+    }
+    let moved = |group: &JoinGroup| {
+        let of = parts
+            .iter()
+            .filter(|part| part.inputs.is_subset(&group.inputs));
+        of.map(|part| part.estimate.rows).sum::<f64>()
+    };
+    if is_whole || all.iter().all(|group| group.estimate.rows <= moved(group)) {
+        *chain = all_chain;
+        return Ok(all);
+    }
+    let mut parts = parts;
+    let no_more_rows =
+        |a: &JoinGroup, b: &JoinGroup, rows: f64| rows <= a.estimate.rows + b.estimate.rows;
+    while let Some(two) = pair(&parts, chain, is_of_it, no_more_rows) {
+        join_two(two, &mut parts, chain)?;
+    }
+    Ok(parts)
+}
+
+/// The two parts that a pair of equal values connects, and that have the fewest rows together, or joined if those are
+/// more. `is_one` says which parts count, `fits` of two parts and the rows of their join whether they do.
 fn pair(
     parts: &[JoinGroup],
     chain: &Chain,
-    fits: impl Fn(&JoinGroup, &JoinGroup) -> bool,
+    is_one: impl Fn(&JoinGroup) -> bool,
+    fits: impl Fn(&JoinGroup, &JoinGroup, f64) -> bool,
 ) -> Option<(usize, usize)> {
     let mut best: Option<(f64, usize, usize)> = None;
     for (index, a) in parts.iter().enumerate() {
         for (other, b) in parts.iter().enumerate().skip(index + 1) {
-            let rows = a.estimate.rows + b.estimate.rows;
+            let both = a.estimate.rows + b.estimate.rows;
+            if !is_one(a) || !is_one(b) || best.is_some_and(|(least, ..)| both >= least) {
+                continue;
+            }
+            let on = pairs(a, b, chain);
+            let joined = matched(a, b, &on).rows;
+            let rows = both.max(joined);
             let is_better = best.is_none_or(|(least, ..)| rows < least);
-            if is_better
-                && fits(a, b)
-                && chain
-                    .classes
-                    .iter()
-                    .any(|class| sides(class, a, b, chain).is_some())
-            {
+            if !on.is_empty() && is_better && fits(a, b, joined) {
                 best = Some((rows, index, other));
             }
         }
     }
     best.map(|(_, a, b)| (a, b))
+}
+
+/// The values by which two parts are joined.
+fn pairs(a: &JoinGroup, b: &JoinGroup, chain: &Chain) -> Vec<(Expr, Expr)> {
+    let classes = chain.classes.iter();
+    classes
+        .filter_map(|class| sides(class, a, b, chain))
+        .collect()
+}
+
+/// What the join of two parts by some values gives.
+fn matched(a: &JoinGroup, b: &JoinGroup, on: &[(Expr, Expr)]) -> Estimate {
+    let left = estimates::distinct(&a.plan, on.iter().map(|(left, _)| left));
+    let right = estimates::distinct(&b.plan, on.iter().map(|(_, right)| right));
+    let distinct = left.zip(right).map(|(left, right)| left.max(right));
+    a.estimate.matched(b.estimate, distinct)
+}
+
+/// Joins two of the parts, the smaller one with the larger one.
+fn join_two(
+    (first, second): (usize, usize),
+    parts: &mut Vec<JoinGroup>,
+    chain: &mut Chain,
+) -> Result<()> {
+    let right = parts.swap_remove(second.max(first));
+    let left = parts.swap_remove(second.min(first));
+    let (left, right) = if left.estimate.rows <= right.estimate.rows {
+        (left, right)
+    } else {
+        (right, left)
+    };
+    parts.push(join(left, right, chain)?);
+    Ok(())
 }
 
 /// Two values of a class, one of `a` and one of `b`, if it has them.
@@ -248,9 +316,7 @@ fn sides(class: &[Expr], a: &JoinGroup, b: &JoinGroup, chain: &Chain) -> Option<
 }
 
 fn join(a: JoinGroup, b: JoinGroup, chain: &mut Chain) -> Result<JoinGroup> {
-    let classes = chain.classes.iter();
-    let on = classes.filter_map(|class| sides(class, &a, &b, chain));
-    let on: Vec<(Expr, Expr)> = on.collect();
+    let on = pairs(&a, &b, chain);
     let inputs: BTreeSet<usize> = a.inputs.union(&b.inputs).copied().collect();
     let filters = std::mem::take(&mut chain.filters);
     let (now, later): (Vec<_>, Vec<_>) = filters.into_iter().partition(|filter| {
@@ -259,10 +325,8 @@ fn join(a: JoinGroup, b: JoinGroup, chain: &mut Chain) -> Result<JoinGroup> {
             .is_some_and(|of| of.is_subset(&inputs))
     });
     chain.filters = later;
-    let estimate = a
-        .estimate
-        .joined(b.estimate, JoinType::Inner)
-        .filtered(&now.iter().collect::<Vec<_>>(), &[&a.plan, &b.plan]);
+    let estimate =
+        matched(&a, &b, &on).filtered(&now.iter().collect::<Vec<_>>(), &[&a.plan, &b.plan]);
     let join = Join::try_new(
         Arc::new(a.plan),
         Arc::new(b.plan),

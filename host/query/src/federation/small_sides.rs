@@ -15,7 +15,12 @@ use datafusion::{
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
         ExecutionPlan,
+        aggregates::{AggregateExec, AggregateOutputMode},
+        coalesce_partitions::CoalescePartitionsExec,
+        filter::FilterExec,
         joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec, PartitionMode},
+        placeholder_row::PlaceholderRowExec,
+        projection::ProjectionExec,
     },
 };
 
@@ -26,23 +31,35 @@ const BEFORE: &str = "join_selection";
 
 /// Puts the smaller side of each join where it is read first, and lets that side begin first.
 #[derive(Debug)]
-pub struct SmallSidesFirst;
+struct SmallSidesFirst;
 
-impl SmallSidesFirst {
-    /// The rules of the physical plan with this one.
-    pub fn among(
-        rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>>,
-    ) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-        let mut all = Vec::with_capacity(rules.len() + 1);
-        for rule in rules {
-            let is_before = rule.name() == BEFORE;
-            all.push(rule);
-            if is_before {
-                all.push(Arc::new(Self));
-            }
+/// Puts a side of one row where it is read first, so that the other side is not kept. That is all that is known of
+/// tables without a catalog.
+#[derive(Debug)]
+struct SingleRowsFirst;
+
+type Rules = Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>>;
+
+/// The rules of the physical plan with [`SmallSidesFirst`].
+pub fn small_sides_first(rules: Rules) -> Rules {
+    with(rules, &(Arc::new(SmallSidesFirst) as _))
+}
+
+/// The rules of the physical plan with [`SingleRowsFirst`].
+pub fn single_rows_first(rules: Rules) -> Rules {
+    with(rules, &(Arc::new(SingleRowsFirst) as _))
+}
+
+fn with(rules: Rules, own: &Arc<dyn PhysicalOptimizerRule + Send + Sync>) -> Rules {
+    let mut all = Vec::with_capacity(rules.len() + 1);
+    for rule in rules {
+        let is_before = rule.name() == BEFORE;
+        all.push(rule);
+        if is_before {
+            all.push(Arc::clone(own));
         }
-        all
     }
+    all
 }
 
 impl PhysicalOptimizerRule for SmallSidesFirst {
@@ -51,13 +68,7 @@ impl PhysicalOptimizerRule for SmallSidesFirst {
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| {
-            Ok(match swapped(node.as_ref())? {
-                Some(swapped) => Transformed::yes(swapped),
-                None => Transformed::no(node),
-            })
-        })
-        .data()
+        everywhere(plan, swapped)
     }
 
     fn name(&self) -> &str {
@@ -67,6 +78,71 @@ impl PhysicalOptimizerRule for SmallSidesFirst {
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+impl PhysicalOptimizerRule for SingleRowsFirst {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        everywhere(plan, with_single_row_first)
+    }
+
+    fn name(&self) -> &str {
+        "single_rows_first"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The plan with other joins where there are better ones.
+fn everywhere(
+    plan: Arc<dyn ExecutionPlan>,
+    better: impl Fn(&dyn ExecutionPlan) -> Result<Option<Arc<dyn ExecutionPlan>>>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.transform_up(|node| {
+        Ok(match better(node.as_ref())? {
+            Some(swapped) => Transformed::yes(swapped),
+            None => Transformed::no(node),
+        })
+    })
+    .data()
+}
+
+/// A join without keys with its sides the other way round, if its right side alone is one row.
+fn with_single_row_first(node: &dyn ExecutionPlan) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    if let Some(join) = node.downcast_ref::<NestedLoopJoinExec>()
+        && join.join_type().supports_swap()
+        && is_single_row(join.right())
+        && !is_single_row(join.left())
+    {
+        return join.swap_inputs().map(Some);
+    }
+    if let Some(join) = node.downcast_ref::<CrossJoinExec>()
+        && is_single_row(join.right())
+        && !is_single_row(join.left())
+    {
+        return join.swap_inputs().map(Some);
+    }
+    Ok(None)
+}
+
+/// Whether an operator gives one row at most, as an aggregate without groups does.
+fn is_single_row(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    if plan.is::<PlaceholderRowExec>() {
+        return true;
+    }
+    if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        return aggregate.group_expr().is_empty()
+            && aggregate.mode().output_mode() == AggregateOutputMode::Final;
+    }
+    let keeps = plan.is::<ProjectionExec>()
+        || plan.is::<FilterExec>()
+        || plan.is::<CoalescePartitionsExec>();
+    keeps && plan.children().into_iter().all(is_single_row)
 }
 
 /// A join with its sides the other way round, if its right side is smaller; a cross join also as one that begins with its
@@ -126,5 +202,29 @@ mod tests {
         assert_eq!(made.left().schema().field(0).name(), "a");
         assert!(made.filter().is_none());
         assert_eq!(made.schema(), join.schema());
+    }
+
+    #[test]
+    fn single_row_of_a_join_without_keys_is_read_first() {
+        let schema =
+            |name: &str| Arc::new(Schema::new(vec![Field::new(name, DataType::Int64, true)]));
+        let big: Arc<dyn ExecutionPlan> = Arc::new(EmptyExec::new(schema("big")));
+        let one: Arc<dyn ExecutionPlan> = Arc::new(PlaceholderRowExec::new(schema("one")));
+        let nested = |left: &Arc<dyn ExecutionPlan>, right: &Arc<dyn ExecutionPlan>| {
+            let (left, right) = (Arc::clone(left), Arc::clone(right));
+            NestedLoopJoinExec::try_new(left, right, None, &JoinType::Inner, None).unwrap()
+        };
+        let cross = CrossJoinExec::new(Arc::clone(&big), Arc::clone(&one));
+        for join in [&cross as &dyn ExecutionPlan, &nested(&big, &one)] {
+            let made = with_single_row_first(join).unwrap().unwrap();
+            assert_eq!(made.schema(), join.schema());
+            // Above it, the columns are put back in their order.
+            let inner = made.children().into_iter().next().unwrap();
+            assert_eq!(inner.schema().field(0).name(), "one");
+        }
+        let join = nested(&one, &big);
+        assert!(with_single_row_first(&join).unwrap().is_none());
+        let join = CrossJoinExec::new(Arc::clone(&one), one);
+        assert!(with_single_row_first(&join).unwrap().is_none());
     }
 }

@@ -92,6 +92,18 @@ async fn keys_reach_each_part_of_a_union() {
     }
 }
 
+/// Joined in PostgreSQL, each of the few rows of `a` would have 20 of `b`.
+#[tokio::test]
+async fn tables_whose_join_gives_more_rows_than_they_have_wait_for_keys_apart() {
+    let (_host, mind) = three().await;
+    let sql = "SELECT count(*) FROM lite.few f JOIN pg.ord a ON a.id = f.id JOIN pg.ord b ON b.ref = a.ref
+        JOIN lite.few g ON g.id = b.id";
+    let item = explained(&mind, sql).await;
+    assert_eq!(item["data"], json!([[4]]));
+    let moved: u64 = sent(&item, "pg").iter().map(|(_, rows)| rows).sum();
+    assert!(moved <= 8, "{item}");
+}
+
 #[tokio::test]
 async fn one_connection_is_enough_for_a_cross_join() {
     let (host, mind) = three().await;
