@@ -65,7 +65,8 @@ function Thread({ id, message, began }: { id: string | null; message: string | n
         if (all.length === 0) return <NoMinds />;
         // Its Mind was deleted, or the key does not see it any more.
         const isGone = talk.mind !== null && mind === null && !talk.loading && !isLookedFor;
-        const mayAdd = talk.isOwn && !isGone && !isLookedFor && !talk.loading && !talk.error;
+        const isAwaited = isLookedFor && talk.mind !== null;
+        const mayAdd = talk.isOwn && !isGone && !isAwaited && !talk.loading && !talk.error;
         current.current = name;
         return (
           <section class="thread" aria-label="Conversation">
