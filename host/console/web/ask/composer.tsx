@@ -23,18 +23,20 @@ interface Props {
 }
 
 export function Composer({ isReady, minds, mind, fixed, choose, busy, ask, run, stop }: Props) {
-  // A link may bring a question. It is not asked before somebody sends it, and what is written stays.
+  // A link may bring a question. It is not asked before somebody sends it, and what is written stays: SQL behind its
+  // tick, and another question in the field.
   const linked = query.value.get("question") ?? "";
   const [draft] = useState(() => draftOf<Written>(NEXT));
   const [text, setText] = useState(draft?.text || linked);
   const [sql, setSql] = useState(draft?.sql ?? "");
-  const [inSql, setInSql] = useState(draft?.inSql === true && (linked === "" || draft.sql !== ""));
-  const [offered, setOffered] = useState(linked !== text || inSql ? linked : "");
+  const [inSql, setInSql] = useState(draft?.inSql === true && linked === "");
+  const [offered, setOffered] = useState(linked !== text ? linked : "");
   keepDraft<Written>(NEXT, { text, sql, inSql });
   useEffect(() => {
-    if (linked === "" || linked === text) return;
+    if (linked === "") return;
+    setInSql(false);
     if (text.trim() === "") setText(linked);
-    else setOffered(linked);
+    else if (text !== linked) setOffered(linked);
   }, [query.value]);
   const field = useRef<HTMLTextAreaElement>(null);
   const chosen = minds.find((one) => one.name === mind);
