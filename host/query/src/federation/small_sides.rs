@@ -29,87 +29,59 @@ use super::estimates;
 /// The rule of DataFusion behind which this one stands.
 const BEFORE: &str = "join_selection";
 
-/// Puts the smaller side of each join where it is read first, and lets that side begin first.
-#[derive(Debug)]
-struct SmallSidesFirst;
+/// Another plan for one operator, if there is a better one.
+type Better = fn(&dyn ExecutionPlan) -> Result<Option<Arc<dyn ExecutionPlan>>>;
 
-/// Puts a side of one row where it is read first, so that the other side is not kept. That is all that is known of
-/// tables without a catalog.
+/// Puts the sides of joins the other way round where that is better.
 #[derive(Debug)]
-struct SingleRowsFirst;
+struct Sides {
+    name: &'static str,
+    better: Better,
+}
 
 type Rules = Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>>;
 
-/// The rules of the physical plan with [`SmallSidesFirst`].
+/// The rules of the physical plan, and one that puts the smaller side of each join where it is read first, and lets that
+/// side begin first.
 pub fn small_sides_first(rules: Rules) -> Rules {
-    with(rules, &(Arc::new(SmallSidesFirst) as _))
+    with(rules, "small_sides_first", swapped)
 }
 
-/// The rules of the physical plan with [`SingleRowsFirst`].
+/// The rules of the physical plan, and one that puts a side of one row where it is read first, so that the other side is
+/// not kept. That is all that is known of tables without a catalog.
 pub fn single_rows_first(rules: Rules) -> Rules {
-    with(rules, &(Arc::new(SingleRowsFirst) as _))
+    with(rules, "single_rows_first", with_single_row_first)
 }
 
-fn with(rules: Rules, own: &Arc<dyn PhysicalOptimizerRule + Send + Sync>) -> Rules {
-    let mut all = Vec::with_capacity(rules.len() + 1);
-    for rule in rules {
-        let is_before = rule.name() == BEFORE;
-        all.push(rule);
-        if is_before {
-            all.push(Arc::clone(own));
-        }
+fn with(mut rules: Rules, name: &'static str, better: Better) -> Rules {
+    if let Some(place) = rules.iter().position(|rule| rule.name() == BEFORE) {
+        rules.insert(place + 1, Arc::new(Sides { name, better }));
     }
-    all
+    rules
 }
 
-impl PhysicalOptimizerRule for SmallSidesFirst {
+impl PhysicalOptimizerRule for Sides {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        everywhere(plan, swapped)
-    }
-
-    fn name(&self) -> &str {
-        "small_sides_first"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
-
-impl PhysicalOptimizerRule for SingleRowsFirst {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        everywhere(plan, with_single_row_first)
-    }
-
-    fn name(&self) -> &str {
-        "single_rows_first"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
-
-/// The plan with other joins where there are better ones.
-fn everywhere(
-    plan: Arc<dyn ExecutionPlan>,
-    better: impl Fn(&dyn ExecutionPlan) -> Result<Option<Arc<dyn ExecutionPlan>>>,
-) -> Result<Arc<dyn ExecutionPlan>> {
-    plan.transform_up(|node| {
-        Ok(match better(node.as_ref())? {
-            Some(swapped) => Transformed::yes(swapped),
-            None => Transformed::no(node),
+        plan.transform_up(|node| {
+            Ok(match (self.better)(node.as_ref())? {
+                Some(better) => Transformed::yes(better),
+                None => Transformed::no(node),
+            })
         })
-    })
-    .data()
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
 }
 
 /// A join without keys with its sides the other way round, if its right side alone is one row.

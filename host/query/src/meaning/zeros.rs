@@ -1,11 +1,11 @@
 //! The two zeros of floats. DataFusion takes them for two values where it compares by their bits: in `CASE x WHEN 0`,
-//! and among the rows of a window that stand at the same place. A computed NaN has a sign by which it is less than all
+//! in lists of `IN`, and among the rows of a window that stand at the same place. A computed NaN has a sign by which it is less than all
 //! numbers.
 
 use datafusion::{
     arrow::datatypes::DataType,
     common::{DFSchema, Result, ScalarValue},
-    logical_expr::{BinaryExpr, Case, Expr, ExprSchemable as _, Operator},
+    logical_expr::{BinaryExpr, Case, Expr, ExprSchemable as _, Operator, expr::InList},
 };
 
 use crate::checked_arithmetic;
@@ -37,6 +37,7 @@ pub fn equal(expr: Expr, schema: &DFSchema) -> Result<Expr> {
             }
             Expr::WindowFunction(function)
         }
+        Expr::InList(list) => with_both_zeros(list, schema)?,
         Expr::BinaryExpr(BinaryExpr {
             op: Operator::Divide,
             ..
@@ -47,6 +48,39 @@ pub fn equal(expr: Expr, schema: &DFSchema) -> Result<Expr> {
         },
         other => other,
     })
+}
+
+/// `x IN (0, …)` as `x IN (0, …, 0e0, -0e0)`: the optimiser would put `OR x = 0` back into the list. Nothing is computed
+/// of `x`, so that a source can still look it up in an index.
+fn with_both_zeros(mut list: InList, schema: &DFSchema) -> Result<Expr> {
+    if list.list.iter().any(is_zero) {
+        let mut of_floats = None;
+        for value in std::iter::once(&*list.expr).chain(&list.list) {
+            let of = value.get_type(schema)?;
+            if let Some(negative) = negative_zero(&of) {
+                // The type of what is looked for comes first: what is added must not make it another one.
+                of_floats.get_or_insert((negative, ScalarValue::new_zero(&of)?));
+            }
+        }
+        if let Some((negative, zero)) = of_floats {
+            list.list
+                .extend([zero, negative].map(|zero| Expr::Literal(zero, None)));
+        }
+    }
+    Ok(Expr::InList(list))
+}
+
+/// Whether it is a zero as a text of SQL has it.
+fn is_zero(constant: &Expr) -> bool {
+    match constant {
+        Expr::Literal(value, _) => matches!(
+            value.cast_to(&DataType::Float64),
+            Ok(ScalarValue::Float64(Some(0.0)))
+        ),
+        Expr::Negative(of) => is_zero(of),
+        Expr::Cast(cast) => is_zero(&cast.expr),
+        _ => false,
+    }
 }
 
 fn negative_zero(of: &DataType) -> Option<ScalarValue> {

@@ -68,6 +68,26 @@ async fn zeros_are_one_value_and_so_are_computed_nans() {
             "2",
         ),
         (
+            zeros,
+            "SELECT count(*) FROM w WHERE x IN (0, 2, 3, 4, 5)",
+            "2",
+        ),
+        (
+            zeros,
+            "SELECT count(*) FROM w WHERE CAST(x AS real) IN (2, 3, 4, 5, 0.0)",
+            "2",
+        ),
+        (
+            zeros,
+            "SELECT count(*) FROM w WHERE x NOT IN (2, 3, 4, 5, -0e0)",
+            "1",
+        ),
+        (
+            zeros,
+            "SELECT count(*) FROM w WHERE x IN (2, 3, 4, 5, CAST('-0' AS double))",
+            "2",
+        ),
+        (
             nan,
             "SELECT x * 10 - x * 10 = CAST('NaN' AS double), (x * 10) / (x * 10) > 5 FROM w",
             "true,true",
