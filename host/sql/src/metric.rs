@@ -61,7 +61,11 @@ pub fn check(dialect: Dialect, expression: &str, from: &str, filter: Option<&str
         let one_block = |sql: &str| outline(sql, dialect).filter(|one| one.blocks.len() == 1);
         let is_of_one_row = |call: &FunctionCall| {
             let name = call.name.text.to_lowercase();
-            OF_ONE_ROW.contains(&name.as_str()) || policy::is_row_function(&name)
+            // Over more than one argument, SQLite's are the least and the greatest of them.
+            let is_of_arguments = dialect == Dialect::Sqlite
+                && matches!(name.as_str(), "min" | "max")
+                && call.arguments.len() > 1;
+            is_of_arguments || OF_ONE_ROW.contains(&name.as_str()) || policy::is_row_function(&name)
         };
         let combines_nothing = |one: &Outline| one.calls.iter().all(is_of_one_row);
         let computed = one_block(&format!("SELECT ({expression}\n)"));
@@ -220,6 +224,15 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn greatest_of_two_arguments_is_no_figure_in_sqlite() {
+        let of = |expression| check(Dialect::Sqlite, expression, "orders", None);
+        assert!(of("max(amount, 0)").is_err());
+        assert!(of("min(amount)").is_ok());
+        assert!(of("max(sum(amount), 0)").is_ok());
+    }
+
     #[test]
     fn filter_is_one_condition_within_its_brackets() {
         for dialect in DIALECTS {
