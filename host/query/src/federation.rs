@@ -32,6 +32,7 @@ mod remote;
 mod select;
 mod small_sides;
 mod sources;
+mod subquery_values;
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -42,6 +43,7 @@ pub(crate) use planner::{cut_plan, planner};
 pub(crate) use small_sides::{single_rows_first, small_sides_first};
 pub use sources::Keys;
 pub(crate) use sources::{Catalogs, ColumnTypes, Sources};
+pub(crate) use subquery_values::told_subquery_values;
 
 use super::spill::StatementDisk;
 use mindhost_base::{error::Result, locks::lock};

@@ -307,7 +307,13 @@ fn session(text: &str, tables: &Tables, bounds: &Bounds) -> Result<SessionState>
     };
     let usual = PhysicalOptimizer::new().rules;
     let (rules, learns) = match tables {
-        Tables::Several(sources) => (federation::small_sides_first(usual), sources.share_keys()),
+        Tables::Several(sources) => match sources.share_keys() {
+            true => {
+                let rules = federation::small_sides_first(usual);
+                (federation::told_subquery_values(rules), true)
+            }
+            false => (federation::small_sides_first(usual), false),
+        },
         Tables::Reader(_) => (federation::single_rows_first(usual), false),
     };
     let mut state = builder

@@ -21,6 +21,7 @@ use super::{
     expressions::{Scope, Value},
     key_filters::key_filters,
     kinds::Kind,
+    subquery_values,
 };
 use mindhost_plugin_api::Dialect;
 
@@ -102,14 +103,46 @@ fn collect(expr: &Arc<dyn PhysicalExpr>, columns: Columns<'_>, found: &mut Vec<S
             let left = collect(binary.left(), columns, found);
             return collect(binary.right(), columns, found) || left;
         }
-        let (left, right) = (value(binary.left(), columns), constant(binary.right()));
-        if let (Some(left), Some(right)) = (left, right) {
-            found.extend(scope.compared_to(&left, *binary.op(), right));
-        }
+        return compared(binary, columns, &scope, found);
     } else if let Some(list) = expr.downcast_ref::<InListExpr>() {
         found.extend(listed(list, columns, &scope));
     }
     false
+}
+
+/// The comparison of a column with a constant, as [`collect`].
+fn compared(
+    binary: &BinaryExpr,
+    columns: Columns<'_>,
+    scope: &Scope<'_>,
+    found: &mut Vec<String>,
+) -> bool {
+    let known = |side| {
+        let of_subquery = || subquery_values::value(side);
+        constant(side).cloned().or_else(of_subquery)
+    };
+    let (left, right) = (binary.left(), binary.right());
+    let (column, op, constant) = match (known(left), known(right)) {
+        (None, Some(constant)) => (left, Some(*binary.op()), constant),
+        (Some(constant), None) => (right, binary.op().swap(), constant),
+        _ => return false,
+    };
+    let Some(op) = op.filter(is_comparison) else {
+        return false;
+    };
+    if constant.is_null() {
+        return true;
+    }
+    if let Some(column) = value(column, columns) {
+        found.extend(scope.compared_to(&column, op, &constant));
+    }
+    false
+}
+
+/// Whether an operator is true of no row with a NULL.
+fn is_comparison(op: &Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
 }
 
 /// A list of keys, of one column or of several.

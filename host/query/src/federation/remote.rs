@@ -56,12 +56,15 @@ const BATCHES_AHEAD: usize = 2;
 const FEW_ROWS: f64 = 100.0;
 
 /// Reads the rows of one statement.
+#[derive(Clone)]
 pub struct RemoteExec {
     sources: Arc<Sources>,
     select: Arc<Select>,
     schema: SchemaRef,
     /// Its index in the report.
     index: usize,
+    /// Conditions above it with values of subqueries, which are known when it begins.
+    values: Vec<Arc<dyn PhysicalExpr>>,
     /// Filters that joins above it will know when they have read their other side.
     filters: Vec<Arc<dyn PhysicalExpr>>,
     properties: Arc<PlanProperties>,
@@ -86,9 +89,22 @@ impl RemoteExec {
             select,
             schema,
             index,
+            values: Vec::new(),
             filters: Vec::new(),
             properties: Arc::new(properties),
         }
+    }
+
+    /// The same with conditions that stay above it; `None` if it has no use for them.
+    pub fn with_values(&self, conditions: Vec<Arc<dyn PhysicalExpr>>) -> Option<Self> {
+        (!conditions.is_empty() && self.takes_conditions()).then(|| Self {
+            values: conditions,
+            ..self.clone()
+        })
+    }
+
+    fn takes_conditions(&self) -> bool {
+        self.select.takes_filters() && self.select.estimate.of >= FEW_ROWS
     }
 
     /// What it gives, roughly.
@@ -106,7 +122,7 @@ impl RemoteExec {
             select: Arc::clone(&self.select),
             schema: Arc::clone(&self.schema),
             index: self.index,
-            filters: self.filters.clone(),
+            filters: self.values.iter().chain(&self.filters).cloned().collect(),
         })
     }
 }
@@ -125,10 +141,15 @@ impl DisplayAs for RemoteExec {
             .get(self.select.source)
             .map_or("", |source| source.name());
         write!(f, "RemoteExec: datasource={name}, statement={}", self.index)?;
-        match self.filters.len() {
-            0 => Ok(()),
-            filters => write!(f, ", filters_from_joins={filters}"),
+        for (name, filters) in [
+            ("subqueries", self.values.len()),
+            ("joins", self.filters.len()),
+        ] {
+            if filters > 0 {
+                write!(f, ", filters_from_{name}={filters}")?;
+            }
         }
+        Ok(())
     }
 }
 
@@ -149,7 +170,7 @@ impl ExecutionPlan for RemoteExec {
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for filter in &self.filters {
+        for filter in self.values.iter().chain(&self.filters) {
             visit(filter)?;
         }
         Ok(TreeNodeRecursion::Continue)
@@ -189,21 +210,15 @@ impl ExecutionPlan for RemoteExec {
             .collect();
         let unsure = vec![PushedDown::No; filters.len()];
         let taken = FilterPushdownPropagation::with_parent_pushdown_result(unsure);
-        let is_useful = matches!(phase, FilterPushdownPhase::Post) && self.select.takes_filters();
-        if !is_useful || self.select.estimate.of < FEW_ROWS {
+        if !matches!(phase, FilterPushdownPhase::Post) || !self.takes_conditions() {
             return Ok(taken);
         }
         let filters = filters
             .into_iter()
             .filter(|filter| is_about(filter, &self.schema));
-        Ok(taken.with_updated_node(Arc::new(Self {
-            sources: Arc::clone(&self.sources),
-            select: Arc::clone(&self.select),
-            schema: Arc::clone(&self.schema),
-            index: self.index,
-            filters: self.filters.iter().cloned().chain(filters).collect(),
-            properties: Arc::clone(&self.properties),
-        })))
+        let mut told = self.clone();
+        told.filters.extend(filters);
+        Ok(taken.with_updated_node(Arc::new(told)))
     }
 
     /// Sends the statement at once, unless a join will know more when it reads the first row.
