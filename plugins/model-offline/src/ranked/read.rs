@@ -140,7 +140,7 @@ impl Place<'_> {
             let (_, mut item) = self.plain(used, Kind::Names);
             item.hits = hits;
             item.proper = self.at > 0 && self.is_capital();
-            item.optional = used == 1 && soft && !code;
+            item.optional = used == 1 && soft && !code && !self.is_letter();
             let strength = item.table().max(item.column()).max(item.value());
             let wins = match op {
                 Some((length, Op::Beyond | Op::Pair(_))) if used == length => {
@@ -314,6 +314,18 @@ impl Place<'_> {
             && self.tokens.iter().any(small)
     }
 
+    /// Whether "A" is a letter and no article: "grade A", "got an A", "is A or B".
+    fn is_letter(&self) -> bool {
+        let Some(before) = self.at.checked_sub(1) else {
+            return false;
+        };
+        let next = self.tokens.get(self.at + 1);
+        let ends =
+            next.is_none_or(|next| next.kind == TokenKind::Symbol || holds("and or", &next.norm));
+        let is_named = || self.word(before) == "an" || self.is_column(before, 0.6);
+        self.tokens[self.at].text == "A" && (ends || is_named())
+    }
+
     /// Whether a word without quotes is the text that names start with, or hold: "starts with the letter J".
     fn is_pattern(&self, before: &Item) -> bool {
         let Some(Op::Like(place)) = before.op() else {
@@ -375,7 +387,8 @@ impl Place<'_> {
         if used == 1 {
             let short = token.norm.chars().count() < 2 && !self.is_capital();
             let asks = self.at == 0 && holds(REQUESTS, &token.norm);
-            if short || asks || token.kind != TokenKind::Word || holds(STOPS, &token.norm) {
+            let stops = holds(STOPS, &token.norm) && !self.is_letter();
+            if short || asks || token.kind != TokenKind::Word || stops {
                 return None;
             }
             if lexis::is_soft(&token.norm) && !self.is_capital() {

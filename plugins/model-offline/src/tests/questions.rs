@@ -151,8 +151,8 @@ fn shop() {
 const SCHEMAS: &[(&str, &str)] = &files!(
     "airline" "allies" "bakehouse" "bakery" "boathouse" "branches" "campus" "cellar" "cinema" "clientele" "clinic"
     "club" "coaches" "crates" "dues" "festival" "gallery" "garage" "guides" "gym" "harbour" "hostels" "jockeys"
-    "league" "library" "markets" "offices" "parlours" "press" "races" "regatta" "school" "shelter" "stalls" "till"
-    "traders" "vets" "workshops" "wrestlers"
+    "league" "library" "markets" "marks" "offices" "parlours" "press" "races" "regatta" "school" "shelter" "stalls"
+    "till" "traders" "vets" "workshops" "wrestlers"
 );
 
 #[test]
