@@ -29,6 +29,7 @@ mod meaning;
 mod memory;
 mod moving_frames;
 mod names;
+mod null_safe_joins;
 mod ordered_texts;
 mod percentiles;
 mod places;

@@ -50,6 +50,8 @@ use datafusion::{
     optimizer::AnalyzerRule,
 };
 
+pub use zeros::ZerosOfLists;
+
 /// Before DataFusion casts the sides of comparisons and the arguments of functions to common types.
 #[derive(Debug)]
 pub struct BeforeCasts;

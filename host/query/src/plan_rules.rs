@@ -9,7 +9,10 @@ use datafusion::{
         tree_node::{Transformed, TransformedResult as _, TreeNode as _},
     },
     logical_expr::{Expr, JoinType, LogicalPlan},
-    optimizer::{AnalyzerRule, ApplyOrder, OptimizerConfig, OptimizerRule},
+    optimizer::{
+        AnalyzerRule, ApplyOrder, OptimizerConfig, OptimizerRule,
+        extract_equijoin_predicate::ExtractEquijoinPredicate,
+    },
     physical_expr::expressions::Column,
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{ExecutionPlan, joins::HashJoinExec, replace_children_if_necessary},
@@ -17,8 +20,8 @@ use datafusion::{
 
 use super::{
     join_filters,
-    meaning::{self, outer_constants::ForgetConstants},
-    plan_size,
+    meaning::{self, ZerosOfLists, outer_constants::ForgetConstants},
+    null_safe_joins, plan_size,
     scheduler::{Share, SlicedExec},
     slow_functions::check_deadline,
     splitter::SplitExec,
@@ -37,10 +40,14 @@ pub fn analyzer(rules: Vec<Analysis>) -> Vec<Analysis> {
     meaning::around(rules).chain([own]).map(bounded).collect()
 }
 
-/// The rules of the logical plan.
+/// The rules of the logical plan. Those at the end see what the ones before them made.
 pub fn logical(rules: Vec<Logical>) -> Vec<Logical> {
     let bounded = |rule: Logical| -> Logical { Arc::new(DeadlineRule(rule)) };
-    rules.into_iter().map(bounded).collect()
+    let own: [Logical; 2] = [
+        Arc::new(ExtractEquijoinPredicate::new()),
+        Arc::new(ZerosOfLists),
+    ];
+    rules.into_iter().chain(own).map(bounded).collect()
 }
 
 /// The rules of the physical plan. The only pushdown of filters is that of what joins have learned, where they tell scans
@@ -163,7 +170,8 @@ impl AnalyzerRule for DeadlineRule<Analysis> {
 }
 
 /// Runs for each node of the plan. Skips the pushdown of filters that would become too large or that are about a row that
-/// is there without any below, and the division of an aggregation whose sums would get another type by it.
+/// is there without any below, and the division of an aggregation whose sums would get another type by it. Keeps keys
+/// that make NULL equal to NULL apart from others.
 impl OptimizerRule for DeadlineRule<Logical> {
     fn name(&self) -> &str {
         self.0.name()
@@ -184,10 +192,15 @@ impl OptimizerRule for DeadlineRule<Logical> {
             "single_distinct_aggregation_to_group_by" => sums_decimals(&plan),
             _ => false,
         };
-        match is_skipped {
-            true => Ok(Transformed::no(plan)),
-            false => self.0.rewrite(plan, config),
+        if is_skipped {
+            return Ok(Transformed::no(plan));
         }
+        let plan = match self.name() {
+            "eliminate_cross_join" => null_safe_joins::apart(plan)?,
+            "extract_equijoin_predicate" => null_safe_joins::as_condition(plan),
+            _ => Transformed::no(plan),
+        };
+        plan.transform_data(|plan| self.0.rewrite(plan, config))
     }
 }
 

@@ -4,6 +4,7 @@ mod bounds;
 mod column_names;
 mod floats;
 mod functions;
+mod joins;
 mod meaning;
 mod memory;
 mod subqueries;

@@ -104,7 +104,7 @@ fn with_single_row_first(node: &dyn ExecutionPlan) -> Result<Option<Arc<dyn Exec
 
 /// Whether an operator gives one row at most, as an aggregate without groups does.
 fn is_single_row(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    if plan.is::<PlaceholderRowExec>() {
+    if plan.is::<PlaceholderRowExec>() || plan.fetch() == Some(1) {
         return true;
     }
     if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {

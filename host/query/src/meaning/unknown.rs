@@ -88,8 +88,15 @@ fn three_valued(query: InSubquery, schema: &DFSchema) -> Result<Expr> {
     let values = &query.subquery.subquery;
     let (relation, field) = values.schema().qualified_field(0);
     let is_never_null = !field.is_nullable() && !query.expr.nullable(schema)?;
-    // `EXISTS` would lose such a limit. DataFusion says that it cannot run it.
+    // `EXISTS` would lose such a limit.
     let is_limited = !query.subquery.outer_ref_columns.is_empty() && has_limit(values)?;
+    if is_limited && !is_never_null {
+        return Err(errors::external(Error::new(
+            Code::SqlNotSupported,
+            "NOT IN, <> ALL, and IN below OR or in SELECT are not supported here with a subquery that depends on the \
+             statement around it and has a LIMIT; number its rows with row_number() and compare the number",
+        )));
+    }
     if is_limited || (is_never_null && query.subquery.outer_ref_columns.is_empty()) {
         return Ok(Expr::InSubquery(query));
     }

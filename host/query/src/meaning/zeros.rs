@@ -1,11 +1,18 @@
 //! The two zeros of floats. DataFusion takes them for two values where it compares by their bits: in `CASE x WHEN 0`,
-//! in lists of `IN`, and among the rows of a window that stand at the same place. A computed NaN has a sign by which it is less than all
+//! in lists of `IN`, in `count(DISTINCT x)`, and among the rows of a window that stand at the same place. A computed NaN has a sign by which it is less than all
 //! numbers.
 
 use datafusion::{
     arrow::datatypes::DataType,
-    common::{DFSchema, Result, ScalarValue},
-    logical_expr::{BinaryExpr, Case, Expr, ExprSchemable as _, Operator, expr::InList},
+    common::{
+        DFSchema, Result, ScalarValue,
+        tree_node::{Transformed, TreeNode as _},
+    },
+    logical_expr::{
+        BinaryExpr, Case, Expr, ExprSchemable as _, LogicalPlan, Operator, expr::InList,
+        expr_rewriter::NamePreserver, utils::merge_schema,
+    },
+    optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
 };
 
 use crate::checked_arithmetic;
@@ -27,8 +34,19 @@ pub fn equal(expr: Expr, schema: &DFSchema) -> Result<Expr> {
             add_zero(&mut of, schema)?;
             Expr::Case(Case::new(Some(of), pairs, else_expr))
         }
+        Expr::AggregateFunction(mut function) if function.params.distinct => {
+            for value in &mut function.params.args {
+                add_zero(value, schema)?;
+            }
+            Expr::AggregateFunction(function)
+        }
         Expr::WindowFunction(mut function) => {
             let window = &mut function.params;
+            if window.distinct {
+                for value in &mut window.args {
+                    add_zero(value, schema)?;
+                }
+            }
             for part in &mut window.partition_by {
                 add_zero(part, schema)?;
             }
@@ -37,7 +55,7 @@ pub fn equal(expr: Expr, schema: &DFSchema) -> Result<Expr> {
             }
             Expr::WindowFunction(function)
         }
-        Expr::InList(list) => with_both_zeros(list, schema)?,
+        Expr::InList(list) => with_both_zeros(list, schema)?.data,
         Expr::BinaryExpr(BinaryExpr {
             op: Operator::Divide,
             ..
@@ -50,24 +68,61 @@ pub fn equal(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     })
 }
 
+/// After the optimiser computed constants, and made lists of `x = 0 OR x = 1 OR …`.
+#[derive(Debug)]
+pub struct ZerosOfLists;
+
+impl OptimizerRule for ZerosOfLists {
+    fn name(&self) -> &str {
+        "zeros_of_lists"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        let schema = match &plan {
+            LogicalPlan::TableScan(scan) => {
+                DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?
+            }
+            other => merge_schema(&other.inputs()),
+        };
+        let names = NamePreserver::new(&plan);
+        plan.map_expressions(|expr| {
+            let name = names.save(&expr);
+            let changed = expr.transform_up(|part| match part {
+                Expr::InList(list) => with_both_zeros(list, &schema),
+                other => Ok(Transformed::no(other)),
+            })?;
+            Ok(changed.update_data(|expr| name.restore(expr)))
+        })
+    }
+}
+
 /// `x IN (0, …)` as `x IN (0, …, 0e0, -0e0)`: the optimiser would put `OR x = 0` back into the list. Nothing is computed
 /// of `x`, so that a source can still look it up in an index.
-fn with_both_zeros(mut list: InList, schema: &DFSchema) -> Result<Expr> {
+fn with_both_zeros(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let mut missing = Vec::new();
     if list.list.iter().any(is_zero) {
-        let mut of_floats = None;
         for value in std::iter::once(&*list.expr).chain(&list.list) {
             let of = value.get_type(schema)?;
             if let Some(negative) = negative_zero(&of) {
                 // The type of what is looked for comes first: what is added must not make it another one.
-                of_floats.get_or_insert((negative, ScalarValue::new_zero(&of)?));
+                let zeros = [ScalarValue::new_zero(&of)?, negative];
+                missing.extend(zeros.map(|zero| Expr::Literal(zero, None)));
+                break;
             }
         }
-        if let Some((negative, zero)) = of_floats {
-            list.list
-                .extend([zero, negative].map(|zero| Expr::Literal(zero, None)));
-        }
     }
-    Ok(Expr::InList(list))
+    missing.retain(|zero| !list.list.contains(zero));
+    let is_changed = !missing.is_empty();
+    list.list.append(&mut missing);
+    Ok(Transformed::new_transformed(Expr::InList(list), is_changed))
 }
 
 /// Whether it is a zero as a text of SQL has it.

@@ -88,6 +88,26 @@ async fn zeros_are_one_value_and_so_are_computed_nans() {
             "2",
         ),
         (
+            zeros,
+            "SELECT count(*) FROM w WHERE x IN (2, 3, 4, 5, 6 - 6)",
+            "2",
+        ),
+        (
+            zeros,
+            "SELECT count(*) FROM w WHERE x = 0 OR x = 2 OR x = 3 OR x = 4",
+            "2",
+        ),
+        (
+            zeros,
+            "SELECT count(DISTINCT x), count(*), sum(DISTINCT x) = 1 FROM w",
+            "2,3,true",
+        ),
+        (
+            zeros,
+            "SELECT max(n) FROM (SELECT count(DISTINCT x) OVER () AS n FROM w) y",
+            "2",
+        ),
+        (
             nan,
             "SELECT x * 10 - x * 10 = CAST('NaN' AS double), (x * 10) / (x * 10) > 5 FROM w",
             "true,true",

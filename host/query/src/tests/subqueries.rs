@@ -178,6 +178,11 @@ async fn correlated_lookup_that_cannot_be_run_says_what_to_write() {
             "LIMIT and OFFSET",
         ),
         (
+            "SELECT name FROM emp e WHERE salary NOT IN (SELECT f.salary FROM (SELECT * FROM emp ORDER BY name LIMIT 9) f \
+             WHERE f.dept = e.dept) OR name = 'Ann'",
+            "row_number()",
+        ),
+        (
             "SELECT name FROM emp e WHERE 1 IN (SELECT row_number() OVER (ORDER BY f.salary) FROM emp f \
              WHERE f.dept = e.dept)",
             "with PARTITION BY",

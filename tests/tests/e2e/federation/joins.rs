@@ -105,6 +105,24 @@ async fn tables_whose_join_gives_more_rows_than_they_have_wait_for_keys_apart() 
 }
 
 #[tokio::test]
+async fn value_of_a_subquery_is_a_condition_for_another_datasource() {
+    let (_host, mind) = three().await;
+    for (condition, rows) in [
+        ("o.id = (SELECT max(id) FROM lite.few)", 1),
+        ("o.id = (SELECT DISTINCT id FROM lite.few WHERE id > 8)", 1),
+        ("(SELECT min(id) FROM lite.few) * 2 > o.id AND o.k > 0", 5),
+        ("o.id < (SELECT avg(id) FROM lite.few)", 9),
+        ("o.id = (SELECT id FROM lite.few WHERE id > 100)", 0),
+    ] {
+        let sql = format!("SELECT count(*) FROM pg.ord o WHERE {condition}");
+        let item = explained(&mind, &sql).await;
+        assert_eq!(item["data"], json!([[rows]]), "{sql}");
+        let moved: u64 = sent(&item, "pg").iter().map(|(_, rows)| rows).sum();
+        assert_eq!(moved, rows, "{sql}: {item}");
+    }
+}
+
+#[tokio::test]
 async fn one_connection_is_enough_for_a_cross_join() {
     let (host, mind) = three().await;
     let few = json!({"max_connections": 1});
