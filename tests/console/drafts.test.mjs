@@ -22,21 +22,56 @@ async function signInAgain(page, key) {
   await field(page).waitFor();
 }
 
-test("question that is sent with a revoked key is there after signing in again", async () => {
-  const { id, key } = await server.api("POST", "/keys", { name: "revoked", role: "user" });
+test("question that is sent with the old secret of a key is there after signing in with the new one", async () => {
+  const { id, key } = await server.api("POST", "/keys", { name: "renewed", role: "user" });
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server, key);
   await field(page).fill("A question that took long to write");
   await page.waitForLoadState("networkidle");
-  await server.api("DELETE", `/keys/${id}`);
+  const renewed = await server.api("POST", `/keys/${id}/rotate`, {});
   await field(page).press("Enter");
   await page.getByRole("alert").getByText(/This key is unknown, revoked or expired/).waitFor();
   // A slip is no reason to lose it.
   await page.getByLabel("API key").fill("mh_wrong");
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("alert").waitFor();
-  await signInAgain(page, await server.keyOf("user"));
+  await signInAgain(page, renewed.key);
   assert.equal(await field(page).inputValue(), "A question that took long to write");
+  watch.check();
+  await context.close();
+});
+
+test("question that is sent with a revoked key is nothing for who signs in with another", async () => {
+  // Also one of the same name: many keys may have it.
+  const make = () => server.api("POST", "/keys", { name: "shared", role: "user" });
+  const { id, key } = await make();
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server, key);
+  await field(page).fill("Mine alone");
+  await page.waitForLoadState("networkidle");
+  await server.api("DELETE", `/keys/${id}`);
+  await field(page).press("Enter");
+  await page.getByRole("alert").getByText(/This key is unknown, revoked or expired/).waitFor();
+  await signInAgain(page, (await make()).key);
+  assert.equal(await field(page).inputValue(), "");
+  watch.check();
+  await context.close();
+});
+
+test("question of a link that was sent is no draft after going back and forward", async () => {
+  const { page, watch, context } = await openPage(browser, server);
+  await signIn(page, server);
+  await visit(page, "/console/ask?mind=second&question=Hello");
+  await page.waitForFunction(() => document.querySelector("textarea")?.value === "Hello");
+  await field(page).press("Enter");
+  await page.waitForURL(/ask\/[0-9a-f-]+$/);
+  await page.locator("article.assistant .prose").waitFor();
+  await page.goBack();
+  await page.getByRole("heading", { name: "What do you want to know?" }).waitFor();
+  assert.equal(await field(page).inputValue(), "");
+  await page.goForward();
+  await page.locator("article.assistant .prose").waitFor();
+  assert.equal(await field(page).inputValue(), "");
   watch.check();
   await context.close();
 });
@@ -45,16 +80,29 @@ test("question of a link takes the place of none that is written, unless that is
   const { page, watch, context } = await openPage(browser, server);
   await signIn(page, server);
   await field(page).fill("Mine");
+  await mind(page).selectOption("second");
   await visit(page, "/console/data");
   await page.getByRole("heading", { name: "Data", exact: true }).waitFor();
-  await visit(page, "/console/ask?question=Another");
+  await visit(page, "/console/ask?mind=analyst&question=Another");
   const note = page.getByRole("note").getByText(/The link has another question: Another/);
   await note.waitFor();
   assert.equal(await field(page).inputValue(), "Mine");
+  assert.equal(await mind(page).inputValue(), "second");
+  await page.getByRole("button", { name: "Keep mine" }).click();
+  await note.waitFor({ state: "detached" });
+  assert.equal(await mind(page).inputValue(), "second");
+  // While the page is open, too.
+  await visit(page, "/console/ask?mind=analyst&question=Another%20one");
+  await page.getByRole("note").getByText(/The link has another question: Another one/).waitFor();
+  assert.equal(await mind(page).inputValue(), "second");
+  await page.getByRole("button", { name: "Keep mine" }).click();
+  await visit(page, "/console/ask?mind=analyst&question=Another");
+  await note.waitFor();
   assert.deepEqual(await inspect(page, "question of a link"), []);
   await page.getByRole("button", { name: "Use it" }).click();
   await note.waitFor({ state: "detached" });
   assert.equal(await field(page).inputValue(), "Another");
+  await page.waitForFunction(() => document.querySelector(".mind-choice select")?.value === "analyst");
   watch.check();
   await context.close();
 });

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Schemas } from "../lib/api";
 import { NEXT, draftOf, keepDraft, type Written } from "../lib/drafts";
 import { visible } from "../lib/format";
-import { query } from "../lib/router";
+import { chosen as addressWith, go, query } from "../lib/router";
 import { SqlEditor } from "../ui/sql";
 import { Untrusted } from "../ui/text";
 import { datasourceName } from "./suggestions";
@@ -31,12 +31,17 @@ export function Composer({ isReady, minds, mind, fixed, choose, busy, ask, run, 
   const [sql, setSql] = useState(draft?.sql ?? "");
   const [inSql, setInSql] = useState(draft?.inSql === true && linked === "");
   const [offered, setOffered] = useState(linked !== text ? linked : "");
-  keepDraft<Written>(NEXT, { text, sql, inSql });
+  // The Mind of the link comes with its question.
+  const [offeredMind, setOfferedMind] = useState(query.value.get("mind"));
+  keepDraft<Written>(NEXT, { text, sql, inSql, mind });
   useEffect(() => {
     if (linked === "") return;
     setInSql(false);
     if (text.trim() === "") setText(linked);
-    else if (text !== linked) setOffered(linked);
+    else if (text !== linked) {
+      setOffered(linked);
+      setOfferedMind(query.value.get("mind"));
+    }
   }, [query.value]);
   const field = useRef<HTMLTextAreaElement>(null);
   const chosen = minds.find((one) => one.name === mind);
@@ -51,11 +56,19 @@ export function Composer({ isReady, minds, mind, fixed, choose, busy, ask, run, 
   }, [isReady]);
   const submit = () => {
     if (!isReady || busy || written === "") return;
+    // Back on its address, what was sent is nothing to send.
+    if (linked !== "") go(addressWith({ question: "", mind: "" }), true);
     if (asSql) run(written);
     else {
       ask(written);
       setText("");
     }
+  };
+  const use = () => {
+    setText(offered);
+    setInSql(false);
+    setOffered("");
+    if (offeredMind !== null && offeredMind !== mind) choose(offeredMind);
   };
   return (
     <form
@@ -68,7 +81,7 @@ export function Composer({ isReady, minds, mind, fixed, choose, busy, ask, run, 
       {offered !== "" && (
         <p class="notice row" role="note">
           <span class="fill">The link has another question: <Untrusted text={offered} /></span>
-          <button type="button" class="small" onClick={() => { setText(offered); setInSql(false); setOffered(""); }}>Use it</button>
+          <button type="button" class="small" onClick={use}>Use it</button>
           <button type="button" class="small" onClick={() => setOffered("")}>Keep mine</button>
         </p>
       )}

@@ -176,7 +176,7 @@ export function useConversation(id: string | null, began: () => void) {
       if (isAbort(thrown)) update((turn) => ({ ...turn, state: "stopped" }));
       else update((turn) => ({ ...turn, state: "failed", error: toError(thrown) }));
       // The session ended, and the page with it.
-      if (toError(thrown).status === 401) giveBack(question.text, question.sql);
+      if (toError(thrown).status === 401) giveBack(question.text, question.sql, question.mind);
     } finally {
       if (isShown()) asking.current = null;
       // It was refused before it had a name.

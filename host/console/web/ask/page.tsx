@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { api, may, take } from "../lib/api";
 import { useLoad } from "../lib/load";
+import { nextMind } from "../lib/drafts";
 import { useHeading } from "../lib/heading";
 import { Link, href, query, go } from "../lib/router";
 import { Failure } from "../ui/failure";
@@ -28,11 +29,10 @@ export function AskPage({ path }: { path: string[] }) {
 function Thread({ id, message, began }: { id: string | null; message: string | null; began: () => void }) {
   const minds = useLoad((signal) => take(api.GET("/api/v1/minds", { signal })), []);
   const talk = useConversation(id, began);
-  const [chosen, setChosen] = useState<string | null>(query.value.get("mind"));
+  const [chosen, setChosen] = useState<string | null>(() => nextMind(query.value));
   const count = talk.turns.length;
   // A new question goes to the Mind that a link names, or else to that of the conversation before.
-  const named = query.value.get("mind");
-  useEffect(() => { if (named !== null) setChosen(named); }, [query.value]);
+  useEffect(() => { if (query.value.has("mind")) setChosen((chosen) => nextMind(query.value) ?? chosen); }, [query.value]);
   useEffect(() => { if (talk.mind !== null) setChosen(talk.mind); }, [talk.mind]);
   // A Mind may have been made since they were loaded.
   const wanted = talk.mind ?? chosen;

@@ -1,16 +1,18 @@
 // What is written and not sent yet, by its place: for those who look something up on another page and come back, and
-// for those who sign in again after the server refused the key. It is in memory alone.
+// for those who sign in again after their key was renewed. It is in memory alone.
 import { effect } from "@preact/signals";
 import { me } from "./session";
 
 const drafts = new Map<string, unknown>();
-let workspace: string | null = null;
+let holder: string | null = null;
 
-// What was written about one workspace is nothing for the reader of another.
+// What was written with one key is nothing for the reader with another: it may be another person. A key that was renewed
+// is the same.
 effect(() => {
   if (me.value === null) return;
-  if (me.value.workspace !== workspace) drafts.clear();
-  workspace = me.value.workspace;
+  const now = `${me.value.workspace}/${me.value.id}`;
+  if (now !== holder) drafts.clear();
+  holder = now;
 });
 
 export const draftOf = <T,>(place: string): T | null => (drafts.get(place) as T | undefined) ?? null;
@@ -28,12 +30,24 @@ export interface Written {
   text: string;
   sql: string;
   inSql: boolean;
+  /** Which Mind it goes to. */
+  mind: string | null;
 }
 
 export const NEXT = "next";
 
+/** The Mind that the next question goes to: that of a link, unless the link brings a question and another one is written
+ * already. */
+export function nextMind(link: URLSearchParams): string | null {
+  const own = draftOf<Written>(NEXT);
+  const linked = link.get("question") ?? "";
+  const isWritten = own !== null && own.text.trim() !== "";
+  const staysOwn = isWritten && linked !== "" && own.text !== linked;
+  return staysOwn ? own.mind : (link.get("mind") ?? (isWritten ? own.mind : null));
+}
+
 /** Gives back what was sent and refused, so that it can be sent again. */
-export function giveBack(text: string, sql: string | undefined): void {
-  const known = draftOf<Written>(NEXT) ?? { text: "", sql: "", inSql: false };
+export function giveBack(text: string, sql: string | undefined, mind: string): void {
+  const known = draftOf<Written>(NEXT) ?? { text: "", sql: "", inSql: false, mind };
   keepDraft<Written>(NEXT, { ...known, text: known.text || text, sql: known.sql || (sql ?? "") });
 }
