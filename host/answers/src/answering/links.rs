@@ -3,14 +3,20 @@
 //! Clients render answers as Markdown and load images without a click, so a prompt injection in a table could make the
 //! model send data to any server. Therefore only addresses that the caller or the author of the Mind wrote stay links
 //! or images. Others stay readable: a space is inserted where the link would start. Fenced code is not changed, unless
-//! something before it could make a renderer see the fence elsewhere.
+//! a renderer could see a fence elsewhere: because of something before it, or because its end is not certain. Code is
+//! given on as it comes up to the first address in it; what follows waits for the end of the fence.
 
 mod characters;
+mod fence;
 
 use std::sync::Arc;
 
+use self::fence::{End, Fence};
+
 /// Longest address in bytes. No question contains a longer one.
 const MAX_ADDRESS: usize = 2_048;
+/// Bytes of code that wait for the end of their fence. Longer code counts as text.
+const MAX_CODE: usize = 32 << 10;
 /// Bytes of output that are kept to recognise the scheme of an address.
 const MAX_TAIL: usize = 40;
 /// Longest type argument between angle brackets, in bytes.
@@ -18,6 +24,9 @@ const MAX_TYPE: usize = 60;
 /// What may follow a complete address.
 const SENTENCE: &str = ".,;:!?*_~";
 const CLOSING: &str = "()[]<>{}\"'`|";
+/// The only characters at which every renderer ends an address. At another space, or a control character, some of them
+/// read on.
+const SPACES: [char; 4] = [' ', '\t', '\n', '\r'];
 /// Tags without an address that change how the following text is parsed.
 const TAGS: [&str; 12] = [
     "iframe",
@@ -57,6 +66,8 @@ pub struct Links {
 enum Step {
     /// Output this number of bytes.
     Pass(usize),
+    /// Output this number of bytes, which are code or a line that starts or ends it.
+    Code(usize),
     /// Output this number of bytes and a space.
     Break(usize),
     /// Wait for more text.
@@ -91,7 +102,7 @@ impl Links {
         links.next(text) + &links.end()
     }
 
-    /// The host outputs an empty line here, after [`end`](Self::end). A code fence that is open stays open.
+    /// The host outputs an empty line here, after [`end`](Self::end).
     pub fn begin_paragraph(&mut self) {
         self.tail.push_str("\n\n");
         self.is_line_start = true;
@@ -113,22 +124,26 @@ impl Links {
         let mut given = String::with_capacity(held.len());
         let mut rest = held.as_str();
         while let Some(first) = rest.chars().next() {
-            let was_code = self.fence.is_some();
-            let step = match self.code(rest, is_end) {
-                Some(step) => step,
-                None => self.step(first, rest, is_end),
+            let step = match self.fence {
+                Some(ticks) => self.within_code(ticks, first, rest, is_end),
+                None => match self.begin_code(rest, is_end) {
+                    Some(step) => step,
+                    None => self.step(first, rest, is_end),
+                },
             };
-            let (length, is_broken) = match step {
-                Step::Pass(length) => (length, false),
-                Step::Break(length) => (length, true),
+            let (length, is_code, is_broken) = match step {
+                Step::Pass(length) => (length, false, false),
+                Step::Code(length) => (length, true, false),
+                Step::Break(length) => (length, false, true),
                 Step::Wait => break,
             };
             let (passed, behind) = rest.split_at(length);
-            if was_code || self.fence.is_some() {
-                given.push_str(passed);
-                self.tail.clear();
-            } else {
-                self.give(passed, &mut given);
+            match is_code {
+                true => {
+                    given.push_str(passed);
+                    self.tail.clear();
+                }
+                false => self.give(passed, &mut given),
             }
             if is_broken {
                 self.give(" ", &mut given);
@@ -140,67 +155,57 @@ impl Links {
         given
     }
 
-    /// A line of fenced code, or a line that starts or ends it. Only fences without indentation count, because those in
-    /// a list or quotation end with it.
-    fn code(&mut self, rest: &str, is_end: bool) -> Option<Step> {
-        if self.fence.is_none() {
-            // This runs at each letter, so it searches for the end of the line only if necessary.
-            if !self.is_line_start || !self.is_clear {
-                return None;
-            }
-            if !rest.starts_with("```") {
-                return ("```".starts_with(rest) && !is_end).then_some(Step::Wait);
+    /// A line that starts fenced code. Only fences without indentation count, because those in a list or quotation end
+    /// with it.
+    fn begin_code(&mut self, rest: &str, is_end: bool) -> Option<Step> {
+        // This runs at each letter, so it searches for the end of the line only if necessary.
+        if !self.is_line_start || !self.is_clear {
+            return None;
+        }
+        match fence::start(rest, is_end) {
+            Fence::None => None,
+            Fence::Unknown => Some(Step::Wait),
+            Fence::Line { length, ticks } => {
+                self.fence = Some(ticks);
+                Some(Step::Code(length))
             }
         }
-        let end = rest.find(['\n', '\r']).map(|at| at + 1);
-        let whole = end.or(is_end.then_some(rest.len()));
-        let Some(ticks) = self.fence else {
-            if whole.unwrap_or(rest.len()) > MAX_ADDRESS {
-                return None;
-            }
-            let Some(length) = whole else {
-                return Some(Step::Wait);
-            };
-            let line = rest[..length].trim_end();
-            let info = line.trim_start_matches('`');
-            // With a space within or behind it, some renderers take it for text.
-            let info = info.trim_start_matches(' ');
-            let is_word = |c: char| c.is_ascii_alphanumeric() || "+-_#.".contains(c);
-            let ends = line.len() == rest[..length].trim_end_matches(['\n', '\r']).len();
-            if !ends || !info.chars().all(is_word) {
-                return None;
-            }
-            self.fence = Some(line.len() - line.trim_start_matches('`').len());
-            return Some(Step::Pass(length));
+    }
+
+    /// Within a fence of so many backticks. What would be a link waits until it is certain that it is code.
+    fn within_code(&mut self, ticks: usize, first: char, rest: &str, is_end: bool) -> Step {
+        let end = match self.is_line_start {
+            true => fence::end(rest, ticks, is_end),
+            false => End::None,
         };
-        let within = Some(Step::Pass(end.unwrap_or(rest.len())));
-        if !self.is_line_start {
-            return within;
-        }
-        let indented = rest.bytes().take(3).take_while(|byte| *byte == b' ');
-        let line = &rest[indented.count()..];
-        if !line.is_empty() && !line.starts_with('`') {
-            return within;
-        }
-        let Some(length) = whole else {
-            // No fence is longer, and the buffered text is examined again with each piece.
-            if rest.len() <= MAX_ADDRESS {
-                return Some(Step::Wait);
+        match end {
+            End::Unknown => return Step::Wait,
+            End::Certain(length) => {
+                // Marks within the code say nothing of what follows.
+                (self.fence, self.is_clear) = (None, true);
+                return Step::Code(length);
             }
-            if line.len() - line.trim_start_matches('`').len() >= ticks {
-                self.is_clear = false;
-                self.fence = None;
+            End::Doubtful => {}
+            End::None => {
+                let run = rest.len() - rest.trim_start_matches('`').len();
+                if (1..ticks).contains(&run) && run == rest.len() && !is_end {
+                    return Step::Wait;
+                }
+                match self.step(first, rest, is_end) {
+                    Step::Pass(length) if run < ticks && !is_odd(first) => {
+                        return Step::Pass(length);
+                    }
+                    _ => match fence::code(rest, ticks, is_end) {
+                        End::Certain(length) => return Step::Code(length),
+                        End::Unknown if rest.len() <= MAX_CODE => return Step::Wait,
+                        _ => {}
+                    },
+                }
             }
-            return within;
-        };
-        let line = rest[..length].trim_start_matches(' ');
-        let behind = line.trim_start_matches('`');
-        if line.len() - behind.len() >= ticks {
-            // With anything but spaces behind it, some renderers take it for a line of the code, and some do not.
-            self.is_clear &= behind.trim_matches([' ', '\t', '\r', '\n']).is_empty();
-            self.fence = None;
         }
-        Some(Step::Pass(length))
+        // Some renderers take this and all before it for text.
+        (self.fence, self.is_clear) = (None, false);
+        self.step(first, rest, is_end)
     }
 
     fn step(&mut self, first: char, rest: &str, is_end: bool) -> Step {
@@ -210,10 +215,15 @@ impl Links {
             (']' | '<', None) if !is_end => return Step::Wait,
             // An image or link.
             (']', Some('(')) => {
-                return match destination(&behind[1..], is_end) {
-                    None => Step::Wait,
-                    Some(address) if self.is_known(address) => Step::Pass(2 + address.len()),
-                    Some(_) => Step::Break(1),
+                let (target, word) = (&behind[1..], address(&behind[1..], is_end));
+                return match (destination(target, is_end), word) {
+                    (Some(target), _) if !self.is_known(target) => Step::Break(1),
+                    // Where no text of a link is before it, some renderers read on behind the bracket.
+                    (Some(target), Some(word)) => match self.known("", word) {
+                        Some(_) => Step::Pass(2 + target.len()),
+                        None => Step::Break(1),
+                    },
+                    _ => Step::Wait,
                 };
             }
             // A link definition.
@@ -231,12 +241,13 @@ impl Links {
         let behind = start(&rest[length..]);
         match letter {
             ':' if self.last_word().is_some() => self.at_colon(length, behind, is_end),
+            '/' | '\\' if self.last_word().is_none() => at_slash(length, behind, is_end),
             '.' if self.is_behind_www() => match address(behind, is_end) {
                 None => Step::Wait,
-                Some(address) if self.is_known(&format!("www.{address}")) => {
-                    Step::Pass(length + address.len())
-                }
-                Some(_) => Step::Break(length),
+                Some(address) => match self.known("www.", address) {
+                    Some(known) => Step::Pass(length + known),
+                    None => Step::Break(length),
+                },
             },
             _ => Step::Pass(first.len_utf8()),
         }
@@ -252,8 +263,7 @@ impl Links {
             return Step::Pass(1);
         }
         let target = behind.trim_start();
-        let end = target.find(|c: char| c.is_whitespace() || c.is_control());
-        let word = match end {
+        let word = match target.find(SPACES) {
             Some(end) => &target[..end],
             None if is_end || behind.len() > MAX_ADDRESS => target,
             None => return Step::Wait,
@@ -264,9 +274,17 @@ impl Links {
             || word.len() > MAX_ADDRESS
             || word.contains("//")
             || word.contains([':', '&', '\\', '<']);
-        match leads && !self.is_known(word) {
-            true => Step::Break(1),
-            false => Step::Pass(1),
+        if !leads {
+            return Step::Pass(1);
+        }
+        let is_alone = match self.is_known(word) {
+            true => is_alone(&target[word.len()..], ['\n', '\r'], is_end),
+            false => Some(false),
+        };
+        match is_alone {
+            None if behind.len() <= MAX_ADDRESS => Step::Wait,
+            Some(true) => Step::Pass(1),
+            None | Some(false) => Step::Break(1),
         }
     }
 
@@ -290,12 +308,16 @@ impl Links {
 
     /// Behind a colon of so many bytes.
     fn at_colon(&self, colon: usize, behind: &str, is_end: bool) -> Step {
+        let scheme = self.last_word().unwrap_or_default();
+        let is_web = ["http", "https"].contains(&scheme.to_ascii_lowercase().as_str());
         let mut slashes = 0;
         let mut first_slash = 0;
         for count in 0..2 {
             match characters::first(&behind[slashes..], is_end) {
                 None => return Step::Wait,
                 Some(('/', length)) => slashes += length,
+                // Browsers read it as if there were two slashes.
+                Some((next, _)) if is_web && !is_end_of_word(next) => return Step::Break(colon),
                 Some(_) => return Step::Pass(colon),
             }
             if count == 0 {
@@ -305,14 +327,25 @@ impl Links {
         match address(behind, is_end) {
             None => Step::Wait,
             Some(address) => {
-                let scheme = self.last_word().unwrap_or_default();
-                match self.is_known(&format!("{scheme}:{address}")) {
-                    true => Step::Pass(colon + address.len()),
+                match self.known(&format!("{scheme}:"), address) {
+                    Some(known) => Step::Pass(colon + known),
                     // Between the slashes: some renderers take `//host` for a link too.
-                    false => Step::Break(colon + first_slash),
+                    None => Step::Break(colon + first_slash),
                 }
             }
         }
+    }
+
+    /// How many bytes of what follows a prefix are an address that the question has. An address that is the text of a
+    /// link ends before the address of the link, but some renderers read on.
+    fn known(&self, prefix: &str, address: &str) -> Option<usize> {
+        let is_known = |address: &str| self.is_known(&format!("{prefix}{address}"));
+        if is_known(address) {
+            return Some(address.len());
+        }
+        let (text, target) = address.split_once("](")?;
+        let text = without_punctuation(text);
+        (is_known(text) && self.is_known(target)).then_some(text.len())
     }
 
     /// Whether the question contains this complete address.
@@ -325,7 +358,9 @@ impl Links {
         let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
         !authority.is_empty()
             && !authority.contains('@')
-            && !address.contains(['\\', '<', '>'])
+            && !address.contains(|c: char| {
+                matches!(c, '\\' | '<' | '>') || c.is_whitespace() || c.is_control()
+            })
             && address.len() <= MAX_ADDRESS
             && self
                 .words
@@ -349,7 +384,6 @@ impl Links {
     fn give(&mut self, text: &str, given: &mut String) {
         given.push_str(text);
         self.tail.push_str(text);
-        let is_odd = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
         if self.tail.starts_with("---")
             || UNCLEAR.iter().any(|mark| self.tail.contains(mark))
             || text.contains(is_odd)
@@ -362,6 +396,35 @@ impl Links {
         }
         self.tail.drain(..cut);
     }
+}
+
+/// Behind a slash of so many bytes that follows no word. Two of them, in either direction, begin an address of the
+/// scheme of the page, if a name with a point follows them.
+fn at_slash(slash: usize, behind: &str, is_end: bool) -> Step {
+    let (next, length) = match characters::first(behind, is_end) {
+        None => return Step::Wait,
+        Some(next) => next,
+    };
+    if !matches!(next, '/' | '\\') {
+        return Step::Pass(slash);
+    }
+    match address(&behind[length..], is_end) {
+        None => Step::Wait,
+        Some(address) if is_host(address) => Step::Break(slash),
+        Some(_) => Step::Pass(slash),
+    }
+}
+
+/// Whether an address without its scheme and slashes leads to another server.
+fn is_host(address: &str) -> bool {
+    address.contains(['.', ':', '&', '[', '@']) || address.starts_with("localhost")
+}
+
+fn is_end_of_word(letter: char) -> bool {
+    letter == '\0'
+        || SPACES.contains(&letter)
+        || SENTENCE.contains(letter)
+        || CLOSING.contains(letter)
 }
 
 /// The start of a text that is as long as an address may be, and a little more, to recognise one that is too long.
@@ -377,19 +440,22 @@ fn start(text: &str) -> &str {
 /// The address at the start of a text, without the punctuation after it; `None` until its end is known. Renderers read
 /// up to a space.
 fn address(text: &str, is_end: bool) -> Option<&str> {
-    let is_space = |c: char| c.is_whitespace() || c.is_control() || c == '<';
-    let end = [text.find(is_space), text.find("](")];
-    let whole = match end.into_iter().flatten().min() {
+    let whole = match text.find(SPACES) {
         Some(end) => &text[..end],
         // Its end is not known, so no punctuation is removed.
         None if text.len() > MAX_ADDRESS => return Some(text),
         None if is_end => text,
         None => return None,
     };
-    Some(whole.trim_end_matches(|c: char| SENTENCE.contains(c) || CLOSING.contains(c)))
+    Some(without_punctuation(whole))
 }
 
-/// The destination of a link, which ends with a space or its closing bracket; `None` until its end is known.
+fn without_punctuation(address: &str) -> &str {
+    address.trim_end_matches(|c: char| SENTENCE.contains(c) || CLOSING.contains(c))
+}
+
+/// The destination of a link, which ends with a space or its closing bracket; `None` until its end is known. With more
+/// than a title behind it, some renderers take all of that for the address, so all of it is the destination.
 fn destination(text: &str, is_end: bool) -> Option<&str> {
     let mut open = 0_usize;
     for (at, c) in text.char_indices() {
@@ -397,11 +463,47 @@ fn destination(text: &str, is_end: bool) -> Option<&str> {
             '(' => open += 1,
             ')' if open == 0 => return Some(&text[..at]),
             ')' => open -= 1,
-            _ if c.is_whitespace() || c.is_control() => return Some(&text[..at]),
+            _ if SPACES.contains(&c) => {
+                return match is_alone(&text[at..], [')'; 2], false) {
+                    Some(true) => Some(&text[..at]),
+                    None if !is_end && text.len() <= MAX_ADDRESS => None,
+                    Some(false) | None => Some(text),
+                };
+            }
             _ => {}
         }
     }
     (is_end || text.len() > MAX_ADDRESS).then_some(text)
+}
+
+/// Whether an address is followed by one of these closing characters, with at most a plain title before it; `None` if
+/// more of the text may tell. Only spaces may stand between: browsers read addresses without their tabs and lines.
+fn is_alone(behind: &str, closing: [char; 2], is_end: bool) -> Option<bool> {
+    let is_open = is_end.then_some(true);
+    let title = behind.trim_start_matches(' ');
+    let Some(quote) = title.chars().next() else {
+        return is_open;
+    };
+    if closing.contains(&quote) || !matches!(quote, '"' | '\'') {
+        return Some(closing.contains(&quote));
+    }
+    let title = &title[1..];
+    let Some(end) = title.find(['"', '\'', '\\', '(', ')', '<', '>', '\n', '\r']) else {
+        return is_end.then_some(false);
+    };
+    match title[end..].strip_prefix(quote) {
+        None => Some(false),
+        Some(behind) => match behind.trim_start_matches(' ').chars().next() {
+            None => is_open,
+            Some(next) => Some(closing.contains(&next)),
+        },
+    }
+}
+
+/// A character at which some renderers see the end of a line, or none at all.
+fn is_odd(letter: char) -> bool {
+    (letter.is_control() && !matches!(letter, '\n' | '\r' | '\t'))
+        || matches!(letter, '\u{2028}' | '\u{2029}')
 }
 
 /// Whether an address before this text is complete.

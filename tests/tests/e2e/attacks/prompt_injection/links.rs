@@ -45,9 +45,15 @@ async fn fence_that_a_later_turn_closes_hides_no_image() {
     let later = Turn::text("```\n").and_text(IMAGE);
     let item = answered([read(Turn::text("```\ncode"), "None."), later]).await;
     assert_eq!(text(&item), format!("```\ncode\n\n```\n{BROKEN}"));
-    // Over the empty line of the host the code goes on.
+    // Nor does one that nothing closes: some renderers take it for text.
     let item = answered([read(Turn::text("```\ncode"), "None."), Turn::text(IMAGE)]).await;
-    assert_eq!(text(&item), format!("```\ncode\n\n{IMAGE}"));
+    assert_eq!(text(&item), format!("```\ncode\n\n{BROKEN}"));
+    let open = Turn::text("```\n").and_text(IMAGE);
+    let item = answered([read(open, "None."), Turn::text("```\nDone.")]).await;
+    assert_eq!(text(&item), format!("```\n{BROKEN}\n\n```\nDone."));
+    let whole = format!("```\n{IMAGE}\n```");
+    let item = answered([read(Turn::text(&whole), "None."), Turn::text("Done.")]).await;
+    assert_eq!(text(&item), format!("{whole}\n\nDone."));
 }
 
 #[tokio::test]
