@@ -24,7 +24,7 @@ async fn keys_that_compare_nulls_stay_apart_from_others() {
             "1",
         ),
         (
-            "FROM n a LEFT JOIN n b ON a.k IS NOT DISTINCT FROM b.k AND a.id = b.id WHERE b.k IS NULL",
+            "FROM n a LEFT JOIN n b ON (a.k IS NOT DISTINCT FROM b.k) AND a.id = b.id WHERE b.k IS NULL",
             "1",
         ),
         ("FROM t a JOIN t b ON a.k IS NOT DISTINCT FROM b.k", "2"),
