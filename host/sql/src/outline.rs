@@ -234,6 +234,20 @@ mod tests {
     }
 
     #[test]
+    fn aggregate_of_a_subquery_is_of_its_own_select() {
+        let sql = "SELECT c.name, (SELECT sum(o.total) FROM orders o WHERE o.customer_id = c.id), count(*) \
+                   FROM customers c, airports a GROUP BY c.name";
+        let outline = outline(sql, Dialect::Sqlite).unwrap();
+        let of = |block: &Block| -> Vec<String> {
+            let aggregates = block.aggregates.iter();
+            aggregates.map(|one| one.function.clone()).collect()
+        };
+        let found: Vec<_> = outline.blocks.iter().map(of).collect();
+        assert_eq!(found, [["count"], ["sum"]]);
+        assert_eq!(outline.blocks[0].ungrouped, Vec::<String>::new());
+    }
+
+    #[test]
     fn expression_over_grouped_columns_is_grouped() {
         for (sql, expected) in [
             (

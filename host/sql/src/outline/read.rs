@@ -289,11 +289,13 @@ impl Reader<'_> {
             };
             let mut found = Aggregates {
                 reader: self,
+                depth: 0,
+                of_subqueries: false,
                 found: Vec::new(),
             };
             let _ = Visit::visit(expr, &mut found);
-            let found = found.found;
-            if found.is_empty() && literal(expr).is_none() {
+            let (found, of_subqueries) = (found.found, found.of_subqueries);
+            if found.is_empty() && !of_subqueries && literal(expr).is_none() {
                 let (text, columns) = (expr.to_string(), self.columns(expr));
                 let names = [Some(text.as_str()), alias];
                 let number = (index + 1).to_string();
@@ -410,14 +412,28 @@ fn is_same(one: &Column, other: &Column) -> bool {
     are_equal(&one.name, &other.name) && qualifiers.is_none_or(|(a, b)| are_equal(a, b))
 }
 
-/// Collects the aggregates of an expression.
+/// Collects the aggregates of an expression. Those of a subquery are of its own SELECT.
 struct Aggregates<'a, 'b> {
     reader: &'a Reader<'b>,
+    /// Queries around the expression that is visited.
+    depth: usize,
+    /// Whether a subquery has some.
+    of_subqueries: bool,
     found: Vec<Aggregate>,
 }
 
 impl Visitor for Aggregates<'_, '_> {
     type Break = ();
+
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth = self.depth.saturating_sub(1);
+        ControlFlow::Continue(())
+    }
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         let Expr::Function(function) = expr else {
@@ -431,6 +447,10 @@ impl Visitor for Aggregates<'_, '_> {
         let Some(name) = name.filter(|name| is_aggregate(name) && function.over.is_none()) else {
             return ControlFlow::Continue(());
         };
+        if self.depth > 0 {
+            self.of_subqueries = true;
+            return ControlFlow::Continue(());
+        }
         let arguments = arguments(function).into_iter();
         self.found.push(Aggregate {
             function: name,
