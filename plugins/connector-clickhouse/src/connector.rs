@@ -159,7 +159,7 @@ mod tests {
         let sql = String::from_utf8_lossy(&request.body);
         let text = match &*sql {
             sql if sql.contains("system.settings") => {
-                "26.9.2.1\tUTC\t0\tdate_time_output_format,output_format_arrow_compression_method\t1\n"
+                "26.9.2.1\tUTC\t0\tdate_time_output_format,output_format_arrow_compression_method\t1\t1\t1\n"
             }
             sql if sql.starts_with("DESCRIBE") => "n\tInt64\n",
             _ => return run(),

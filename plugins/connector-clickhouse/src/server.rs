@@ -10,7 +10,7 @@ use crate::error::malformed;
 use crate::http::{Sending, rows};
 
 /// The settings that are sent where the server has them. An unknown setting is an error to the server.
-const WANTED: [(&str, &str); 27] = [
+const WANTED: [(&str, &str); 28] = [
     ("cancel_http_readonly_queries_on_client_close", "1"),
     ("session_timezone", "UTC"),
     // In UTC whatever the zone, and still a date to a reader inside of JSON and Dynamic, where no type is known.
@@ -43,9 +43,15 @@ const WANTED: [(&str, &str); 27] = [
     ("offset", "0"),
     // Without a shard of a distributed table its rows are missing.
     ("skip_unavailable_shards", "0"),
+    (CONDITION_CACHE, "0"),
 ];
 /// Whether a name of a WITH is known behind a UNION. If not, the server takes it for a table, unseen by the guard.
 const GLOBAL_WITH: &str = "enable_global_with_statement";
+/// Whether the server keeps which parts of a table have no row for a condition. A join with filters of its own keeps what
+/// it found under the condition alone, and the rows are missing for every later statement with this condition.
+const CONDITION_CACHE: &str = "use_query_condition_cache";
+/// Whether a join filters the rows of one side by the keys of the other.
+const JOIN_FILTERS: &str = "enable_join_runtime_filters";
 /// What the first answer may have at most, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
 /// How long the first answer may take.
@@ -85,7 +91,9 @@ impl Server {
         // One row, as the profile may cut what has more.
         let sql = format!(
             "SELECT version(), timezone(), maxIf(value, name = 'readonly'), \
-             arrayStringConcat(groupArray(name), ','), maxIf(value, name = '{GLOBAL_WITH}') FROM system.settings WHERE name IN ('readonly', {})",
+             arrayStringConcat(groupArray(name), ','), maxIf(value, name = '{GLOBAL_WITH}'), \
+             maxIf(value, name = '{CONDITION_CACHE}'), maxIf(value, name = '{JOIN_FILTERS}') \
+             FROM system.settings WHERE name IN ('readonly', '{JOIN_FILTERS}', {})",
             names.join(", ")
         );
         let mut parameters = vec![("default_format", "TabSeparated".to_owned())];
@@ -106,7 +114,16 @@ impl Server {
         let [row] = rows else {
             return Err(malformed("an answer that is not ClickHouse's"));
         };
-        let [version, zone, readonly, settings, global_with] = row.as_slice() else {
+        let [
+            version,
+            zone,
+            readonly,
+            settings,
+            global_with,
+            condition_cache,
+            join_filters,
+        ] = row.as_slice()
+        else {
             return Err(malformed("an answer that is not ClickHouse's"));
         };
         let readonly = readonly.parse().unwrap_or(0);
@@ -117,6 +134,15 @@ impl Server {
                 format!(
                     "with {GLOBAL_WITH} = 0, a name of a WITH behind a UNION means the table of that name; set it to 1 \
                      in the profile of this user, or readonly to 2"
+                ),
+            ));
+        }
+        if readonly == 1 && condition_cache == "1" && join_filters == "1" {
+            return Err(Error::new(
+                ErrorKind::InvalidConfig,
+                format!(
+                    "with {CONDITION_CACHE} = 1 and {JOIN_FILTERS} = 1, rows may be missing after a join; set \
+                     {CONDITION_CACHE} to 0 in the profile of this user, or readonly to 2"
                 ),
             ));
         }
@@ -199,7 +225,7 @@ mod tests {
 
     fn server(readonly: &str) -> Server {
         let settings = "readonly,date_time_output_format,output_format_arrow_compression_method";
-        let row = ["26.9.2.1", "UTC", readonly, settings, "1"];
+        let row = ["26.9.2.1", "UTC", readonly, settings, "1", "0", "1"];
         Server::read(&[row.map(str::to_owned).to_vec()]).unwrap()
     }
 
@@ -271,7 +297,7 @@ mod tests {
     #[test]
     fn profile_that_takes_names_of_a_with_for_tables_is_refused() {
         let read = |readonly: &str, global_with: &str| {
-            let row = ["24.8.1.1", "UTC", readonly, "readonly", global_with];
+            let row = ["24.8.1.1", "UTC", readonly, "readonly", global_with, "", ""];
             Server::read(&[row.map(str::to_owned).to_vec()])
         };
         let error = read("1", "0").unwrap_err();
@@ -280,6 +306,35 @@ mod tests {
         // Version 18.16 has neither the setting nor such names.
         for (readonly, global_with) in [("1", "1"), ("1", ""), ("0", "0"), ("2", "0")] {
             assert!(read(readonly, global_with).is_ok());
+        }
+    }
+
+    #[test]
+    fn profile_under_which_a_join_loses_rows_is_refused() {
+        let read = |readonly: &str, condition_cache: &str, join_filters: &str| {
+            let row = [
+                "26.9.2.1",
+                "UTC",
+                readonly,
+                "readonly",
+                "1",
+                condition_cache,
+                join_filters,
+            ];
+            Server::read(&[row.map(str::to_owned).to_vec()])
+        };
+        let error = read("1", "1", "1").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidConfig);
+        assert!(error.message().contains(CONDITION_CACHE), "{error}");
+        for (readonly, cache, filters) in [
+            ("1", "0", "1"),
+            ("1", "1", "0"),
+            ("1", "1", ""),
+            ("1", "", ""),
+            ("0", "1", "1"),
+            ("2", "1", "1"),
+        ] {
+            assert!(read(readonly, cache, filters).is_ok());
         }
     }
 

@@ -456,6 +456,32 @@ async fn a_user_who_may_set_nothing_can_read() {
     assert_eq!(mind.rows("SELECT 1, 'x'").await, [[json!(1), json!("x")]]);
 }
 
+/// Else the server keeps that no row passes the filter of a policy, once a join of its own finds none.
+#[tokio::test]
+async fn a_join_leaves_the_rows_of_a_policied_table() {
+    let server = ClickHouse::new(
+        "CREATE TABLE default.teams ENGINE = MergeTree ORDER BY id AS
+        SELECT toInt64(number) AS id, toInt64(number * number) AS boss FROM numbers(4)
+;;
+        CREATE TABLE default.staff ENGINE = MergeTree ORDER BY id AS SELECT toInt64(number) AS id,
+        if(number % 2 = 1, 'acme', 'rival') AS tenant, toInt64(number) AS lvl FROM numbers(12)",
+    );
+    let host = Host::start().await;
+    let mind = mind_over(&host, &server).await;
+    let policies = json!({"policies": [
+        {"datasource": "ch", "table": "default.teams", "filter": "boss < 8"},
+        {"datasource": "ch", "table": "default.staff", "filter": "tenant = 'acme'"},
+    ]});
+    host.put("/minds/m/policies", policies)
+        .await
+        .expect_status(200);
+    let teams = async || mind.rows("SELECT count(*) FROM teams").await;
+    assert_eq!(teams().await, [[json!(3)]]);
+    let join = "SELECT a.id FROM staff AS a JOIN teams AS t ON t.boss = a.lvl WHERE t.id = 77";
+    assert!(mind.rows(join).await.is_empty());
+    assert_eq!(teams().await, [[json!(3)]]);
+}
+
 #[tokio::test]
 async fn what_is_wrong_with_a_connection_is_said_without_the_password() {
     let old = ClickHouse::old();
