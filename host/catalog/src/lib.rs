@@ -41,7 +41,7 @@ use mindhost_store::Store;
 
 pub use restrictions::Restrictions;
 pub use runs::Statuses;
-pub use search::{ColumnDetail, SearchResult, TableDetail, View, ViewSource};
+pub use search::{ColumnDetail, DescribedKey, SearchResult, TableDetail, View, ViewSource};
 pub use statistics::{Statistics, StoredStatistics};
 pub use types::{
     Column, Description, DescriptionSource, ForeignKey, Mode, PrimaryKeyColumn, RunStatus, Status,

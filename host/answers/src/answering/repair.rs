@@ -12,6 +12,7 @@ mod qualifiers;
 mod ranges;
 mod statement_scope;
 mod syntax;
+mod top;
 mod types;
 mod warnings;
 

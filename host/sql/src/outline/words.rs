@@ -1,6 +1,6 @@
 //! The words of a text that may be no statement.
 
-use sqlparser::tokenizer::Token;
+use sqlparser::{keywords::Keyword, tokenizer::Token};
 
 use crate::{
     lexical::{self, Source},
@@ -15,6 +15,8 @@ pub struct Word {
     pub text: String,
     /// Whether it is a name or a keyword, not punctuation or a constant.
     pub is_name: bool,
+    /// Whether it is a keyword of any dialect, as far as the parser knows them.
+    pub is_keyword: bool,
     /// In characters from 1.
     pub position: u32,
 }
@@ -33,6 +35,7 @@ pub fn words(sql: &str, dialect: Dialect) -> Vec<Word> {
             Some(Word {
                 text: token.token.to_string(),
                 is_name: matches!(&token.token, Token::Word(word) if word.quote_style.is_none()),
+                is_keyword: matches!(&token.token, Token::Word(word) if word.keyword != Keyword::NoKeyword),
                 position: source.position(token.span.start)?,
             })
         })

@@ -100,12 +100,9 @@ const CONCEPTS: &[Concept] = concepts![
         "substr($1, 1, $2)", "left($1, $2)", "LEFT($1, $2)", "LEFT($1, $2)", "substring($1, 1, $2)",
         "substr($1, 1, $2)";
     [("right", 2, None)] =>
-        "substr($1, -($2))", "right($1, $2)", "RIGHT($1, $2)", "RIGHT($1, $2)", "substring($1, -($2))", "";
+        "substr($1, -max($2, 0), max($2, 0))", "right($1, $2)", "RIGHT($1, $2)", "RIGHT($1, $2)", "substring($1, -($2))", "";
     [("array_agg", 1, None), ("grouparray", 1, None), ("json_group_array", 1, None), ("json_arrayagg", 1, None)] =>
         "json_group_array($1)", "array_agg($1)", "JSON_ARRAYAGG($1)", "", "groupArray($1)", "array_agg($1)";
-    [("dateadd", 3, None)] =>
-        "date($3, ($2) || ' $1')", "($3 + $2 * INTERVAL '1 $1')", "DATE_ADD($3, INTERVAL $2 $1)",
-        "DATEADD($1, $2, $3)", "dateAdd($1, $2, $3)", "($3 + $2 * INTERVAL '1 $1')";
     [("if", 3, None), ("iif", 3, None)] =>
         "CASE WHEN $1 THEN $2 ELSE $3 END", "CASE WHEN $1 THEN $2 ELSE $3 END", "CASE WHEN $1 THEN $2 ELSE $3 END",
         "CASE WHEN $1 THEN $2 ELSE $3 END", "CASE WHEN $1 THEN $2 ELSE $3 END", "CASE WHEN $1 THEN $2 ELSE $3 END";
@@ -116,7 +113,7 @@ const CONCEPTS: &[Concept] = concepts![
     [("ceil", 1, None), ("ceiling", 1, None)] =>
         "ceil($1)", "ceil($1)", "CEIL($1)", "CEILING($1)", "ceil($1)", "ceil($1)";
     [("datediff", 2, None)] =>
-        "(julianday($1) - julianday($2))", "(CAST($1 AS date) - CAST($2 AS date))", "DATEDIFF($1, $2)",
+        "CAST(julianday(date($1)) - julianday(date($2)) AS INTEGER)", "(CAST($1 AS date) - CAST($2 AS date))", "DATEDIFF($1, $2)",
         "DATEDIFF(day, $2, $1)", "dateDiff('day', $2, $1)", "(CAST($1 AS date) - CAST($2 AS date))";
     [("rand", 0, None), ("newid", 0, None), ("random", 0, None)] =>
         "random()", "random()", "RAND()", "RAND()", "rand()", "random()";
@@ -167,6 +164,20 @@ pub fn advise(sql: &str, words: &[Word], dialect: Dialect, advice: &mut Advice) 
         if let Some(separated) = separated(&name, &arguments, dialect) {
             arguments = separated;
         } else if is_known && name != "extract" {
+            continue;
+        }
+        if name == "dateadd" && arguments.len() == 3 && !is_known {
+            let instead = date_add(&arguments, dialect);
+            match instead.len() {
+                0 => advice.hint("write the unit of DATEADD in full, such as month or minute"),
+                1 => {}
+                _ => advice.hint("date() drops the time of day, datetime() adds one; choose the one that is meant"),
+            }
+            if !instead.is_empty() {
+                advice
+                    .replace
+                    .push(Replace::new(written, word.position, instead));
+            }
             continue;
         }
         match translation(&name, &arguments, dialect) {
@@ -299,6 +310,55 @@ fn translation(name: &str, arguments: &[String], dialect: Dialect) -> Option<Str
     None
 }
 
+/// The units of DATEADD that mean the same in all dialects that have it: the names of each, the unit of an interval,
+/// and how many of those it is.
+const UNITS: [(&str, &[&str], &str, u8); 8] = [
+    ("year", &["years", "yy", "yyyy"], "year", 1),
+    ("quarter", &["quarters", "qq", "q"], "month", 3),
+    ("month", &["months", "mm"], "month", 1),
+    ("week", &["weeks", "wk"], "day", 7),
+    ("day", &["days", "dd", "d"], "day", 1),
+    ("hour", &["hours", "hh"], "hour", 1),
+    ("minute", &["minutes", "mi"], "minute", 1),
+    ("second", &["seconds", "ss", "s"], "second", 1),
+];
+
+/// How this dialect writes `DATEADD(unit, count, date)`; none if that is not known.
+fn date_add(arguments: &[String], dialect: Dialect) -> Vec<String> {
+    let [unit, count, date] = arguments else {
+        return Vec::new();
+    };
+    let unit = unit.trim_matches('\'').to_lowercase();
+    let is_it = |(name, others, ..): &&(&str, &[&str], &str, u8)| {
+        *name == unit || others.contains(&unit.as_str())
+    };
+    let Some((name, _, part, parts)) = UNITS.iter().find(is_it) else {
+        return Vec::new();
+    };
+    match dialect {
+        Dialect::Sqlite => {
+            let amount = match parts {
+                1 => format!("({count})"),
+                _ => format!("({parts} * ({count}))"),
+            };
+            // The last day of a shorter month, as DATEADD has it.
+            let floor = match *part {
+                "month" | "year" => ", 'floor'",
+                _ => "",
+            };
+            let call = |function| format!("{function}({date}, {amount} || ' {part}'{floor})");
+            match *part {
+                "hour" | "minute" | "second" => vec![call("datetime")],
+                _ => vec![call("date"), call("datetime")],
+            }
+        }
+        Dialect::Mysql => vec![format!("DATE_ADD({date}, INTERVAL ({count}) {name})")],
+        Dialect::Mssql => vec![format!("DATEADD({name}, {count}, {date})")],
+        Dialect::Clickhouse => vec![format!("dateAdd({name}, {count}, {date})")],
+        _ => vec![format!("({date} + ({count}) * INTERVAL '{parts} {part}')")],
+    }
+}
+
 /// A template with arguments in place of `$date`, `$1`, …. What stands in an argument is not replaced again: one with
 /// many `$1` could become very long.
 fn filled(template: &str, date: &str, arguments: &[String]) -> String {
@@ -418,7 +478,32 @@ mod tests {
             (
                 Dialect::Postgresql,
                 "DATEADD(month, 3, placed_at)",
-                "(placed_at + 3 * INTERVAL '1 month')",
+                "(placed_at + (3) * INTERVAL '1 month')",
+            ),
+            (
+                Dialect::Postgresql,
+                "DATEADD(qq, n - 1, placed_at)",
+                "(placed_at + (n - 1) * INTERVAL '3 month')",
+            ),
+            (
+                Dialect::Sqlite,
+                "DATEADD(hour, 3, placed_at)",
+                "datetime(placed_at, (3) || ' hour')",
+            ),
+            (
+                Dialect::Sqlite,
+                "DATEADD(week, n - 1, placed_at)",
+                "date(placed_at, (7 * (n - 1)) || ' day')",
+            ),
+            (
+                Dialect::Sqlite,
+                "DATEADD(month, 3, placed_at)",
+                "date(placed_at, (3) || ' month', 'floor')",
+            ),
+            (
+                Dialect::Sqlite,
+                "RIGHT(name, n)",
+                "substr(name, -max(n, 0), max(n, 0))",
             ),
             (
                 Dialect::Postgresql,
@@ -439,6 +524,13 @@ mod tests {
             assert_eq!(found.len(), 1, "{written}: {found:?}");
             assert_eq!(found[0].1, instead, "{written}");
         }
+    }
+
+    #[test]
+    fn unit_that_dialects_read_differently_is_not_translated() {
+        // A month in SQL Server and a minute in Snowflake.
+        let found = advised("SELECT DATEADD(m, 3, d)", Dialect::Postgresql);
+        assert_eq!(found, []);
     }
 
     #[test]

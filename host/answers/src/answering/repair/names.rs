@@ -74,8 +74,16 @@ pub fn advise<'a>(
             continue;
         };
         let position = column.qualifier.as_ref().unwrap_or(&column.name).position;
-        match missing.iter_mut().find(|one| one.table == table) {
-            Some(one) => one.positions.push(position),
+        // A column without a qualifier may be of any reading of its table.
+        let is_same = |one: &&mut Missing<'a>| {
+            let is_free = one.alias.is_none() || alias.is_none();
+            one.table == table && (is_free || one.alias == alias)
+        };
+        match missing.iter_mut().find(is_same) {
+            Some(one) => {
+                one.positions.push(position);
+                one.alias = one.alias.take().or(alias);
+            }
             None => missing.push(Missing {
                 table,
                 alias,
@@ -174,7 +182,18 @@ fn in_place_of<'a>(
         }
         Meaning::Columns(instead) => {
             if !instead.is_empty() {
+                choose(column, &instead, advice);
                 advice.replace.push(written(column, instead));
+            }
+            None
+        }
+        Meaning::Uncertain(columns) => {
+            if !columns.is_empty() {
+                advice.hint(format!(
+                    "the statement reads no table as {0}; write {1} if that is meant, or else join the table that {0} is",
+                    quoted(qualifier),
+                    columns.join(" or ")
+                ));
             }
             None
         }
@@ -210,17 +229,14 @@ fn in_place_of_qualified<'a>(
             .push(written(column, vec![format!("{of}.{name}")]));
         return Some(needed);
     }
-    let mut instead: Vec<String> = elsewhere
-        .into_iter()
-        .take(MAX_ADVICES)
-        .map(|other| {
-            format!(
-                "{}.{}",
-                known.qualifier(other, outline),
-                spelled_column(known, other, &column.name)
-            )
-        })
-        .collect();
+    let mut instead: Vec<String> = Vec::new();
+    for other in elsewhere {
+        let name = spelled_column(known, other, &column.name);
+        let aliases = known.qualifiers(other, outline).into_iter();
+        instead.extend(aliases.map(|alias| format!("{alias}.{name}")));
+    }
+    instead.truncate(MAX_ADVICES);
+    choose(column, &instead, advice);
     let own = table.columns.iter().map(|name| {
         (
             name.clone(),
@@ -253,14 +269,22 @@ fn in_place_of_bare<'a>(
         columns.map(move |name| (name.clone(), (table, name)))
     };
     let found = nearest(&column.name.text, used.iter().flat_map(of)).into_iter();
-    let text = |(table, name): (KnownTable<'a>, &String)| {
+    let texts = |(table, name): (KnownTable<'a>, &String)| {
         let spelled = spelled(known.dialect, name);
-        match qualifies {
-            true => format!("{}.{spelled}", known.qualifier(&table, outline)),
-            false => spelled,
+        let aliases = known.qualifiers(&table, outline);
+        match qualifies || aliases.len() > 1 {
+            true => {
+                let texts = aliases.iter().map(|alias| format!("{alias}.{spelled}"));
+                texts.collect()
+            }
+            false => vec![spelled],
         }
     };
-    let mut instead: Vec<String> = found.map(text).collect();
+    let mut instead: Vec<String> = found.flat_map(texts).take(MAX_ADVICES).collect();
+    let is_repeated = |table| known.qualifiers(table, outline).len() > 1;
+    if used.iter().any(is_repeated) {
+        choose(column, &instead, advice);
+    }
     let name = column.name.text.trim_matches(CURLY);
     if column.name.quote == Some('"')
         || name.len() < column.name.text.len()
@@ -351,6 +375,17 @@ pub fn spelled_column(
         known.dialect,
         stored.map_or(written.text.as_str(), String::as_str),
     )
+}
+
+/// Says that one of several columns is to be chosen: each gives other rows.
+fn choose(column: &Column, columns: &[String], advice: &mut Advice) {
+    if columns.len() > 1 {
+        advice.hint(format!(
+            "{} may be {}; choose the one that is meant",
+            column.name.text,
+            columns.join(" or ")
+        ));
+    }
 }
 
 /// A name as the statement has it.

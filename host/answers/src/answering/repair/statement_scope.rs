@@ -160,15 +160,23 @@ impl<'a> StatementScope<'a> {
         }
     }
 
-    /// What a column of a table is qualified with in this statement.
-    pub fn qualifier(&self, table: &KnownTable<'_>, outline: &Outline) -> String {
+    /// What a column of a table is qualified with in this statement: several names if it reads the table several times.
+    pub fn qualifiers(&self, table: &KnownTable<'_>, outline: &Outline) -> Vec<String> {
+        let own = spelled(self.dialect, table.name);
         let used = outline
             .tables()
-            .find(|one| self.find(one).as_ref() == Some(table));
-        match used.and_then(|one| one.alias.clone()) {
-            Some(alias) => alias,
-            None => spelled(self.dialect, table.name),
+            .filter(|one| self.find(one).as_ref() == Some(table));
+        let mut names: Vec<String> = Vec::new();
+        for one in used {
+            let name = one.alias.as_ref().unwrap_or(&own);
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
         }
+        if names.is_empty() {
+            names.push(own);
+        }
+        names
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::{cell::OnceCell, collections::HashSet};
 
-use super::{Advice, MAX_ADVICES, Replace, statement_scope::StatementScope};
+use super::{Advice, MAX_ADVICES, Replace, statement_scope::StatementScope, top};
 use mindhost_plugin_api::Dialect;
-use mindhost_sql::outline::{Word, quote, spelled};
+use mindhost_sql::outline::{Word, functions, quote, spelled};
 
 /// Keywords that are often misspelt.
 const KEYWORDS: [&str; 27] = [
@@ -29,7 +29,12 @@ pub fn advise(sql: &str, words: &[Word], known: &StatementScope<'_>, advice: &mu
         }
         let next = words.get(index + 1).map_or("", |next| next.text.as_str());
         clause(word, next, advice);
-        keyword(word, &names, advice);
+        let before = index.checked_sub(1).and_then(|before| words.get(before));
+        let before = before.map_or("", |before| before.text.as_str());
+        // There it is a name.
+        if !before.eq_ignore_ascii_case("as") && before != "." && next != "." {
+            keyword(word, &names, advice);
+        }
     }
     commas(words, advice);
     operators(words, advice);
@@ -214,7 +219,7 @@ fn clause(word: &Word, next: &str, advice: &mut Advice) {
 /// A word that is almost a keyword, and no name that the statement could mean.
 fn keyword(word: &Word, names: &Names<'_, '_>, advice: &mut Advice) {
     let upper = word.text.to_uppercase();
-    if !word.is_name || upper.len() < 4 || KEYWORDS.contains(&upper.as_str()) {
+    if !word.is_name || word.is_keyword || upper.len() < 4 || KEYWORDS.contains(&upper.as_str()) {
         return;
     }
     // The work of counting edits grows with both lengths.
@@ -230,6 +235,7 @@ fn keyword(word: &Word, names: &Names<'_, '_>, advice: &mut Advice) {
     if let Some((edits, keyword)) = nearest
         && edits <= allowed
         && !names.has(&word.text)
+        && !is_function(&word.text, names.known.dialect)
     {
         advice.replace.push(Replace::new(
             word.text.clone(),
@@ -237,6 +243,10 @@ fn keyword(word: &Word, names: &Names<'_, '_>, advice: &mut Advice) {
             vec![keyword.to_owned()],
         ));
     }
+}
+
+fn is_function(name: &str, dialect: Dialect) -> bool {
+    functions(dialect).any(|function| function.eq_ignore_ascii_case(name))
 }
 
 /// A comma in front of a clause, a bracket or the end; two commas.
@@ -272,7 +282,13 @@ pub fn fence(sql: &str, advice: &mut Advice) -> bool {
         u32::try_from(before + 1).unwrap_or(0)
     };
     let info = inner.find(|c: char| !c.is_alphanumeric()).unwrap_or(0);
-    let begin = &text[..3 + info];
+    let (word, rest) = inner.split_at(info);
+    let is_language = word.to_lowercase().ends_with("sql") || word.eq_ignore_ascii_case("sqlite");
+    // Any other word is one of the statement, unless it has the line for itself.
+    let begins = ["select", "with", "values"].contains(&word.to_lowercase().as_str());
+    let is_alone = !begins && rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
+    let length = if is_language || is_alone { info } else { 0 };
+    let begin = &text[..3 + length];
     advice
         .replace
         .push(Replace::new(begin, place(text), vec![String::new()]));
@@ -299,7 +315,7 @@ pub fn of_other_dialects(words: &[Word], dialect: Dialect, advice: &mut Advice) 
                 .push(Replace::new(word.text.clone(), word.position, instead));
         }
     }
-    top(words, dialect, advice);
+    top::advise(words, dialect, advice);
     intervals(words, dialect, advice);
 }
 
@@ -325,7 +341,8 @@ fn operators(words: &[Word], advice: &mut Advice) {
     }
 }
 
-fn is_count(word: &Word) -> bool {
+/// Whether a word is a whole number.
+pub fn is_count(word: &Word) -> bool {
     !word.text.is_empty() && word.text.bytes().all(|digit| digit.is_ascii_digit())
 }
 
@@ -382,23 +399,6 @@ fn intervals(words: &[Word], dialect: Dialect, advice: &mut Advice) {
     }
 }
 
-/// TOP where the dialect has LIMIT.
-fn top(words: &[Word], dialect: Dialect, advice: &mut Advice) {
-    if dialect == Dialect::Mssql {
-        return;
-    }
-    for pair in words.windows(2) {
-        let [top, count] = pair else { continue };
-        if top.text.eq_ignore_ascii_case("top") && is_count(count) {
-            let written = format!("{} {}", top.text, count.text);
-            advice
-                .replace
-                .push(Replace::new(written, top.position, vec![String::new()]));
-            advice.add_at_end = Some(format!("LIMIT {}", count.text));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -441,6 +441,16 @@ mod tests {
             .map(|one| (one.written.as_str(), one.position))
             .collect();
         assert_eq!(replaced, [("```sql", Some(2)), ("```", Some(20))]);
+        for (sql, expected) in [
+            ("```SELECT 1```", "```"),
+            ("```SELECT\n1```", "```"),
+            ("```sql SELECT 1```", "```sql"),
+            ("```text\nSELECT 1\n```", "```text"),
+        ] {
+            let mut advice = Advice::default();
+            assert!(fence(sql, &mut advice));
+            assert_eq!(advice.replace[0].written, expected, "{sql}");
+        }
         assert!(!fence("SELECT 1", &mut advice));
     }
 
@@ -463,6 +473,18 @@ mod tests {
             assert_eq!(advice.replace.len(), 1, "{sql}: {advice:?}");
             assert_eq!(advice.replace[0].instead, [expected], "{sql}");
         }
+    }
+
+    #[test]
+    fn keyword_or_function_of_the_dialect_is_no_misspelt_one() {
+        let access = Access::of(Scope::default());
+        let known = StatementScope::new(&access, Dialect::Postgresql);
+        let sql = "SELECT CAST(a AS text), NULLIF(b, 1) AS limits, t.form FORM t WHERE a ILIKE 'x' ORDER BY a NULLS LAST";
+        let mut advice = Advice::default();
+        let words = outline::words(sql, Dialect::Postgresql);
+        advise(sql, &words, &known, &mut advice);
+        let written: Vec<_> = advice.replace.iter().map(|one| &one.written).collect();
+        assert_eq!(written, ["FORM"]);
     }
 
     #[test]

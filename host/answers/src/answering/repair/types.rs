@@ -97,16 +97,18 @@ pub fn advise(
         if advice.replace.len() >= MAX_ADVICES {
             break;
         }
-        if let Some((_, column)) = detail(known, outline, &used, &comparison.column, described)
-            && let Some(instead) = fitting(comparison, kind(&column.data_type), known.dialect)
-        {
+        let Some((_, column)) = detail(known, outline, &used, &comparison.column, described) else {
+            continue;
+        };
+        let kind = kind(&column.data_type);
+        let of_type = format!("{} is of the type {}", column.name, column.data_type);
+        if let Some(instead) = fitting(comparison, kind, known.dialect) {
             advice
                 .replace
                 .push(Replace::new(comparison.text.clone(), 0, vec![instead]));
-            advice.hint(format!(
-                "{} is of the type {}",
-                column.name, column.data_type
-            ));
+            advice.hint(of_type);
+        } else if let Some(rule) = rule(comparison, kind) {
+            advice.hint(format!("{of_type}; {rule}"));
         }
     }
     for call in &outline.calls {
@@ -141,21 +143,20 @@ fn fitting(comparison: &Comparison, kind: Kind, dialect: Dialect) -> Option<Stri
     let column = written(&comparison.column);
     let operator = &comparison.operator;
     // Only `column operator constant` is written anew.
-    if !comparison
+    let constant = comparison
         .text
-        .starts_with(&format!("{column} {operator} "))
-        || operator == "IN"
-    {
+        .strip_prefix(&format!("{column} {operator} "))?;
+    if operator == "IN" || constant.contains(" ESCAPE ") {
         return None;
     }
+    let is_like = operator.ends_with("LIKE");
     match (kind, &comparison.literal) {
-        (Kind::Text, Literal::Number(number)) => Some(format!("{column} {operator} '{number}'")),
-        (Kind::Integer | Kind::Number, Literal::Text(text)) if text.parse::<f64>().is_err() => {
-            let number: String = text
-                .chars()
-                .take_while(|letter| letter.is_ascii_digit() || *letter == '.')
-                .collect();
-            (!number.is_empty()).then(|| format!("{column} {operator} {number}"))
+        (Kind::Text, Literal::Number(number)) if !is_order(operator) => {
+            Some(format!("{column} {operator} '{number}'"))
+        }
+        // As a constant, an engine reads it as a whole number.
+        (Kind::Integer, Literal::Text(text)) if !is_like && is_decimal(text) => {
+            Some(format!("{column} {operator} {text}"))
         }
         (Kind::Time, Literal::Number(year)) if is_year(year) => {
             let of = match dialect {
@@ -166,9 +167,7 @@ fn fitting(comparison: &Comparison, kind: Kind, dialect: Dialect) -> Option<Stri
             };
             Some(format!("{of} {operator} {year}"))
         }
-        (Kind::Time | Kind::Integer | Kind::Number, Literal::Text(text))
-            if operator.ends_with("LIKE") =>
-        {
+        (Kind::Time | Kind::Integer | Kind::Number, Literal::Text(text)) if is_like => {
             let text_type = match dialect {
                 Dialect::Mysql => "char",
                 Dialect::Mssql => "varchar(40)",
@@ -180,6 +179,36 @@ fn fitting(comparison: &Comparison, kind: Kind, dialect: Dialect) -> Option<Stri
         }
         _ => None,
     }
+}
+
+/// What is said of a comparison that is not written anew, because what it means is not certain.
+fn rule(comparison: &Comparison, kind: Kind) -> Option<&'static str> {
+    let operator = &comparison.operator;
+    match (kind, &comparison.literal) {
+        (Kind::Text, Literal::Number(_)) if is_order(operator) => {
+            Some("a text is before or after another by its letters; CAST it to compare numbers")
+        }
+        (Kind::Integer | Kind::Number, Literal::Text(text))
+            if !operator.ends_with("LIKE") && text.trim().parse::<f64>().is_err() =>
+        {
+            Some(
+                "a number stands without quotes, unit and separators of thousands, with a decimal point",
+            )
+        }
+        _ => None,
+    }
+}
+
+fn is_order(operator: &str) -> bool {
+    operator.starts_with(['<', '>']) && operator != "<>"
+}
+
+/// Whether a text is a number with a fraction, and nothing else.
+fn is_decimal(text: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    let parts = text.strip_prefix('-').unwrap_or(text).split_once('.');
+    // Three digits behind the point may be the rest of a thousand.
+    parts.is_some_and(|(whole, fraction)| digits(whole) && digits(fraction) && fraction.len() != 3)
 }
 
 fn is_year(number: &str) -> bool {
@@ -278,6 +307,35 @@ mod tests {
             advised("SELECT a.first, count(*) FROM a").as_deref(),
             Some("GROUP BY a.first")
         );
+    }
+
+    #[test]
+    fn only_text_that_is_a_number_becomes_one() {
+        for (kind, condition, expected) in [
+            (Kind::Number, "price >= '1,000'", None),
+            (Kind::Number, "price >= '12,50'", None),
+            (Kind::Number, "price >= '1.000,50'", None),
+            (Kind::Number, "price > '10 EUR'", None),
+            (Kind::Integer, "ymd >= '2024-02-15'", None),
+            (Kind::Integer, "qty > '2.5'", Some("qty > 2.5")),
+            (Kind::Integer, "qty >= '1.000'", None),
+            (
+                Kind::Integer,
+                "qty LIKE '1%'",
+                Some("CAST(qty AS text) LIKE '1%'"),
+            ),
+            (Kind::Integer, "qty LIKE '1!%' ESCAPE '!'", None),
+            (Kind::Text, "zip = 10115", Some("zip = '10115'")),
+            (Kind::Text, "zip >= 500", None),
+        ] {
+            let sql = format!("SELECT 1 FROM t WHERE {condition}");
+            let outline = outline::outline(&sql, Dialect::Postgresql).unwrap();
+            let found = fitting(&outline.comparisons[0], kind, Dialect::Postgresql);
+            assert_eq!(found.as_deref(), expected, "{condition}");
+            let is_told = rule(&outline.comparisons[0], kind).is_some();
+            let is_number = condition.contains("1.000'") || condition.contains("ESCAPE");
+            assert_eq!(is_told, expected.is_none() && !is_number, "{condition}");
+        }
     }
 
     #[test]

@@ -15,9 +15,3 @@ SELECT count(*) FROM orders WHERE placed_at LIKE '2024-02%'
 
 SELECT subject FROM tickets WHERE CAST(opened_at AS text) LIKE '2024-03%' ORDER BY subject
 SELECT subject FROM tickets WHERE opened_at LIKE '2024-03%' ORDER BY subject
-
-SELECT id FROM orders WHERE total > 10 ORDER BY id
-SELECT id FROM orders WHERE total > '10 EUR' ORDER BY id
-
-SELECT title FROM products WHERE unit_price < 50 ORDER BY title
-SELECT title FROM products WHERE unit_price < '50$' ORDER BY title
