@@ -85,6 +85,23 @@ fn tables_of_several_datasources_get_full_names_for_the_host() {
     );
 }
 
+/// A server of MySQL may take names of tables in any case, and SQLite takes them so in quotes too.
+#[test]
+fn qualifier_is_compared_as_from_compares_it() {
+    let mut scope = two();
+    scope.datasources.push(datasource("south", Dialect::Mysql));
+    for (table, column) in [
+        (r#"south."ORDERS""#, r#"south."ORDERS".id"#),
+        (r#"south."ORDERS""#, r#"south.shop."ORDERS".id"#),
+        (r#"west."ORDERS""#, r#"west."Orders".id"#),
+    ] {
+        let sql = format!("SELECT {column} FROM {table}, east.customers");
+        let guarded = guard(&sql, &scope).unwrap();
+        let text = guarded.text();
+        assert!(text.contains(r#"."orders".id FROM"#), "{text}");
+    }
+}
+
 #[test]
 fn statement_over_several_datasources_has_the_functions_of_the_host() {
     let join =

@@ -9,6 +9,8 @@ use super::{Walk, is_word};
 use crate::{
     mysql,
     names::{self, ResolvedTable},
+    rules::Rules,
+    scope::ScopeDatasource,
 };
 use mindhost_base::error::{Code, Result};
 use mindhost_plugin_api::Dialect;
@@ -137,38 +139,53 @@ impl Walk<'_> {
         else {
             return Ok(());
         };
-        let same = |written: &Ident, stored: &str| {
-            self.rules
-                .same_table(&written.value, written.quote_style.is_some(), stored)
-        };
-        let is_of = |found: &ResolvedTable<'_>, written: &Ident| {
-            let datasource = self.scope.datasources.get(found.datasource);
-            datasource.is_some_and(|one| names::is_datasource(self.scope, one, written))
-        };
-        let meant = match written {
-            [first, table] => {
-                let named: Vec<_> = self
-                    .tables
-                    .iter()
-                    .filter(|found| same(table, &found.table.name))
-                    .collect();
-                let of = named.iter().find(|found| is_of(found, first));
-                of.or_else(|| named.iter().find(|found| same(first, &found.table.schema)))
-                    .copied()
-            }
-            [datasource, schema, table] => self.tables.iter().find(|found| {
-                is_of(found, datasource)
-                    && same(schema, &found.table.schema)
-                    && same(table, &found.table.name)
-            }),
-            _ => None,
-        };
+        let of_host = |written: &Ident, stored: &str| self.rules.is_table(written, stored, false);
+        let meant = self
+            .named_in_full(written, &|_, written, stored| of_host(written, stored))
+            .or_else(|| {
+                // As FROM reads it: as the datasource compares names.
+                self.named_in_full(written, &|datasource, written, stored| {
+                    Rules::of(datasource.dialect).is_table(written, stored, true)
+                })
+            });
         if let (Some(found), Some(first)) = (meant, written.first()) {
             let mut full = self.full_name(found, first.span.start)?;
             full.extend_from_slice(rest);
             *parts = full;
         }
         Ok(())
+    }
+
+    /// The table of FROM that a name with a datasource or schema means, if names of its datasource compare like this.
+    fn named_in_full(
+        &self,
+        written: &[Ident],
+        same: &dyn Fn(&ScopeDatasource, &Ident, &str) -> bool,
+    ) -> Option<&ResolvedTable<'_>> {
+        let of = |found: &ResolvedTable<'_>| self.scope.datasources.get(found.datasource);
+        let is = |found: &ResolvedTable<'_>, written: &Ident, stored: &str| {
+            of(found).is_some_and(|datasource| same(datasource, written, stored))
+        };
+        let is_of = |found: &ResolvedTable<'_>, written: &Ident| {
+            of(found).is_some_and(|one| names::is_datasource(self.scope, one, written))
+        };
+        match written {
+            [first, table] => {
+                let named = |found: &&ResolvedTable<'_>| is(found, table, &found.table.name);
+                let of_datasource = |found: &&ResolvedTable<'_>| is_of(found, first);
+                let of_schema = |found: &&ResolvedTable<'_>| is(found, first, &found.table.schema);
+                let mut tables = self.tables.iter().filter(named);
+                tables
+                    .find(of_datasource)
+                    .or_else(|| self.tables.iter().filter(named).find(of_schema))
+            }
+            [datasource, schema, table] => self.tables.iter().find(|found| {
+                is_of(found, datasource)
+                    && is(found, schema, &found.table.schema)
+                    && is(found, table, &found.table.name)
+            }),
+            _ => None,
+        }
     }
 
     pub(super) fn access(&mut self, access: &mut AccessExpr) -> Result<()> {
