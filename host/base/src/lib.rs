@@ -2,6 +2,7 @@
 //! connection and knows nothing of plugins, SQL or HTTP.
 
 pub mod config;
+pub mod decimal;
 pub mod detached_task;
 pub mod error;
 pub mod locks;

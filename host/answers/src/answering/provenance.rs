@@ -23,12 +23,12 @@ const MIN_WORD: usize = 4;
 /// Letters of a complete value.
 const MIN_VALUE: usize = 3;
 /// Smaller numbers are too common.
-const MIN_NUMBER: u64 = 100;
+const MIN_NUMBER: u128 = 100;
 /// Years are too common.
-const YEARS: std::ops::RangeInclusive<u64> = 1900..=2100;
+const YEARS: std::ops::RangeInclusive<u128> = 1900..=2100;
 
 /// Common numbers: degrees, bytes and units of time.
-const MEASURES: &[u64] = &[
+const MEASURES: &[u128] = &[
     120, 144, 168, 180, 240, 300, 336, 360, 364, 365, 366, 720, 1_024, 1_440, 3_600, 86_400,
     604_800,
 ];
@@ -116,6 +116,7 @@ impl Provenance {
     pub fn say(&mut self, words: &str) {
         let mut said = Content::default();
         said.add(words, 1);
+        said.add(&without_separators(words), 1);
         // Large numbers with separators: 73,421 and 73 421.
         let joined = words.replace([',', '\'', '_', '\u{a0}', '\u{202f}'], "");
         said.add(&joined, 1);
@@ -187,7 +188,9 @@ impl Provenance {
         let has_digit = |word: &String| word.contains(|letter: char| letter.is_ascii_digit());
         for name in names {
             let mut written = Content::default();
-            let spaced = written.add(&name.replace('_', " "), MIN_WORD);
+            let spaced = name.replace('_', " ");
+            written.add(&without_separators(&spaced), MIN_WORD);
+            let spaced = written.add(&spaced, MIN_WORD);
             let whole = written.add(name, MIN_WORD);
             written
                 .words
@@ -219,10 +222,11 @@ impl Provenance {
         for literal in literals {
             let mut written = Content::default();
             let whole = written.add(literal, MIN_WORD);
-            let meant = written.values.into_iter().map(ExactValue::of_literal);
-            written.values = meant.collect();
             // The complete text is one of its words.
             let spelled = written.words.iter().filter(|word| **word != whole).count();
+            written.add(&without_separators(literal), MIN_WORD);
+            let meant = written.values.into_iter().map(ExactValue::of_literal);
+            written.values = meant.collect();
             self.remove_known(datasource, &mut written);
             let brought = self
                 .read
@@ -279,12 +283,13 @@ impl Content {
             // A number like 20240301 may also be that of a customer, so it is a word too.
             self.values.extend(values::compact_date(word));
             // As each engine reads it: 10253 for 010253.
-            let (tells, word) = match word.parse::<u64>() {
-                Ok(number) => (
+            let (tells, word) = match (word.parse::<u128>(), is_number(word)) {
+                (Ok(number), _) => (
                     number >= MIN_NUMBER && !is_usual(number),
                     number.to_string(),
                 ),
-                Err(_) => (
+                (Err(_), true) => (true, word.trim_start_matches('0').to_owned()),
+                (Err(_), false) => (
                     word.chars().count() >= min_word && !TIMES.contains(&word),
                     word.to_owned(),
                 ),
@@ -299,7 +304,7 @@ impl Content {
     /// Whether this, of a literal with so many words besides the complete text, was copied from what was read.
     fn is_from(&self, read: &Self, whole: &str, spelled: usize) -> bool {
         let brought = self.words.iter().filter(|word| read.words.contains(*word));
-        let tells = |word: &String| word == whole || word.parse::<u64>().is_ok();
+        let tells = |word: &String| word == whole || is_number(word);
         self.values.iter().any(|value| read.values.contains(value))
             || brought.clone().any(tells)
             || brought.count() >= spelled.clamp(1, 2)
@@ -328,7 +333,9 @@ fn not_allowed(datasource: &str, from: &str) -> Error {
 
 /// The text with large numbers in one piece: 73421 for 73,421, 73.421 and 73 421.
 fn without_separators(text: &str) -> String {
-    const SEPARATORS: [char; 7] = [',', '.', '\'', '_', ' ', '\u{a0}', '\u{202f}'];
+    const SEPARATORS: [char; 9] = [
+        ',', '.', '\'', '\u{2019}', '_', ' ', '\u{a0}', '\u{2009}', '\u{202f}',
+    ];
     let letters: Vec<char> = text.chars().collect();
     let is_digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
     let separates = |at: usize| {
@@ -342,8 +349,12 @@ fn without_separators(text: &str) -> String {
     kept.map(|at| letters[at]).collect()
 }
 
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Whether a number is common in SQL: 1, 2, 2.5 and 5 times a power of ten, years, and units.
-fn is_usual(number: u64) -> bool {
+fn is_usual(number: u128) -> bool {
     let mut first = number;
     while first >= 100 && first.is_multiple_of(10) {
         first /= 10;

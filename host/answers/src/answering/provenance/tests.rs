@@ -176,6 +176,53 @@ fn number_is_refused_in_whatever_text_it_stands() {
 }
 
 #[test]
+fn large_number_is_refused_with_all_its_digits() {
+    let mut provenance = asked("Compare the two, and 51 981.");
+    let longest = "1234567890123456789012345678901234567890";
+    let numbers = json!([[
+        4_111_111_111_111_111_u64,
+        1_234_567_890_123_456_789_u64,
+        73421,
+        51981,
+        longest
+    ]]);
+    provenance.read("hr", &numbers);
+    for brought in [
+        "4111111111111111",
+        "4111111111111111e0",
+        "4111111111111111E+0",
+        "-411111111111111.1e1",
+        "1234567890123456789e0",
+        "1.234567890123456789e18",
+        "1,234,567,890,123,456,789",
+        "00001234567890123456789012345678901234567890",
+        "123456789012345678901234567890123456789.0e1",
+        "73,421",
+        "73 421",
+        "73.421",
+        "73\u{202f}421",
+        "73'421",
+        "sold for 73,421",
+    ] {
+        assert!(refused(&provenance, "crm", brought), "{brought}");
+        assert!(!refused(&provenance, "hr", brought), "{brought}");
+    }
+    for other in [
+        "4111111111111112e0",
+        "1234567890123456788e0",
+        "51 981",
+        "51,981",
+        "73,422",
+        "1e15",
+        "1e25",
+    ] {
+        assert!(!refused(&provenance, "crm", other), "{other}");
+    }
+    let names = |name: &str| provenance.check_names("crm", &[name.to_owned()]);
+    assert!(names("c_73_421").is_err() && names("c_73_422").is_ok());
+}
+
+#[test]
 fn value_that_the_datasource_has_itself_may_be_written() {
     let mut provenance = asked("How many?");
     provenance.read(

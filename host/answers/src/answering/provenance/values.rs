@@ -5,12 +5,16 @@ use std::{collections::HashSet, fmt};
 
 use jiff::civil::{Date, DateTime, Time};
 
+use mindhost_base::decimal;
+
 /// Days from today that statements name often: "the last 30 days".
 const USUAL_DISTANCES: &[i32] = &[60, 90, 180, 364, 365, 366];
 /// All days this near to today are usual.
 const NEAR: i32 = 31;
 /// Years of numbers that are read as dates.
 const USUAL_YEARS: std::ops::RangeInclusive<i16> = 1900..=2100;
+/// Most digits of a number with an exponent that is read. No engine has decimals with more.
+const MAX_DIGITS: usize = 100;
 /// Constants of units and of geometry.
 const CONSTANTS: &[&str] = &["2.54", "3.14", "3.1416", "3.14159", "30.44", "365.25"];
 const MONTHS: [&str; 12] = [
@@ -158,14 +162,10 @@ pub fn respelt(text: &str) -> Option<String> {
     let plain = number.replace('_', "");
     let based = [("0x", 16), ("0o", 8), ("0b", 2)]
         .into_iter()
-        .find_map(|(prefix, radix)| u64::from_str_radix(plain.strip_prefix(prefix)?, radix).ok());
+        .find_map(|(prefix, radix)| u128::from_str_radix(plain.strip_prefix(prefix)?, radix).ok());
     let usual = match based {
         Some(number) => number.to_string(),
-        None if plain.contains('e') => {
-            let number = plain.parse::<f64>().ok()?;
-            // Larger ones are not exact.
-            (number < 1e15).then(|| number.to_string())?
-        }
+        None if plain.contains('e') => decimal::plain(&plain, MAX_DIGITS)?,
         None => plain,
     };
     (usual != number && usual.parse::<f64>().is_ok()).then_some(usual)
@@ -397,6 +397,11 @@ mod tests {
             ("-1.0253e4", Some("10253")),
             ("1234e-2", Some("12.34")),
             ("0x280d", Some("10253")),
+            ("4111111111111111e0", Some("4111111111111111")),
+            ("411111111111111.1e1", Some("4111111111111111")),
+            ("+4111111111111111e+0", Some("4111111111111111")),
+            ("1234567890123456789e0", Some("1234567890123456789")),
+            ("0x10000000000000001", Some("18446744073709551617")),
             ("10253", None),
             ("12.50", None),
             ("x10253", None),
