@@ -21,7 +21,7 @@ use std::{
 use sqlparser::ast::Query;
 
 pub(crate) use self::expression::is_row_function;
-pub use self::trial::{Trial, trials};
+pub use self::trial::{Part, parts, trial};
 use self::{
     combined::CompiledRule,
     expression::Columns,

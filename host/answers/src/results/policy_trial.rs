@@ -18,14 +18,16 @@ use mindhost_catalog::ScopeStatistics;
 use mindhost_core::auth::Caller;
 use mindhost_plugin_api::{Call, Dialect, Paging, TableRef};
 use mindhost_sql::{
-    guard::ScopeTable,
-    policy::{self, Trial},
+    guard::{GuardedStatement, ScopeTable},
+    policy::{self, Part},
 };
 
 /// How long the trials of a request may take. What was not tried by then passes.
 const LONGEST: Duration = Duration::from_secs(20);
 /// Policies that are tried at the same time.
 const TRIALS_AT_ONCE: usize = 4;
+/// Parts of a policy that are tried in one statement. Each statement reads all columns of the table.
+const PARTS_AT_ONCE: usize = 64;
 
 /// A datasource whose policies are tried, and those of its tables that they are for.
 struct TriedSource {
@@ -108,29 +110,46 @@ impl Results {
     ) -> Option<Error> {
         let on = on?;
         let table = on.tables.iter().find(|table| table.table == *one.table)?;
-        let trials = policy::trials((on.dialect, on.paging), table, one.rule, attributes);
-        for trial in &trials {
-            if let Some(error) = self.refusal_of_part(on, trial, call).await {
-                return Some(error);
+        let tried = async |parts: &[Part]| {
+            let trial = policy::trial((on.dialect, on.paging), table, parts, attributes);
+            self.tried(on, &trial, call).await
+        };
+        for some in policy::parts(one.rule).chunks(PARTS_AT_ONCE) {
+            if matches!(tried(some).await, Ok(true)) {
+                continue;
+            }
+            for part in some.chunks(1) {
+                let (Err(reason), [part]) = (tried(part).await, part) else {
+                    continue;
+                };
+                let message = format!(
+                    "the engine cannot run this part of the policy: {}",
+                    reason.message()
+                );
+                return Some(Error::new(Code::InvalidPolicy, message).param(part.name.clone()));
             }
         }
         None
     }
 
-    async fn refusal_of_part(&self, on: &TriedSource, trial: &Trial, call: &Call) -> Option<Error> {
+    /// Whether there are statements and the engine refuses not all of them.
+    ///
+    /// # Errors
+    /// The first refusal, if it refuses all.
+    async fn tried(
+        &self,
+        on: &TriedSource,
+        statements: &[GuardedStatement],
+        call: &Call,
+    ) -> Result<bool> {
         let mut first = None;
-        for statement in &trial.statements {
+        for statement in statements {
             match self.planned(&on.source, statement, call).await {
                 Err(error) if error.kind() == Kind::Invalid => first = first.or(Some(error)),
                 // It works, or the engine could not be asked, which says nothing of the policy.
-                Ok(_) | Err(_) => return None,
+                Ok(_) | Err(_) => return Ok(true),
             }
         }
-        let reason = first?;
-        let message = format!(
-            "the engine cannot run this part of the policy: {}",
-            reason.message()
-        );
-        Some(Error::new(Code::InvalidPolicy, message).param(trial.part.clone()))
+        first.map_or(Ok(false), Err)
     }
 }

@@ -57,10 +57,13 @@ pub(super) fn of(
     let name = name.map(|name| Ident::with_quote(rules.quote(), name));
     let mut query = parsed(rules, skeleton)?;
     let select = select(&mut query)?;
-    let read = table
-        .columns
-        .iter()
-        .filter(|column| is_read(rules, column, visible, &masks));
+    let written: String = masks.iter().map(|(_, mask)| mask.to_string()).collect();
+    let read = table.columns.iter().filter(|column| {
+        let is_masked = masks.iter().any(|(masked, _)| masked == *column);
+        // To show it, or to make a mask from it.
+        (visible.contains(column) && !is_masked)
+            || written.contains(&own(rules, column).to_string())
+    });
     select.projection = read.map(|column| item(rules, column, None)).collect();
     if filter.is_some() {
         select.selection = filter;
@@ -135,18 +138,6 @@ fn around(
         _ => return Err(impossible()),
     }
     Ok(query)
-}
-
-/// Whether the relation has to read a column: to show it, or to make a mask from it.
-fn is_read(rules: &Rules, column: &String, visible: &[String], masks: &[(String, Expr)]) -> bool {
-    let is_masked = masks.iter().any(|(masked, _)| masked == column);
-    let written = own(rules, column).to_string();
-    let is_in_mask = || {
-        masks
-            .iter()
-            .any(|(_, mask)| mask.to_string().contains(&written))
-    };
-    (visible.contains(column) && !is_masked) || is_in_mask()
 }
 
 /// The column of the table behind the name that the table has in the relation.

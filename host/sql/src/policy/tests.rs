@@ -6,7 +6,7 @@ mod names;
 
 use std::sync::Arc;
 
-use super::{TablePolicy, attributes, check, check_attributes, trials};
+use super::{TablePolicy, attributes, check, check_attributes, parts, trial};
 use crate::{
     GuardedStatement, Scope, ScopeTable, guard,
     tests::{datasource, table},
@@ -535,21 +535,25 @@ fn each_part_of_a_rule_has_a_trial() {
     let of_rule = rule(Some("salary > {{caller.least}}"), &["id"], &masks);
     for dialect in SUPPORTED {
         let table = orders(dialect);
-        let unknown = trials((dialect, Paging::Sql), &table, &of_rule, None);
-        let parts = unknown
-            .iter()
-            .map(|one| (one.part.as_str(), one.statements.len()));
+        let on = (dialect, Paging::Sql);
+        let parts = parts(&of_rule);
+        let each = parts.chunks(1).map(|one| {
+            let statements = trial(on, &table, one, None);
+            (one[0].name.as_str(), statements.len())
+        });
         // NULL, a text and a number stand for an attribute.
         assert_eq!(
-            parts.collect::<Vec<_>>(),
+            each.collect::<Vec<_>>(),
             [("filter", 3), ("masked.card", 1), ("masked.salary", 1)]
         );
-        assert!(unknown[0].statements[0].text().contains("NULL"));
+        let unknown = trial(on, &table, &parts[..1], None);
+        assert!(unknown[0].text().contains("NULL"));
 
         let known = of(&[("least", Attribute::One(Scalar::Integer(4711)))]);
-        let known = trials((dialect, Paging::Sql), &table, &of_rule, Some(&known));
-        assert_eq!(known[0].statements.len(), 1);
-        assert!(known[0].statements[0].text().contains("4711"));
+        let known = trial(on, &table, &parts, Some(&known));
+        assert_eq!(known.len(), 1);
+        let (text, upper) = (known[0].text(), "upper(");
+        assert!(text.contains("4711") && text.to_lowercase().contains(upper));
     }
 }
 
