@@ -82,24 +82,24 @@ pub struct Metric {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 2000)]
     pub description: Option<String>,
-    /// An expression of SQL that makes one value.
+    /// An expression of SQL that makes one value, without a comment.
     #[schema(
         min_length = 1,
         max_length = 4000,
         example = "sum(quantity * unit_price)"
     )]
     pub expression: String,
-    /// What follows FROM: a table, or joined tables.
+    /// What follows FROM: a table, or joined tables, without a comment.
     #[schema(min_length = 1, max_length = 4000, example = "order_items")]
     pub from: String,
-    /// What follows WHERE.
+    /// What follows WHERE, without a comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 4000)]
     pub filter: Option<String>,
 }
 
 impl Metric {
-    /// The statement that computes it. Each part ends its line, so that a comment in it ends there.
+    /// The statement that computes it.
     pub fn statement(&self) -> String {
         let mut sql = format!("SELECT ({}\n) FROM {}\n", self.expression, self.from);
         if let Some(filter) = &self.filter {
