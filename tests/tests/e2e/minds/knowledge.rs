@@ -202,6 +202,22 @@ async fn wrong_knowledge_is_refused_with_the_field_and_the_nearest_names() {
         )
         .await;
     }
+    // In one line the comment would take the filter away.
+    for (field, part, advice) in [
+        (
+            "from",
+            "order_items i JOIN orders o ON o.id = i.order_id --",
+            "comment",
+        ),
+        (
+            "expression",
+            "SELECT sum(i.quantity) FROM order_items i",
+            "follows SELECT",
+        ),
+        ("filter", "SELECT false", "follows WHERE"),
+    ] {
+        refused(metric(field, part), 400, "invalid_parameter", field, advice).await;
+    }
     refused(
         metric("expression", "lower(o.status)"),
         400,

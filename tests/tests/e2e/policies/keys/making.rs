@@ -1,6 +1,6 @@
 //! Making and rotating keys with policies, where something is missing or too much.
 
-use mindhost_tests::{Host, json};
+use mindhost_tests::{Host, Postgres, json};
 
 use super::{body, crew, make, own_rows, policy};
 
@@ -42,4 +42,29 @@ async fn keys_are_listed_and_rotated_without_the_plugin_of_a_datasource() {
     // A new key is not made with a policy that was not checked.
     let refused = host.post("/keys", body(&[own_rows()])).await;
     refused.expect_error(503, "no_plugin");
+}
+
+/// They are tried many at a time, else the last of them would not be tried before the time is over.
+#[tokio::test]
+async fn last_of_many_masks_is_tried_too() {
+    const LAST: usize = 599;
+    let columns: Vec<String> = (0..LAST).map(|at| format!("c{at} TEXT")).collect();
+    let sql = format!(
+        "CREATE TABLE staff ({}, c{LAST} INTEGER);",
+        columns.join(", ")
+    );
+    let database = Postgres::shared().database(&sql).await;
+    let host = Host::start().await;
+    host.postgres("crew", &database).await.load().await;
+    let mut masked = json!({});
+    for at in 0..=LAST {
+        masked[format!("c{at}")] = json!({"sql": format!("upper(c{at})")});
+    }
+    let made = host
+        .post("/keys", body(&[policy(&json!({"masked": masked}))]))
+        .await;
+    let error = made.expect_error(422, "invalid_policy");
+    assert_eq!(error["param"], format!("policies[0].masked.c{LAST}"));
+    masked.as_object_mut().unwrap().remove(&format!("c{LAST}"));
+    make(&host, &[policy(&json!({"masked": masked}))]).await;
 }
