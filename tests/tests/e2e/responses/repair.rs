@@ -303,7 +303,7 @@ const SUSPICIOUS: [(&str, &str); 9] = [
 ];
 
 /// Statements with a result that is as it should be.
-const SOUND: [&str; 9] = [
+const SOUND: [&str; 10] = [
     "SELECT count(*) FROM customers WHERE country = 'DE'",
     "SELECT c.country, sum(o.total) FROM orders o JOIN customers c ON c.id = o.customer_id GROUP BY c.country",
     "SELECT c.name, count(*) FROM customers c JOIN orders o ON o.customer_id = c.id GROUP BY c.name",
@@ -311,6 +311,8 @@ const SOUND: [&str; 9] = [
      LEFT JOIN tickets t ON t.customer_id = c.id WHERE t.id IS NULL GROUP BY c.name",
     "SELECT sum(o.total) FROM orders o CROSS JOIN tickets t",
     "SELECT max(o.total) FROM orders o JOIN customers c ON o.customer_id + 0 = c.id",
+    "SELECT c.name, p.title, (SELECT sum(o.total) FROM orders o WHERE o.customer_id = c.id AND o.id = p.id) \
+     FROM customers c, products p",
     "SELECT sum(total) / 4 FROM orders",
     "SELECT count(*) FROM orders WHERE total > 50 AND total < 60",
     "SELECT count(*) FROM orders WHERE placed_at < '2030-01-01' AND placed_at > '2024-02-08' AND total = 40",

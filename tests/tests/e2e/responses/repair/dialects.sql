@@ -34,3 +34,15 @@ SELECT CASE WHEN total > 10 THEN 'big' ELSE 'small' END FROM orders ORDER BY id
 SELECT CASE WHEN total > 10 THEN 'big' ELSE 'small' END FROM orders ORDER BY id
 SELECT IIF(total > 10, 'big', 'small') FROM orders ORDER BY id
 SELECT IF(total > 10, 'big', 'small') FROM orders ORDER BY id
+
+SELECT substr(name, -2) FROM customers ORDER BY id
+SELECT right(name, 2) FROM customers ORDER BY id
+SELECT RIGHT(name, 2) FROM customers ORDER BY id
+
+SELECT datetime(placed_at, '+3 hours') FROM orders ORDER BY id
+SELECT placed_at + INTERVAL '3 hours' FROM orders ORDER BY id
+SELECT DATEADD(hour, 3, placed_at) FROM orders ORDER BY id
+
+SELECT date(placed_at, '+2 months') FROM orders ORDER BY id
+SELECT placed_at + INTERVAL '2 months' FROM orders ORDER BY id
+SELECT DATEADD(mm, 3 - 1, placed_at) FROM orders ORDER BY id
