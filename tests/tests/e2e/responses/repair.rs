@@ -403,6 +403,31 @@ async fn empty_join_of_tables_with_rows_comes_with_a_warning() {
 }
 
 #[tokio::test]
+async fn join_of_tables_of_one_name_in_two_datasources_is_a_join() {
+    const ORDERS: &str = "CREATE TABLE orders (id INTEGER); INSERT INTO orders VALUES (1), (2);";
+    let host = Host::start().await;
+    for name in ["shop", "archive"] {
+        host.sqlite(name, ORDERS).await.load().await;
+    }
+    let sql = "SELECT count(*) FROM shop.orders JOIN archive.orders ON shop.orders.id = archive.orders.id";
+    let turns = [
+        Turn::call("run_sql", json!({"sql": sql})),
+        Turn::text("Done."),
+    ];
+    let model = ScriptedModel::start(turns).await;
+    host.scripted_provider("plain", &model).await;
+    let mind = host.mind("both").datasource("shop").datasource("archive");
+    let mind = mind.provider("plain").create().await;
+    mind.answer("Run it.").await;
+    let told = results(&model).remove(0);
+    assert_eq!(told["row_count"], 1, "{told}");
+    assert!(
+        !told.to_string().contains("no condition joins them"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
 async fn nothing_of_the_data_is_told_where_rows_are_withheld() {
     let host = Host::start().await;
     let schema = "CREATE TABLE person (id int PRIMARY KEY, name text); INSERT INTO person VALUES (1, 'Miller')";

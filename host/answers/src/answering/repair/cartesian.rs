@@ -24,6 +24,10 @@ pub fn warning(
         let called = table.alias.as_ref().unwrap_or(&table.name.text);
         groups.number(called);
     }
+    // Tables of one name in several datasources: a qualifier may be about any of them.
+    if groups.parents.len() < block.tables.len() {
+        return None;
+    }
     for number in &block.joined {
         groups.unite(number.saturating_sub(1), *number);
     }
