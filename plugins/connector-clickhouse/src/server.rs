@@ -47,8 +47,8 @@ const WANTED: [(&str, &str); 28] = [
 ];
 /// Whether a name of a WITH is known behind a UNION. If not, the server takes it for a table, unseen by the guard.
 const GLOBAL_WITH: &str = "enable_global_with_statement";
-/// Whether the server keeps which parts of a table have no row for a condition. A join with filters of its own keeps what
-/// it found under the condition alone, and the rows are missing for every later statement with this condition.
+/// Whether the server keeps which parts of a table have no row for a condition. A join with filters of its own keeps
+/// what it found under the condition alone, and the rows are missing for every later statement with this condition.
 const CONDITION_CACHE: &str = "use_query_condition_cache";
 /// Whether a join filters the rows of one side by the keys of the other.
 const JOIN_FILTERS: &str = "enable_join_runtime_filters";
