@@ -23,7 +23,7 @@ use utoipa_axum::routes;
 
 use super::{
     admission::CreatedName,
-    extract::{Json, Path, Query, friendly, present},
+    extract::{Json, Path, Query, exact, friendly, present},
 };
 use mindhost_base::error::{Code, Kind, Result};
 use mindhost_catalog::Catalog;
@@ -97,6 +97,7 @@ pub(super) struct Create {
     #[schema(max_length = 10_000)]
     description: Option<String>,
     /// By the schema of the engine.
+    #[serde(deserialize_with = "exact::value")]
     #[schema(value_type = Object, example = json!({"path": "shop.db"}))]
     connection_data: Map<String, Value>,
     /// Maximum number of open connections. Default: the server's limit.
@@ -136,6 +137,7 @@ pub(super) struct Update {
     #[schema(value_type = Option<String>, max_length = 10_000)]
     description: Option<Option<String>>,
     /// The properties to change. A secret sent back as `********` is kept, unless its destination changed.
+    #[serde(default, deserialize_with = "exact::value")]
     #[schema(value_type = Option<Object>)]
     connection_data: Option<Map<String, Value>>,
     /// Maximum number of open connections; null for the server's limit.

@@ -358,9 +358,9 @@ fn parse_slowly<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     }
     let message = inner.to_string();
     if message.starts_with("invalid type: floating point")
-        && let Some(value) = with_integers(body)
+        && let Some(body) = with_integers(body)
     {
-        return Ok(value);
+        return parse_slowly(body.as_bytes());
     }
     if path == "." {
         path = field_at_fault::<T>(body, &message).unwrap_or(path);
@@ -388,24 +388,40 @@ pub(crate) fn refused(code: Code, path: &str, message: &str) -> Error {
     }
 }
 
-/// The same with `5.0` read as `5`: JSON has no integers, and some languages write every number with a point.
-fn with_integers<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
-    let mut value: Value = serde_json::from_slice(body).ok()?;
-    make_integers(&mut value);
-    T::deserialize(value).ok()
+/// A body with `5.0` written as `5`: JSON has no integers, and some languages write every number with a point. Other
+/// numbers stay as they are written. `None` if there is none to change.
+fn with_integers(body: &[u8]) -> Option<String> {
+    let body = std::str::from_utf8(body).ok()?;
+    let (mut written, mut rest) = (String::with_capacity(body.len()), 0);
+    for at in exact::numbers(body) {
+        let number = &body[at.clone()];
+        let is_float = number.contains(['.', 'e', 'E']) && exact::is_kept(number);
+        let float = serde_json::from_str(number).ok().filter(|_| is_float);
+        if let Some(integer) = float.and_then(whole) {
+            written.push_str(&body[rest..at.start]);
+            written.push_str(&integer.to_string());
+            rest = at.end;
+        }
+    }
+    written.push_str(&body[rest..]);
+    (rest > 0).then_some(written)
+}
+
+/// The integer that a float is.
+fn whole(float: f64) -> Option<i64> {
+    /// Up to here a float represents every integer exactly.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    (float.fract() == 0.0 && float.abs() <= EXACT).then_some(float as i64)
 }
 
 fn make_integers(value: &mut Value) {
-    /// Up to here a float represents every integer exactly.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Array(values) => values.iter_mut().for_each(make_integers),
         Value::Object(fields) => fields.values_mut().for_each(make_integers),
         Value::Number(number) => {
             let float = number.as_f64().filter(|_| number.is_f64());
-            if let Some(float) = float.filter(|float| float.fract() == 0.0 && float.abs() <= EXACT)
-            {
-                *number = (float as i64).into();
+            if let Some(integer) = float.and_then(whole) {
+                *number = integer.into();
             }
         }
         _ => {}

@@ -20,7 +20,7 @@ use utoipa_axum::routes;
 
 use super::{
     admission::CreatedName,
-    extract::{Json, Path, timestamp},
+    extract::{Json, Path, exact, timestamp},
 };
 use mindhost_answers::answering::Answering;
 use mindhost_base::{
@@ -76,7 +76,7 @@ pub(super) struct Create {
     /// The client whose answer format the key gets.
     compat: Option<Compat>,
     /// What policies know of the holder, by name: `{{caller.NAME}}` in a policy. They cannot be changed.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "exact::attributes")]
     attributes: Attributes,
     /// What the holder sees of tables, through every Mind and besides the policies of the Mind. For the role `user`
     /// only. They cannot be changed.
@@ -105,7 +105,7 @@ pub(super) struct NewInWorkspace {
     /// The client whose answer format the key gets.
     compat: Option<Compat>,
     /// What policies know of the holder, by name: `{{caller.NAME}}` in a policy. They cannot be changed.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "exact::attributes")]
     attributes: Attributes,
 }
 

@@ -90,7 +90,7 @@ pub(super) struct Create {
     model_name: Option<String>,
     /// What guides the Mind, and whatever else the caller keeps here.
     #[schema(value_type = Option<Parameters>)]
-    #[serde(default, deserialize_with = "exact::object")]
+    #[serde(default, deserialize_with = "exact::value")]
     parameters: Option<Map<String, Value>>,
 }
 
@@ -111,7 +111,7 @@ pub(super) struct Update {
     model_name: Option<String>,
     /// Replaces all of them.
     #[schema(value_type = Option<Parameters>)]
-    #[serde(default, deserialize_with = "exact::object")]
+    #[serde(default, deserialize_with = "exact::value")]
     parameters: Option<Map<String, Value>>,
 }
 

@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 
 use super::{
     admission::CreatedName,
-    extract::{Json, Path, Query, present},
+    extract::{Json, Path, Query, exact, present},
 };
 use mindhost_base::error::Code;
 use mindhost_core::{
@@ -74,7 +74,7 @@ pub(super) struct Create {
     /// For people.
     description: Option<String>,
     /// As the plugin's schema says: base URL, key, default model.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "exact::value")]
     #[schema(value_type = Object, required = false)]
     connection_data: Map<String, Value>,
     /// Whether new Minds use it that name no other.
@@ -98,6 +98,7 @@ pub(super) struct Update {
     #[schema(value_type = Option<String>)]
     description: Option<Option<String>>,
     /// What changes of it; a secret sent back as `********` stays as it is.
+    #[serde(default, deserialize_with = "exact::value")]
     #[schema(value_type = Option<Object>)]
     connection_data: Option<Map<String, Value>>,
     /// `true` makes it the default in place of another.

@@ -28,7 +28,7 @@ pub enum Scalar {
     Boolean(bool),
     /// An integer of 64 bits.
     Integer(i64),
-    /// Any other number.
+    /// Any other number that a float of 64 bits has all digits of. One with more digits is refused: send it as a text.
     Number(f64),
     /// A text.
     Text(String),

@@ -5,6 +5,7 @@ mod prompt;
 mod same_as_views;
 
 use mindhost_tests::{Host, Mind, Postgres, Value, json};
+use reqwest::Method;
 
 const SHOP: &str = "
     CREATE TABLE orders (id INTEGER PRIMARY KEY, tenant TEXT, total DECIMAL(12,2), card TEXT, note TEXT);
@@ -291,6 +292,46 @@ async fn policies_are_for_editors_and_attributes_for_admins() {
             "{}",
             refused.text()
         );
+    }
+}
+
+/// The rows of a rounded number are those of another key.
+#[tokio::test]
+async fn attribute_of_which_a_digit_would_be_lost_is_refused() {
+    let (host, _mind) = shop().await;
+    host.post("/workspaces", json!({"name": "branch"}))
+        .await
+        .expect_status(201);
+    let new_key = |value: &str| {
+        format!(r#"{{"name": "clerk", "role": "user", "attributes": {{"tenant": {value}}}}}"#)
+    };
+    let preview = |value: &str| {
+        format!(
+            r#"{{"datasource": "shop", "table": "orders", "limit": 5.0, "attributes": {{"tenant": {value}}}}}"#
+        )
+    };
+    for lost in [
+        "18446744073709551617",
+        "9223372036854775808",
+        "0.1234567890123456789",
+        "[1, 9007199254740993.0]",
+    ] {
+        for (path, body) in [
+            ("/keys", new_key(lost)),
+            ("/workspaces/branch/keys", new_key(lost)),
+            ("/minds/sales/policies/preview", preview(lost)),
+        ] {
+            let refused = host.api(Method::POST, path).body(body).await;
+            let error = refused.expect_error(400, "invalid_body");
+            assert_eq!(error["param"], "attributes.tenant", "{path}: {error}");
+            let message = error["message"].as_str().unwrap();
+            assert!(message.contains("send it as a text"), "{message}");
+        }
+    }
+    for kept in ["9223372036854775807", "-0.125", r#""18446744073709551617""#] {
+        let made = host.api(Method::POST, "/keys").body(new_key(kept)).await;
+        let made = made.expect_status(201).json();
+        assert_eq!(made["attributes"]["tenant"].to_string(), kept);
     }
 }
 

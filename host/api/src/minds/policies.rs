@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::{
     AppState,
     error::ApiResult,
-    extract::{Json, Path},
+    extract::{Json, Path, exact},
     keys,
     list::limit,
     policies::{PolicyEntry, ShownPolicy, find_table, refuse},
@@ -117,7 +117,7 @@ pub(crate) struct Preview {
     #[schema(example = "public.orders")]
     table: String,
     /// The attributes of a key that would ask; none unless given.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "exact::attributes")]
     #[schema(required = false)]
     attributes: Attributes,
     /// All policies of the Mind as they would be; unless given, as they are.

@@ -28,10 +28,10 @@ function toNumber(name: string, text: string): number {
   const value = Number(text);
   if (!NUMBER.test(text.trim()) || !Number.isFinite(value)) throw new Error(`The attribute ${name}: “${text}” is no number.`);
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    throw new Error(`The attribute ${name}: the console cannot keep all digits of ${text}, which is beyond 2^53. The API can.`);
+    throw new Error(`The attribute ${name}: the console cannot keep all digits of ${text}, which is beyond 2^53. The API takes it up to 64 bits; a longer one must be a text.`);
   }
   if (digitsOf(text).length > EXACT_DIGITS && digitsOf(text) !== digitsOf(String(value))) {
-    throw new Error(`The attribute ${name}: the console cannot keep all digits of ${text}. The API can.`);
+    throw new Error(`The attribute ${name}: the console cannot keep all digits of ${text}, and the API would refuse it. Make it a text, and let the policy cast it.`);
   }
   return value;
 }

@@ -3,7 +3,10 @@
 use sqlparser::ast::{Expr, Ident, ObjectName, UnaryOperator, Value};
 
 use super::RuleRefusal;
-use mindhost_base::policy::{Attribute, Attributes, Scalar, is_attribute_name};
+use mindhost_base::{
+    decimal,
+    policy::{Attribute, Attributes, Scalar, is_attribute_name},
+};
 use mindhost_plugin_api::Dialect;
 
 /// Begins the name that stands for a placeholder while the text is parsed.
@@ -157,8 +160,20 @@ fn literal(value: &Scalar, dialect: Dialect) -> Expr {
         Scalar::Boolean(value) if dialect == Dialect::Mssql => number(u8::from(*value).to_string()),
         Scalar::Boolean(value) => Expr::Value(Value::Boolean(*value).into()),
         Scalar::Integer(value) => signed(value.unsigned_abs().to_string(), *value < 0),
-        Scalar::Number(value) => signed(format!("{:?}", value.abs()), *value < 0.0),
+        Scalar::Number(value) => signed(decimal(value.abs()), *value < 0.0),
         Scalar::Text(value) => text(value, dialect),
+    }
+}
+
+/// Without an exponent where that is short: with one, MySQL compares decimals as floats, so that neighbours are equal.
+fn decimal(value: f64) -> String {
+    /// With a zero behind the point it has as many as engines take.
+    const DIGITS: usize = 37;
+    let written = format!("{value:?}");
+    match decimal::plain(&written, DIGITS).filter(|_| written.contains('e')) {
+        Some(digits) if digits.contains('.') => digits,
+        Some(digits) => format!("{digits}.0"),
+        None => written,
     }
 }
 
@@ -203,5 +218,24 @@ fn from_hex(value: &str) -> Expr {
         charset: Some(ObjectName::from(vec![Ident::new("utf8mb4")])),
         target_before_value: false,
         styles: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn number_has_no_exponent_where_it_is_short() {
+        for (value, written) in [
+            (1.5, "1.5"),
+            (1000.0, "1000.0"),
+            (1e16, "10000000000000000.0"),
+            (1e20, "100000000000000000000.0"),
+            (1.25e-7, "0.000000125"),
+            (1e300, "1e300"),
+        ] {
+            assert_eq!(decimal(value), written);
+        }
     }
 }
