@@ -312,8 +312,14 @@ mod tests {
     use mindhost_plugin_api::{Dialect, Paging, TableRef};
     use mindhost_sql::{Scope, ScopeDatasource, ScopeTable, outline};
 
-    /// Tables with their columns, and the keys by which they refer to others.
-    const TABLES: [(&str, &[&str], &[(&str, &str)]); 5] = [
+    /// A name, the columns, and the keys by which the table refers to others.
+    type TestTable = (
+        &'static str,
+        &'static [&'static str],
+        &'static [(&'static str, &'static str)],
+    );
+
+    const TABLES: [TestTable; 5] = [
         ("airports", &["id", "code"], &[]),
         (
             "flights",
@@ -334,7 +340,7 @@ mod tests {
     ];
 
     fn advised(sql: &str) -> Advice {
-        let scoped = |&(name, columns, _): &(&str, &[&str], _)| ScopeTable {
+        let scoped = |&(name, columns, _): &TestTable| ScopeTable {
             table: TableRef {
                 schema: "main".to_owned(),
                 name: name.to_owned(),
@@ -360,7 +366,7 @@ mod tests {
             references: format!("main.{table}"),
             referenced_columns: vec!["id".to_owned()],
         };
-        let detail = |&(name, _, keys): &(&str, _, &[(&str, &str)])| TableDetail {
+        let detail = |&(name, _, keys): &TestTable| TableDetail {
             datasource: "air".to_owned(),
             name: format!("main.{name}"),
             kind: "TABLE".to_owned(),
