@@ -135,8 +135,41 @@ fn compared(
     }
     if let Some(column) = value(column, columns) {
         found.extend(scope.compared_to(&column, op, &constant));
+    } else if let Some((column, op, constant)) = whole(column, op, &constant, columns) {
+        found.extend(scope.compared_to(&column, op, &constant));
     }
     false
+}
+
+/// The comparison of a column of integers, read as floats, with a float: which integers it holds for. Below 2^53 there is
+/// a float for each integer, and no greater integer becomes one of these.
+fn whole(
+    column: &Arc<dyn PhysicalExpr>,
+    op: Operator,
+    constant: &ScalarValue,
+    columns: Columns<'_>,
+) -> Option<(Value, Operator, ScalarValue)> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let cast = column.downcast_ref::<CastExpr>()?;
+    let column = value(cast.expr(), columns)?;
+    let ScalarValue::Float64(Some(float)) = *constant else {
+        return None;
+    };
+    let is_integer = matches!(column.kind, Kind::Integer | Kind::Unsigned);
+    if !is_integer
+        || *cast.cast_type() != Physical::Float64
+        || float.is_nan()
+        || float.abs() >= EXACT
+    {
+        return None;
+    }
+    let bound = match op {
+        Operator::Lt | Operator::GtEq => float.ceil(),
+        Operator::Gt | Operator::LtEq => float.floor(),
+        _ if float.fract() == 0.0 => float,
+        _ => return None,
+    };
+    Some((column, op, ScalarValue::Int64(Some(bound as i64))))
 }
 
 /// Whether an operator is true of no row with a NULL.
@@ -170,7 +203,8 @@ fn listed(list: &InListExpr, columns: Columns<'_>, scope: &Scope<'_>) -> Vec<Str
     key_filters(list, column, scope).unwrap_or_default()
 }
 
-/// A column, or one whose integers are decimals for the join, or that it casts to the type that it has: UNION does so.
+/// A column, or one whose integers are decimals for the comparison, or decimals ones of more digits, or that it casts to
+/// the type that it has: UNION does so.
 fn value(expr: &Arc<dyn PhysicalExpr>, columns: Columns<'_>) -> Option<Value> {
     if let Some(column) = expr.downcast_ref::<Column>() {
         return columns.at(column.index());
@@ -181,11 +215,20 @@ fn value(expr: &Arc<dyn PhysicalExpr>, columns: Columns<'_>) -> Option<Value> {
     if from == *cast.cast_type() {
         return Some(value);
     }
-    let Physical::Decimal128(digits, scale) = cast.cast_type() else {
+    let Physical::Decimal128(digits, scale) = *cast.cast_type() else {
         return None;
     };
-    let is_integer = matches!(value.kind, Kind::Integer | Kind::Unsigned);
-    (is_integer && *digits as i8 - scale >= INTEGER_DIGITS).then_some(value)
+    let before_point = digits as i8 - scale;
+    let is_same = match (value.kind, from) {
+        (Kind::Integer | Kind::Unsigned, _) => before_point >= INTEGER_DIGITS,
+        // An engine may have no room for the digits of both. These have.
+        (Kind::Decimal, Physical::Decimal128(from, of)) => {
+            let has_room = matches!(columns.dialect, Dialect::Postgresql | Dialect::Mysql);
+            has_room && scale >= of && before_point >= from as i8 - of
+        }
+        _ => false,
+    };
+    is_same.then_some(value)
 }
 
 fn constant(expr: &Arc<dyn PhysicalExpr>) -> Option<&ScalarValue> {
@@ -227,6 +270,66 @@ mod tests {
             values[0]
         );
         assert_eq!(value(&cast(Physical::Int32), columns), None);
+    }
+
+    #[test]
+    fn decimal_of_more_digits_is_the_column() {
+        let schema = Schema::new(vec![Field::new("p", Physical::Decimal128(10, 2), true)]);
+        let values = [Some(Value {
+            sql: String::from("t1.p"),
+            kind: Kind::Decimal,
+        })];
+        let known = |dialect, digits, scale| {
+            let columns = Columns {
+                dialect,
+                schema: &schema,
+                values: &values,
+            };
+            let column = Arc::new(Column::new("p", 0));
+            let cast = CastExpr::new(column, Physical::Decimal128(digits, scale), None);
+            value(&(Arc::new(cast) as _), columns).is_some()
+        };
+        assert!(known(Dialect::Postgresql, 14, 6) && known(Dialect::Mysql, 12, 4));
+        assert!(!known(Dialect::Postgresql, 12, 6) && !known(Dialect::Postgresql, 14, 1));
+        assert!(!known(Dialect::Trino, 14, 6));
+    }
+
+    #[test]
+    fn float_is_the_next_integer_that_fits() {
+        let schema = Schema::new(vec![Field::new("k", Physical::Int64, true)]);
+        let values = [Some(Value {
+            sql: String::from("t1.k"),
+            kind: Kind::Integer,
+        })];
+        let columns = Columns {
+            dialect: Dialect::Postgresql,
+            schema: &schema,
+            values: &values,
+        };
+        let column = Arc::new(Column::new("k", 0));
+        let read: Arc<dyn PhysicalExpr> = Arc::new(CastExpr::new(column, Physical::Float64, None));
+        let conditions = |op, float| {
+            let float = Arc::new(Literal::new(ScalarValue::Float64(Some(float))));
+            let filter = Arc::new(BinaryExpr::new(Arc::clone(&read), op, float)) as _;
+            match dynamic_filters(&[filter], columns) {
+                DynamicFilters::Conditions(conditions) => conditions.concat(),
+                DynamicFilters::Empty => String::from("empty"),
+            }
+        };
+        for (op, float, expected) in [
+            (Operator::Lt, 9.25, "(t1.k < 10)"),
+            (Operator::Lt, 9.0, "(t1.k < 9)"),
+            (Operator::LtEq, 9.25, "(t1.k <= 9)"),
+            (Operator::Gt, -9.25, "(t1.k > (-10))"),
+            (Operator::GtEq, -9.25, "(t1.k >= (-9))"),
+            (Operator::Eq, -0.0, "(t1.k = 0)"),
+            (Operator::Eq, 9.25, ""),
+            (Operator::NotEq, 9.0, "(t1.k <> 9)"),
+            (Operator::Gt, 1e16, ""),
+            (Operator::Lt, f64::NAN, ""),
+        ] {
+            assert_eq!(conditions(op, float), expected, "{op} {float}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ const POSTGRES: &str = "
     CREATE TABLE tiny (v integer); INSERT INTO tiny VALUES (1), (2), (3);
     CREATE TABLE large (id integer, note text);
     INSERT INTO large SELECT i, 'note ' || i FROM generate_series(1, 60000) i;
+    CREATE TABLE price (p numeric(10, 2)); INSERT INTO price SELECT i / 4.0 FROM generate_series(1, 1000) i;
     ANALYZE;";
 
 const MARIADB: &str = "
@@ -108,13 +109,23 @@ async fn tables_whose_join_gives_more_rows_than_they_have_wait_for_keys_apart() 
 async fn value_of_a_subquery_is_a_condition_for_another_datasource() {
     let (_host, mind) = three().await;
     for (condition, rows) in [
-        ("o.id = (SELECT max(id) FROM lite.few)", 1),
-        ("o.id = (SELECT DISTINCT id FROM lite.few WHERE id > 8)", 1),
-        ("(SELECT min(id) FROM lite.few) * 2 > o.id AND o.k > 0", 5),
-        ("o.id < (SELECT avg(id) FROM lite.few)", 9),
-        ("o.id = (SELECT id FROM lite.few WHERE id > 100)", 0),
+        ("ord WHERE id = (SELECT max(id) FROM lite.few)", 1),
+        (
+            "ord WHERE id = (SELECT DISTINCT id FROM lite.few WHERE id > 8)",
+            1,
+        ),
+        (
+            "ord WHERE (SELECT min(id) FROM lite.few) * 2 > id AND k > 0",
+            5,
+        ),
+        ("ord WHERE id < (SELECT avg(id) FROM lite.few)", 9),
+        (
+            "price WHERE p < (SELECT avg(CAST(id AS decimal(10, 2))) FROM lite.few)",
+            36,
+        ),
+        ("ord WHERE id = (SELECT id FROM lite.few WHERE id > 100)", 0),
     ] {
-        let sql = format!("SELECT count(*) FROM pg.ord o WHERE {condition}");
+        let sql = format!("SELECT count(*) FROM pg.{condition}");
         let item = explained(&mind, &sql).await;
         assert_eq!(item["data"], json!([[rows]]), "{sql}");
         let moved: u64 = sent(&item, "pg").iter().map(|(_, rows)| rows).sum();
