@@ -434,10 +434,18 @@ test("key is made with a policy, and sees no more through a Mind", async () => {
   await dialog.getByLabel("Role").selectOption("editor");
   await dialog.getByText(/The form keeps 1 policy, but does not send it/).waitFor();
   assert.equal(await kept.count(), 0);
+  // The form can be sent while it loads its choices again.
+  let answer;
+  const sent = new Promise((resolve) => (answer = resolve));
+  await page.route("**/api/v1/datasources**", async (route) => {
+    await sent;
+    await route.continue();
+  });
   await dialog.getByLabel("Role").selectOption("user");
   await kept.getByRole("textbox", { name: "Rows that the key sees" }).getByText("channel = {{caller.channel}}").waitFor();
   await dialog.getByRole("button", { name: "Make it" }).click();
   const key = await page.getByRole("dialog", { name: "The new key" }).locator("code").textContent();
+  answer();
   await page.keyboard.press("Escape");
 
   const shown = page.getByRole("row").filter({ hasText: name });

@@ -125,20 +125,22 @@ function PolicyFields({ number, draft, sources, error, place, change, remove, su
   );
 }
 
-/** The tables of a datasource, once its catalog is there. Until then the choice is empty, so the form is not sent. */
+/** The tables of a datasource, once its catalog is there. */
 function Table({ catalog: { data, error, reload }, chosen, isBad, choose }: { catalog: Loaded<Catalog | null>; chosen: string; isBad: boolean; choose: (name: string) => void }) {
   if (error) return <Failure error={error} retry={reload} />;
   const help = data === null ? "Loading …" : data.tables.length === 0 ? "Its catalog has no tables." : undefined;
   return <Choice label="Table" help={help} names={data?.tables.map(tableName) ?? []} chosen={chosen} isBad={isBad} choose={choose} />;
 }
 
+/** One of the names, or none. What was chosen stays one of them while they load again: without it, the browser holds the form back. */
 function Choice({ label, help, names, chosen, isBad, choose }: { label: string; help?: string | undefined; names: string[]; chosen: string; isBad: boolean; choose: (name: string) => void }) {
+  const all = chosen === "" || names.includes(chosen) ? names : [chosen, ...names];
   return (
     <Field label={label} help={help}>
       {(id, help) => (
         <select id={id} aria-describedby={help} aria-invalid={isBad ? true : undefined} required value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
           <option value="">Choose …</option>
-          {names.map((name) => <option key={name} value={name}>{visible(name)}</option>)}
+          {all.map((name) => <option key={name} value={name}>{visible(name)}</option>)}
         </select>
       )}
     </Field>
