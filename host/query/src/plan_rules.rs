@@ -13,9 +13,14 @@ use datafusion::{
         AnalyzerRule, ApplyOrder, OptimizerConfig, OptimizerRule,
         extract_equijoin_predicate::ExtractEquijoinPredicate,
     },
-    physical_expr::expressions::Column,
+    physical_expr::{
+        expressions::{Column, DynamicFilterPhysicalExpr},
+        split_conjunction,
+    },
     physical_optimizer::PhysicalOptimizerRule,
-    physical_plan::{ExecutionPlan, joins::HashJoinExec, replace_children_if_necessary},
+    physical_plan::{
+        ExecutionPlan, filter::FilterExec, joins::HashJoinExec, replace_children_if_necessary,
+    },
 };
 
 use super::{
@@ -62,18 +67,58 @@ pub fn physical(rules: Vec<Physical>, share: &Arc<Share>, learns: bool) -> Vec<P
     let mut all: Vec<Physical> = Vec::with_capacity(rules.len() + 3);
     all.push(Arc::new(ForgetConstants));
     for rule in rules.into_iter().filter(is_needed) {
-        if rule.name() == LEARNING {
+        let is_learning = rule.name() == LEARNING;
+        if is_learning {
             all.push(Arc::new(AmbiguousNames));
         }
         all.push(bounded(rule));
+        if is_learning {
+            all.push(Arc::new(ScansAlone));
+        }
     }
-    let mut rules = all;
-    rules.push(Arc::new(YieldRule(Arc::clone(share))));
-    rules
+    all.push(Arc::new(YieldRule(Arc::clone(share))));
+    all
 }
 
 /// The rule that passes what joins have learned to scans.
 const LEARNING: &str = "FilterPushdown(Post)";
+
+/// Leaves what joins have learned to scans. A sort below a join makes a filter of its own of it, which compares floats by
+/// their bits and would lose -0 where the join has 0. The join tests each row anyway.
+#[derive(Debug)]
+struct ScansAlone;
+
+impl PhysicalOptimizerRule for ScansAlone {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|node| {
+            let input = node.downcast_ref::<FilterExec>().and_then(|filter| {
+                let is_plain = filter.projection().is_none() && filter.fetch().is_none();
+                let parts = split_conjunction(filter.predicate());
+                let has_learned = parts
+                    .iter()
+                    .all(|part| part.is::<DynamicFilterPhysicalExpr>());
+                (is_plain && has_learned).then(|| Arc::clone(filter.input()))
+            });
+            Ok(match input {
+                Some(input) => Transformed::yes(input),
+                None => Transformed::no(node),
+            })
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "scans_alone"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
 
 /// Keeps filters out of operators in which they could be about another column. On its way down a filter finds its
 /// column in the next operator by the name.
@@ -335,6 +380,18 @@ mod tests {
             false,
         );
         Arc::new(join.unwrap())
+    }
+
+    #[test]
+    fn what_a_join_has_learned_is_no_filter_of_the_host() {
+        let scan = table(["id", "k"]);
+        let is_true: Arc<dyn PhysicalExpr> = datafusion::physical_expr::expressions::lit(true);
+        let learned = DynamicFilterPhysicalExpr::new(Vec::new(), Arc::clone(&is_true));
+        for (predicate, is_kept) in [(Arc::new(learned) as _, false), (is_true, true)] {
+            let filter = FilterExec::try_new(predicate, Arc::clone(&scan)).unwrap();
+            let made = ScansAlone.optimize(Arc::new(filter), &ConfigOptions::new());
+            assert_eq!(made.unwrap().is::<FilterExec>(), is_kept);
+        }
     }
 
     #[test]
