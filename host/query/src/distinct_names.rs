@@ -3,7 +3,7 @@
 //! It names an expression by what is in it, without its casts, and wants each name of an operator once. So it refuses
 //! `SELECT day, CAST(day AS text)` and `SELECT id, id`, which every other engine runs. A statement that it refuses for
 //! this is planned a second time: with a mark around each cast, which the optimizer takes away again, and with a name
-//! of our own for each column of the result that is there twice.
+//! of our own for each column that is there twice.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -24,7 +24,7 @@ use datafusion::{
 };
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
-    ObjectName, Query, SelectItem, SetExpr, Statement, Value, VisitMut as _, VisitorMut,
+    ObjectName, Query, Select, SelectItem, SetExpr, Statement, Value, VisitMut as _, VisitorMut,
 };
 
 /// The function that marks a cast. The guard lets no statement call it.
@@ -57,29 +57,79 @@ pub fn make(statement: &mut Statement) -> Shown {
     if let Statement::Query(query) = statement {
         name_columns(query, &mut shown);
     }
+    let _ = statement.visit(&mut Subqueries { depth: 0 });
     let _ = statement.visit(&mut Marks);
     shown
 }
 
 /// Names what is in the result twice. Columns that are there once keep their names, which ORDER BY may use.
 fn name_columns(query: &mut Query, shown: &mut Shown) {
+    for select in selects(query) {
+        // What `*` stands for is not known here.
+        let mut names = Names {
+            all: select.projection.iter().any(is_star),
+            taken: HashSet::new(),
+        };
+        for item in &mut select.projection {
+            names.name(item, shown);
+        }
+    }
+}
+
+/// The SELECTs whose columns are those of a query: several with UNION and the like.
+fn selects(query: &mut Query) -> Vec<&mut Select> {
+    let mut found = Vec::new();
     let mut arms = vec![&mut *query.body];
     while let Some(arm) = arms.pop() {
         match arm {
             SetExpr::Query(query) => arms.push(&mut query.body),
             SetExpr::SetOperation { left, right, .. } => arms.extend([&mut **right, &mut **left]),
-            SetExpr::Select(select) => {
-                // What `*` stands for is not known here.
-                let mut names = Names {
-                    all: select.projection.iter().any(is_star),
-                    taken: HashSet::new(),
-                };
-                for item in &mut select.projection {
-                    names.name(item, shown);
-                }
-            }
+            SetExpr::Select(select) => found.push(&mut **select),
             _ => {}
         }
+    }
+    found
+}
+
+/// Names what is in a subquery again as DataFusion does it with `*`: `id` and `id:1`.
+struct Subqueries {
+    /// How many queries are around.
+    depth: usize,
+}
+
+impl VisitorMut for Subqueries {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        if self.depth > 0 {
+            for select in selects(query) {
+                name_again(&mut select.projection);
+            }
+        }
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+}
+
+fn name_again(columns: &mut [SelectItem]) {
+    let mut times: HashMap<String, usize> = HashMap::new();
+    for item in columns {
+        let (expr, name) = match item {
+            SelectItem::UnnamedExpr(expr) => (expr.clone(), column_name(expr)),
+            SelectItem::ExprWithAlias { expr, alias } => (expr.clone(), alias.value.clone()),
+            _ => continue,
+        };
+        let before = times.entry(name.clone()).or_default();
+        if *before > 0 {
+            let alias = Ident::with_quote('"', format!("{name}:{before}"));
+            *item = SelectItem::ExprWithAlias { expr, alias };
+        }
+        *before += 1;
     }
 }
 

@@ -42,6 +42,28 @@ async fn columns_of_one_name_are_told_apart() {
             "SELECT k, k FROM p WHERE k = 10 UNION SELECT id, id FROM p WHERE id = 0",
             "10 10",
         ),
+        // Those of subqueries, by place or not at all.
+        ("SELECT count(*) FROM (SELECT k, k, k FROM p) AS s", "3"),
+        (
+            "SELECT * FROM (SELECT k, k FROM p) AS s(a, b) WHERE b > 20",
+            "30 30",
+        ),
+        (
+            "SELECT id FROM p WHERE (k, k) IN (SELECT k, k FROM p WHERE id = 2)",
+            "2",
+        ),
+        (
+            "SELECT id FROM p WHERE id > 2 AND EXISTS (SELECT x, x FROM a)",
+            "3",
+        ),
+        (
+            "SELECT c.m FROM (SELECT count(*), count(*), max(k) AS m FROM p) AS c",
+            "30",
+        ),
+        (
+            "SELECT s.k FROM (SELECT k, k FROM p WHERE id = 2) AS s",
+            "20",
+        ),
     ] {
         let cells = one(&format!("{TABLES} {sql}")).await;
         assert_eq!(cells.join(" "), expected, "{sql}");
