@@ -258,21 +258,31 @@ async fn value_in_a_warning_is_not_sent_to_another_database() {
     assert_eq!(told(&model)["error"]["code"], "sql_literal_not_allowed");
 }
 
+/// Statements over crm and hr, and what they count. A caller's own tell crm a salary.
+const OF_BOTH: [(&str, u64); 2] = [
+    (
+        "SELECT count(*) FROM hr.staff s JOIN crm.visits v ON v.id = s.salary",
+        2,
+    ),
+    (
+        "SELECT count(*) FROM crm.visits WHERE id = (SELECT max(salary) FROM hr.staff)",
+        1,
+    ),
+];
+
 #[tokio::test]
-async fn join_of_a_model_tells_no_database_the_rows_of_another() {
+async fn statement_of_a_model_tells_no_database_the_rows_of_another() {
     let visits = "CREATE TABLE visits (id integer PRIMARY KEY);
         INSERT INTO visits SELECT generate_series(1, 100000); ANALYZE";
     let database = Postgres::shared().database(visits).await;
-    let join = "SELECT count(*) FROM hr.staff s JOIN crm.visits v ON v.id = s.salary";
-    let model = ScriptedModel::start([run_sql(join), Turn::text("Done.")]).await;
+    let turns = OF_BOTH.map(|(sql, _)| [run_sql(sql), Turn::text("Done.")]);
+    let model = ScriptedModel::start(turns.into_iter().flatten()).await;
     let host = Host::start().await;
     host.postgres("crm", &database).await.load().await;
     host.sqlite("hr", HR).await.load().await;
     host.scripted_provider("scripted", &model).await;
     let mind = host.mind("clerk").datasource("crm").datasource("hr");
     let mind = mind.provider("scripted").direct_queries().create().await;
-    // From now on the types of the columns are known.
-    assert_eq!(mind.query(join).await["data"], json!([[2]]));
     let (locker, watcher) = (database.client().await, database.client().await);
     let sent = async || {
         let waiting = "SELECT query FROM pg_stat_activity
@@ -280,20 +290,24 @@ async fn join_of_a_model_tells_no_database_the_rows_of_another() {
         let rows = watcher.query(waiting, &[]).await.unwrap();
         rows.first().map(|row| row.get::<_, String>(0))
     };
-    let tool = json!({"type": "sql_query", "query": join});
-    for (body, is_told) in [
-        (json!({"model": "clerk", "input": "Who visits?"}), false),
-        (json!({"model": "clerk", "tools": [tool]}), true),
-    ] {
-        let lock = "BEGIN; LOCK TABLE visits IN ACCESS EXCLUSIVE MODE";
-        locker.batch_execute(lock).await.unwrap();
-        let asked = tokio::spawn(host.post("/responses", body.clone()).attempt());
-        let statement = eventually(&sent, Option::is_some).await.unwrap();
-        locker.batch_execute("ROLLBACK").await.unwrap();
-        assert_eq!(statement.contains("73421"), is_told, "{body}: {statement}");
-        assert_eq!(asked.await.unwrap().unwrap().status, 200, "{body}");
+    for (sql, count) in OF_BOTH {
+        // From now on the types of the columns are known.
+        assert_eq!(mind.query(sql).await["data"], json!([[count]]));
+        let tool = json!({"type": "sql_query", "query": sql});
+        for (body, is_told) in [
+            (json!({"model": "clerk", "input": "Who visits?"}), false),
+            (json!({"model": "clerk", "tools": [tool]}), true),
+        ] {
+            let lock = "BEGIN; LOCK TABLE visits IN ACCESS EXCLUSIVE MODE";
+            locker.batch_execute(lock).await.unwrap();
+            let asked = tokio::spawn(host.post("/responses", body.clone()).attempt());
+            let statement = eventually(&sent, Option::is_some).await.unwrap();
+            locker.batch_execute("ROLLBACK").await.unwrap();
+            assert_eq!(statement.contains("73421"), is_told, "{body}: {statement}");
+            assert_eq!(asked.await.unwrap().unwrap().status, 200, "{body}");
+        }
+        assert_eq!(told(&model)["rows"], json!([[count]]));
     }
-    assert_eq!(told(&model)["rows"], json!([[2]]));
 }
 
 #[tokio::test]
