@@ -336,7 +336,7 @@ pub(super) async fn rollout(
 
 /// Removes an installed version
 ///
-/// One that serves or is about to, or that a datasource keeps, stays.
+/// One that serves, is on trial, or is pinned by a datasource stays: 409 says which of these holds, and what to do.
 #[utoipa::path(delete, path = "/plugins/{name}/versions/{version}", operation_id = "remove_plugin_version",
     responses((status = 204, description = "Removed.")))]
 pub(super) async fn remove(

@@ -26,7 +26,7 @@ use mindhost_base::{
 use mindhost_plugin_api::{Connector, TableRef, Target};
 use mindhost_plugins::{
     active::ActivePlugins,
-    registry::{Hold, LoadedPlugin, Registry},
+    registry::{HeldFor, Hold, LoadedPlugin, Registry},
 };
 use mindhost_store::{AnyRow, ResourceKind, Row, Store, json, new_id, now, timestamp, to_json};
 
@@ -338,7 +338,7 @@ impl Datasources {
             }
             _ => error,
         };
-        let hold = self.registry.hold(digest).map_err(refused)?;
+        let hold = self.registry.hold(digest, HeldFor::Pin).map_err(refused)?;
         let ready = self.registry.ready(digest).await.map_err(refused)?;
         let LoadedPlugin::Connector(connector) = ready.serve() else {
             return Err(Error::invalid(

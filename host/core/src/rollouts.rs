@@ -40,7 +40,7 @@ use mindhost_base::{
 };
 use mindhost_plugins::{
     active::PluginSwitch,
-    registry::{Active, Registry, Slot, VersionFacts},
+    registry::{Active, HeldFor, Registry, Slot, VersionFacts},
     rights::{Incumbents, Right, listed},
     trial::{Figures, Thresholds, Watch},
 };
@@ -265,7 +265,7 @@ impl Rollouts {
         let digest = digest.ok_or_else(|| {
             Error::new(
                 Code::WrongState,
-                format!("nothing served before the active version of {name}; try `mindhost plugin activate {name} VERSION`"),
+                format!("nothing served before the active version of {name}, so there is nothing to go back to; to replace it, install and activate another version"),
             )
         })?;
         // The version before may belong to another plugin for the same engine.
@@ -315,7 +315,7 @@ impl Rollouts {
     /// start.
     ///
     /// # Errors
-    /// `plugin_not_found`; `resource_in_use` while it serves, is on trial, or is pinned.
+    /// `plugin_not_found`; `resource_in_use` with what keeps it.
     pub async fn remove(&self, name: &str, version: &str) -> Result<VersionFacts> {
         let parts = &self.0.parts;
         // A pin may have been set or removed at another host.
@@ -346,7 +346,7 @@ impl Rollouts {
         if from.as_ref() == Some(&about.digest) {
             return Err(inner.serves_already(about));
         }
-        let hold = inner.parts.registry.hold(&about.digest)?;
+        let hold = inner.parts.registry.hold(&about.digest, HeldFor::Rollout)?;
         let rollout = Rollout {
             id: Uuid::now_v7(),
             plugin: about.name.clone(),

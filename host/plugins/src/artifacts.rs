@@ -28,28 +28,37 @@ pub const MAX_SIGNATURE: u64 = 4 << 10;
 pub struct Artifacts {
     dir: PathBuf,
     max_bytes: u64,
-    /// The number of holds, by digest.
+    /// The number of holds, by digest and reason.
     held: HoldCounts,
     /// One is installed or removed at a time; otherwise a removal could delete a file that was just written.
     changing: Arc<tokio::sync::Mutex<()>>,
 }
 
-type HoldCounts = Arc<Mutex<BTreeMap<String, usize>>>;
+type HoldCounts = Arc<Mutex<BTreeMap<(String, HeldFor), usize>>>;
+
+/// What needs an artifact for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HeldFor {
+    /// A rollout of it.
+    Rollout,
+    /// A request that pins it in a datasource.
+    Pin,
+}
 
 /// Keeps an artifact from being removed until this is dropped.
 #[derive(Debug)]
 pub struct Hold {
     held: HoldCounts,
-    digest: String,
+    of: (String, HeldFor),
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
         let mut held = lock(&self.held);
-        if let Some(holds) = held.get_mut(&self.digest) {
+        if let Some(holds) = held.get_mut(&self.of) {
             *holds -= 1;
             if *holds == 0 {
-                held.remove(&self.digest);
+                held.remove(&self.of);
             }
         }
     }
@@ -67,17 +76,20 @@ impl Artifacts {
     }
 
     /// Keeps an artifact from being removed while the hold exists.
-    pub fn hold(&self, digest: &str) -> Hold {
-        *lock(&self.held).entry(digest.to_owned()).or_default() += 1;
+    pub fn hold(&self, digest: &str, held_for: HeldFor) -> Hold {
+        let of = (digest.to_owned(), held_for);
+        *lock(&self.held).entry(of.clone()).or_default() += 1;
         Hold {
             held: Arc::clone(&self.held),
-            digest: digest.to_owned(),
+            of,
         }
     }
 
-    /// Whether an artifact has a hold.
-    pub fn is_held(&self, digest: &str) -> bool {
-        lock(&self.held).contains_key(digest)
+    /// What holds an artifact.
+    pub fn held_for(&self, digest: &str) -> Option<HeldFor> {
+        let held = lock(&self.held);
+        let mut holds = held.keys().filter(|(one, _)| one == digest);
+        holds.next().map(|(_, held_for)| *held_for)
     }
 
     /// Waits for the lock to install or remove.
@@ -296,12 +308,16 @@ mod tests {
     #[test]
     fn artifact_is_held_until_the_last_hold_is_dropped() {
         let (_dir, artifacts) = artifacts();
-        let holds = [artifacts.hold("d"), artifacts.clone().hold("d")];
-        for hold in holds {
-            assert!(artifacts.is_held("d"));
-            drop(hold);
+        let pin = artifacts.hold("d", HeldFor::Pin);
+        let rollouts = [(); 2].map(|()| artifacts.clone().hold("d", HeldFor::Rollout));
+        for rollout in rollouts {
+            assert_eq!(artifacts.held_for("d"), Some(HeldFor::Rollout));
+            drop(rollout);
         }
-        assert!(!artifacts.is_held("d"));
+        assert_eq!(artifacts.held_for("d"), Some(HeldFor::Pin));
+        assert_eq!(artifacts.held_for("e"), None);
+        drop(pin);
+        assert_eq!(artifacts.held_for("d"), None);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub use self::{
     versions::{Installed, Status, VersionFacts},
 };
 pub use super::{
-    artifacts::Hold,
+    artifacts::{HeldFor, Hold},
     slot::{Active, Slot},
 };
 pub use mindhost_runtime::{CacheDir, Compilers, LoadedPlugin, compile};

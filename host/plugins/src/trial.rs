@@ -34,9 +34,12 @@ impl<P: Plugin + ?Sized> Trial<P> {
         })
     }
 
-    /// Whether a version is part of the trial.
-    pub fn has(&self, digest: &str) -> bool {
-        self.candidate.digest() == digest || self.stable.digest() == digest
+    /// The part of a version in the trial.
+    pub fn side_of(&self, digest: &str) -> Option<Side> {
+        if self.candidate.digest() == digest {
+            return Some(Side::Candidate);
+        }
+        (self.stable.digest() == digest).then_some(Side::Stable)
     }
 }
 

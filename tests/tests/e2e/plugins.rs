@@ -60,9 +60,15 @@ async fn a_version_is_inspected_installed_activated_rolled_back_and_removed() {
         assert_eq!(served_by(&reply), new.digest());
         let plugin = host.get("/plugins/guest-memory").await.json();
         assert_eq!(plugin["active"], new.digest());
-        host.delete("/plugins/guest-memory/versions/0.1.1")
-            .await
-            .expect_error(409, "resource_in_use");
+        for (version, cause) in [
+            (
+                "0.1.1",
+                "has a rollout in progress; wait for its end, or abort it",
+            ),
+            ("0.1.0", "is what serves again if the rollout in progress"),
+        ] {
+            refused_to_remove(&host, version, cause).await;
+        }
 
         // A restart never changes what is active, though its file is not in the plugins directory.
         host.restart().await;
@@ -91,6 +97,15 @@ async fn a_version_is_inspected_installed_activated_rolled_back_and_removed() {
     }
 }
 
+/// Removing the version is 409 with this cause.
+async fn refused_to_remove(host: &Host, version: &str, cause: &str) {
+    let path = format!("/plugins/guest-memory/versions/{version}");
+    let refused = host.delete(&path).await;
+    let error = refused.expect_error(409, "resource_in_use");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains(cause), "{message}");
+}
+
 #[tokio::test]
 async fn going_back_after_the_end_of_a_rollout_needs_no_trial() {
     let host = Host::builder()
@@ -102,8 +117,13 @@ async fn going_back_after_the_end_of_a_rollout_needs_no_trial() {
     host.post("/plugins/guest-memory/rollback", json!({}))
         .await
         .expect_error(409, "wrong_state");
+    let alone =
+        "serves; no other version of it can be activated; install one and activate that first";
+    refused_to_remove(&host, "0.1.0", alone).await;
     let rollout = host.activate(&Version::of("0.1.1")).await;
     assert_eq!(rollout["stage"], "completed", "{rollout}");
+    let replaceable = "serves; activate another version first";
+    refused_to_remove(&host, "0.1.1", replaceable).await;
     let back = host.post("/plugins/guest-memory/rollback", json!({})).await;
     assert_eq!(back.expect_status(200).json()["stage"], "completed");
     let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
@@ -135,9 +155,7 @@ async fn a_datasource_keeps_the_version_that_it_pins() {
     let reply = keeps.sql("SELECT n FROM numbers").await.expect_status(200);
     assert_eq!(served_by(&reply), old.digest());
 
-    host.delete(&format!("/plugins/guest-memory/versions/{}", old.digest()))
-        .await
-        .expect_error(409, "resource_in_use");
+    refused_to_remove(&host, &old.digest(), "is pinned by a datasource").await;
     host.restart().await;
     let reply = keeps.sql("SELECT n FROM numbers").await.expect_status(200);
     assert_eq!(served_by(&reply), old.digest());

@@ -11,17 +11,19 @@ use utoipa::ToSchema;
 
 use super::{
     super::{
-        artifacts::{Hold, signature_beside},
+        artifacts::{HeldFor, Hold, signature_beside},
         signatures::Signer,
+        trial::Side,
     },
     Registry, shown,
+    table::Use,
     versions::{KnownVersion, Status, VersionFacts, find},
 };
 use mindhost_base::{
     error::{Code, Error, Result},
     locks,
 };
-use mindhost_plugin_api::Manifest;
+use mindhost_plugin_api::{Manifest, PluginKind};
 use mindhost_runtime::{
     LoadedPlugin, Ready,
     package::{Package, Refusal, check_origins},
@@ -175,7 +177,7 @@ impl Registry {
     /// start.
     ///
     /// # Errors
-    /// `plugin_not_found`; `resource_in_use` while it serves, is being activated, is on trial, or is pinned.
+    /// `plugin_not_found`; `resource_in_use` with what keeps it: it serves, is on trial, or a datasource pins it.
     pub async fn remove(&self, name: &str, version: &str) -> Result<VersionFacts> {
         let artifacts = &self.backend()?.artifacts;
         let _changing = artifacts.change().await;
@@ -183,8 +185,11 @@ impl Registry {
         // First out of the list, so that nothing starts to use it now.
         let known = {
             let mut all = locks::write(&self.known);
-            if self.table().is_used(&digest) || artifacts.is_held(&digest) {
-                return Err(in_use(name, version));
+            if let Some(obstacle) = self.obstacle(&all, &digest) {
+                return Err(Error::new(
+                    Code::InUse,
+                    format!("{name} {} {obstacle}", shown(version)),
+                ));
             }
             all.remove(&digest)
         };
@@ -208,13 +213,41 @@ impl Registry {
         Ok(about)
     }
 
+    /// What keeps a version from being removed, and what to do.
+    fn obstacle(&self, known: &BTreeMap<String, KnownVersion>, digest: &str) -> Option<String> {
+        let held_for = self.backend().ok()?.artifacts.held_for(digest);
+        let name = known.get(digest).map_or("", |one| &one.about.name);
+        let abort = format!("wait for its end, or abort it with `POST /plugins/{name}/rollback`");
+        // First the rollout: it holds its version also where that serves already.
+        if held_for == Some(HeldFor::Rollout) {
+            return Some(format!("has a rollout in progress; {abort}"));
+        }
+        match self.table().use_of(digest) {
+            Some(Use::Trial(Side::Candidate)) => Some(format!("is on trial; {abort}")),
+            Some(Use::Trial(Side::Stable)) => Some(
+                "is what serves again if the rollout in progress is rolled back; wait for the end of that rollout"
+                    .to_owned(),
+            ),
+            Some(Use::Serves) => Some(format!("serves; {}", successor(known, digest))),
+            Some(Use::Pinned) => Some(
+                "is pinned by a datasource; set the `plugin_digest` of each that pins it to another digest, or to null"
+                    .to_owned(),
+            ),
+            None => held_for.map(|_| {
+                "is being pinned by a datasource; wait for the end of that request, then choose another \
+                 `plugin_digest` for the datasource"
+                    .to_owned()
+            }),
+        }
+    }
+
     /// Keeps an installed version from being removed until the returned hold is dropped.
     ///
     /// # Errors
     /// `plugin_not_found`
-    pub fn hold(&self, digest: &str) -> Result<Hold> {
+    pub fn hold(&self, digest: &str, held_for: HeldFor) -> Result<Hold> {
         // Before the look-up: a removal takes the version out of the list first, and then checks for holds.
-        let hold = self.backend()?.artifacts.hold(digest);
+        let hold = self.backend()?.artifacts.hold(digest, held_for);
         match locks::read(&self.known).contains_key(digest) {
             true => Ok(hold),
             false => Err(not_installed(digest)),
@@ -349,14 +382,23 @@ fn not_installed(digest: &str) -> Error {
     )
 }
 
-fn in_use(name: &str, version: &str) -> Error {
-    Error::new(
-        Code::InUse,
-        format!(
-            "{name} {} serves, is about to, is on trial or is kept by a datasource; activate another version first, or wait for the end of its rollout",
-            shown(version)
-        ),
-    )
+/// What to do so that another version serves in the place of this one.
+fn successor(known: &BTreeMap<String, KnownVersion>, digest: &str) -> &'static str {
+    let Some(serving) = known.get(digest) else {
+        return "activate another version first";
+    };
+    let is_usable = |one: &&KnownVersion| !matches!(one.status, Status::Refused(_));
+    let mut others = known.values().filter(is_usable);
+    match others.any(|one| one.about.name == serving.about.name && one.about.digest != digest) {
+        true => "activate another version first",
+        false if serving.manifest.kind == PluginKind::Model => {
+            "no other version of it can be activated; install one and activate that first"
+        }
+        false => {
+            "no other version of it can be activated; install one and activate that first, or activate another \
+             plugin for its engines"
+        }
+    }
 }
 
 fn refused(refusal: &Refusal) -> Error {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::super::{
     slot::{Active, Slot},
-    trial::{Trial, Watch},
+    trial::{Side, Trial, Watch},
 };
 use mindhost_plugin_api::{Connector, Model};
 use mindhost_runtime::LoadedPlugin;
@@ -33,6 +33,17 @@ impl<P: ?Sized> Holder<P> {
             trial: None,
         }
     }
+}
+
+/// What keeps a version in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// It is on trial, or a rollback returns to it.
+    Trial(Side),
+    /// It serves.
+    Serves,
+    /// A datasource pins it.
+    Pinned,
 }
 
 /// The serving versions.
@@ -246,16 +257,18 @@ impl Table {
         connectors.chain(models).collect()
     }
 
-    /// Whether a version serves, is pinned by a datasource, or is on trial.
-    pub fn is_used(&self, digest: &str) -> bool {
+    /// What keeps a version in use. A pin comes first, since it outlasts a trial.
+    pub fn use_of(&self, digest: &str) -> Option<Use> {
+        if self.pinned.contains_key(digest) {
+            return Some(Use::Pinned);
+        }
         let connectors = self.connectors.values();
-        let connectors = connectors.filter_map(|holder| holder.trial.as_ref());
+        let connectors = connectors.filter_map(|holder| holder.trial.as_ref()?.side_of(digest));
         let models = self.models.values();
-        let models = models.filter_map(|holder| holder.trial.as_ref());
-        connectors.into_iter().any(|trial| trial.has(digest))
-            || models.into_iter().any(|trial| trial.has(digest))
-            || self.pinned.contains_key(digest)
-            || self.serves(digest)
+        let models = models.filter_map(|holder| holder.trial.as_ref()?.side_of(digest));
+        let side = connectors.chain(models).next();
+        side.map(Use::Trial)
+            .or_else(|| self.serves(digest).then_some(Use::Serves))
     }
 }
 
