@@ -373,7 +373,7 @@ fn not_found(name: &str) -> Error {
 pub fn direct_queries_not_allowed(mind: &Mind) -> Error {
     Error::new(
         Code::DirectQueriesNotAllowed,
-        format!("the Mind '{}' does not allow the sql_query tool; set its parameter allow_direct_queries to true", mind.name),
+        format!("the Mind '{}' does not allow direct SQL queries; ask in words, or have an editor set its parameter `allow_direct_queries`", mind.name),
     )
     .param("tools")
 }

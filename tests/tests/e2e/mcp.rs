@@ -144,9 +144,15 @@ async fn sql_is_offered_only_where_a_mind_allows_it_and_refused_elsewhere() {
     let refused = rpc(&host, "tools/call", call).await.expect_status(200);
     let result = refused.json()["result"].clone();
     assert_eq!(result["isError"], true, "{result}");
+    let error = &result["structuredContent"]["error"];
     assert_eq!(
-        result["structuredContent"]["error"]["code"],
-        "direct_queries_not_allowed"
+        (&error["code"], &error["param"]),
+        (&json!("direct_queries_not_allowed"), &json!("mind"))
+    );
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.contains("`ask` it in words") && !message.contains("sql_query"),
+        "{message}"
     );
     let call = json!({"name": "drop_tables", "arguments": {}});
     let unknown = rpc(&host, "tools/call", call).await.json();

@@ -187,6 +187,9 @@ fn in_words_of_tools(error: Error, tool: &str) -> Error {
         (Code::UnknownTable, _) => {
             Some("`describe_tables` without `tables` lists those of the Mind")
         }
+        (Code::DirectQueriesNotAllowed, "run_sql") => {
+            Some("`ask` it in words, or have an editor set its parameter `allow_direct_queries`")
+        }
         (Code::ConversationNotFound, "read_page") => {
             Some("`ask` and `run_sql` give the `conversation` and the `message` of their result")
         }
@@ -195,6 +198,8 @@ fn in_words_of_tools(error: Error, tool: &str) -> Error {
     let param = match (error.code(), error.param_name()) {
         (Code::MindNotFound, _) | (_, Some("model")) => Some("mind"),
         (_, Some("table_names")) => Some("tables"),
+        (Code::DirectQueriesNotAllowed, _) if tool == "run_sql" => Some("mind"),
+        (Code::DirectQueriesNotAllowed, _) => Some("message"),
         _ => None,
     };
     let error = match (advice, error.message().rsplit_once("; ")) {
@@ -389,6 +394,15 @@ mod tests {
                 "describe_tables",
                 "the datasource has no table 'x'; `describe_tables` without `tables` lists those of the Mind",
                 "tables",
+            ),
+            (
+                Code::DirectQueriesNotAllowed,
+                "the Mind 'x' does not allow direct SQL queries; ask in words",
+                "tools",
+                "run_sql",
+                "the Mind 'x' does not allow direct SQL queries; `ask` it in words, or have an editor set its parameter \
+                 `allow_direct_queries`",
+                "mind",
             ),
             (
                 Code::SqlInvalid,
