@@ -157,6 +157,7 @@ pub(super) struct ShownTable {
     /// The comment in the source.
     #[schema(required = true)]
     source_description: Option<String>,
+    /// Where `description` comes from.
     description_source: DescriptionSource,
     /// `TABLE`, `VIEW`, …; `UNKNOWN` until loaded.
     #[serde(rename = "type")]
@@ -164,6 +165,7 @@ pub(super) struct ShownTable {
     kind: String,
     /// 0 if unknown.
     row_count: u64,
+    /// Whether `row_count` is known: if not, its 0 says nothing.
     row_count_known: bool,
     status: TableStatus,
     /// Why the last load failed; or, of a table that is loaded, of which columns there are no statistics, and why.
@@ -197,6 +199,7 @@ pub(super) struct ShownColumn {
     /// The comment in the source.
     #[schema(required = true)]
     source_description: Option<String>,
+    /// Where `description` comes from.
     description_source: DescriptionSource,
     /// As SQL text.
     #[schema(required = true)]

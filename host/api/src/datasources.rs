@@ -228,7 +228,7 @@ pub(super) struct DatasourceBody {
     plugin_digest: Option<String>,
     /// Whether statements also run on a version on trial.
     shadow: bool,
-    /// Only with `check_connection=true`.
+    /// The result of the connection test; only with `check_connection=true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     connection_status: Option<ConnectionStatus>,
 }

@@ -42,6 +42,7 @@ pub(super) struct EngineBody {
     /// What SQL its datasources take; null where the host gives the engine its SQL.
     #[schema(required = true)]
     dialect: Option<Dialect>,
+    /// What its connector can do.
     capabilities: Capabilities,
     /// JSON schema of `connection_data` of a datasource; `x-secret` and `x-destination` mark properties.
     #[schema(value_type = Object)]

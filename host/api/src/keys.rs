@@ -73,7 +73,8 @@ pub(super) struct Create {
     /// A future time at which the key expires. Default: never.
     #[serde(default, deserialize_with = "timestamp::option")]
     expires_at: Option<jiff::Timestamp>,
-    /// The client whose answer format the key gets.
+    /// The client whose shapes the key gets. With `minds-sdk`, a Mind has objects with name and tables in `datasources`,
+    /// and one word as `status`. Default: the shapes of this document.
     compat: Option<Compat>,
     /// What policies know of the holder, by name: `{{caller.NAME}}` in a policy. They cannot be changed.
     #[serde(default, deserialize_with = "exact::attributes")]
@@ -102,7 +103,8 @@ pub(super) struct NewInWorkspace {
     /// A future time at which the key expires. Default: never.
     #[serde(default, deserialize_with = "timestamp::option")]
     expires_at: Option<jiff::Timestamp>,
-    /// The client whose answer format the key gets.
+    /// The client whose shapes the key gets. With `minds-sdk`, a Mind has objects with name and tables in `datasources`,
+    /// and one word as `status`. Default: the shapes of this document.
     compat: Option<Compat>,
     /// What policies know of the holder, by name: `{{caller.NAME}}` in a policy. They cannot be changed.
     #[serde(default, deserialize_with = "exact::attributes")]

@@ -150,6 +150,7 @@ pub(super) struct MindBody {
     name: String,
     /// Names; for keys with `compat: minds-sdk` objects like those in `datasource_tables`.
     datasources: Vec<ShownDatasource>,
+    /// Each of its datasources with the tables that the Mind has of it, for every key.
     datasource_tables: Vec<WithTables>,
     /// The model provider.
     provider: String,

@@ -94,7 +94,7 @@ impl Role {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Compat {
-    /// `minds-sdk` 2.0.1 for Python.
+    /// `minds-sdk` 2.0.1 for Python: a Mind has its datasources as objects and its status as one word.
     MindsSdk,
 }
 

@@ -32,7 +32,7 @@ pub(crate) enum Keys {
         #[arg(long)]
         expires_at: Option<jiff::Timestamp>,
         /// Adapt responses to a client: with `minds-sdk`, Minds list their datasources as objects with name and tables,
-        /// not as names.
+        /// not as names, and have one word as their status.
         #[arg(long, value_enum)]
         compat: Option<Compat>,
         /// Limit the key to this Mind. Can be repeated.
