@@ -72,7 +72,7 @@ enum Command {
     ///
     /// Connects two databases, loads the catalog, makes a Mind, asks it in words and in SQL, and exports CSV. Shows the
     /// `curl` command of each step and checks each answer against the databases. Then leaves the server running until
-    /// Ctrl-C.
+    /// Ctrl-C. Of the settings in the environment, its server takes only MINDHOST_LISTEN, the address of the API.
     Demo(demo::Demo),
     /// Measure how well a Mind answers a suite of questions.
     ///
