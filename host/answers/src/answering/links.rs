@@ -11,7 +11,7 @@ mod fence;
 
 use std::sync::Arc;
 
-use self::fence::{End, Fence};
+use self::fence::{End, Fence, Search};
 
 /// Longest address in bytes. No question contains a longer one.
 const MAX_ADDRESS: usize = 2_048;
@@ -60,6 +60,8 @@ pub struct Links {
     is_line_start: bool,
     /// Whether it is certain where code fences start and end.
     is_clear: bool,
+    /// How far the held text has been searched for the end of its code.
+    search: Search,
 }
 
 /// What to do at a position in the text.
@@ -84,6 +86,7 @@ impl Links {
             fence: None,
             is_line_start: true,
             is_clear: true,
+            search: Search::default(),
         }
     }
 
@@ -120,8 +123,8 @@ impl Links {
     }
 
     fn run(&mut self, is_end: bool) -> String {
-        let held = std::mem::take(&mut self.held);
-        let mut given = String::with_capacity(held.len());
+        let mut held = std::mem::take(&mut self.held);
+        let mut given = String::new();
         let mut rest = held.as_str();
         while let Some(first) = rest.chars().next() {
             let step = match self.fence {
@@ -149,9 +152,13 @@ impl Links {
                 self.give(" ", &mut given);
             }
             self.is_line_start = passed.ends_with(['\n', '\r']);
+            self.search = Search::default();
             rest = behind;
         }
-        self.held = rest.to_owned();
+        // What waits is not copied at each piece.
+        let passed = held.len() - rest.len();
+        held.drain(..passed);
+        self.held = held;
         given
     }
 
@@ -191,15 +198,18 @@ impl Links {
                 if (1..ticks).contains(&run) && run == rest.len() && !is_end {
                     return Step::Wait;
                 }
-                match self.step(first, rest, is_end) {
-                    Step::Pass(length) if run < ticks && !is_odd(first) => {
-                        return Step::Pass(length);
+                if !self.search.is_link {
+                    match self.step(first, rest, is_end) {
+                        Step::Pass(length) if run < ticks && !is_odd(first) => {
+                            return Step::Pass(length);
+                        }
+                        step => self.search.is_link = matches!(step, Step::Break(_)),
                     }
-                    _ => match fence::code(rest, ticks, is_end) {
-                        End::Certain(length) => return Step::Code(length),
-                        End::Unknown if rest.len() <= MAX_CODE => return Step::Wait,
-                        _ => {}
-                    },
+                }
+                match self.search.code(rest, ticks, is_end) {
+                    End::Certain(length) => return Step::Code(length),
+                    End::Unknown if rest.len() <= MAX_CODE => return Step::Wait,
+                    _ => {}
                 }
             }
         }
@@ -215,15 +225,22 @@ impl Links {
             (']' | '<', None) if !is_end => return Step::Wait,
             // An image or link.
             (']', Some('(')) => {
-                let (target, word) = (&behind[1..], address(&behind[1..], is_end));
-                return match (destination(target, is_end), word) {
-                    (Some(target), _) if !self.is_known(target) => Step::Break(1),
-                    // Where no text of a link is before it, some renderers read on behind the bracket.
-                    (Some(target), Some(word)) => match self.known("", word) {
-                        Some(_) => Step::Pass(2 + target.len()),
-                        None => Step::Break(1),
-                    },
-                    _ => Step::Wait,
+                let behind = &behind[1..];
+                // Most of what is no address needs no search for its end.
+                if !may_be_address(behind) {
+                    return Step::Break(1);
+                }
+                let Some(target) = destination(behind, is_end) else {
+                    return Step::Wait;
+                };
+                if !self.is_known(target) {
+                    return Step::Break(1);
+                }
+                // Where no text of a link is before it, some renderers read on behind the bracket.
+                return match address(behind, is_end).map(|word| self.known("", word)) {
+                    Some(Some(_)) => Step::Pass(2 + target.len()),
+                    Some(None) => Step::Break(1),
+                    None => Step::Wait,
                 };
             }
             // A link definition.
@@ -350,6 +367,9 @@ impl Links {
 
     /// Whether the question contains this complete address.
     fn is_known(&self, address: &str) -> bool {
+        if address.len() > MAX_ADDRESS || !may_be_address(address) {
+            return false;
+        }
         let authority = match address.split_once("://") {
             Some((_, behind)) => behind,
             None if address.starts_with("www.") => address,
@@ -361,7 +381,6 @@ impl Links {
             && !address.contains(|c: char| {
                 matches!(c, '\\' | '<' | '>') || c.is_whitespace() || c.is_control()
             })
-            && address.len() <= MAX_ADDRESS
             && self
                 .words
                 .match_indices(address)
@@ -435,6 +454,13 @@ fn start(text: &str) -> &str {
         end -= 1;
     }
     &text[..end]
+}
+
+/// Whether a text may begin with an address that stays a link: one with a scheme and two slashes, or `www.`.
+fn may_be_address(text: &str) -> bool {
+    let is_scheme = |c: char| c.is_alphanumeric() || "+-.".contains(c);
+    let behind = text.trim_start_matches(is_scheme);
+    text.starts_with("www.") || behind.starts_with("://") || "://".starts_with(behind)
 }
 
 /// The address at the start of a text, without the punctuation after it; `None` until its end is known. Renderers read

@@ -77,25 +77,49 @@ pub(super) fn end(rest: &str, ticks: usize, is_end: bool) -> End {
     }
 }
 
-/// Within a line of code: where the line starts that ends it. Some renderers also end it at backticks within a line.
-pub(super) fn code(rest: &str, ticks: usize, is_end: bool) -> End {
-    let mark = "`".repeat(ticks);
-    let is_doubtful = |line: &str| line.contains(is_odd) || line.contains(&mark);
-    let mut at = 0;
-    while let Some(line) = rest[at..].find(['\n', '\r']) {
-        if is_doubtful(&rest[at..at + line]) {
-            return End::Doubtful;
+/// How far code has been searched for its end. Each piece of the text continues the search, so that its time is linear.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Search {
+    /// Whether the code surely begins with what would be a link as text.
+    pub is_link: bool,
+    /// Bytes without an end, an odd character or backticks enough to end the code.
+    pub seen: usize,
+    /// Whether a line starts behind them, which may end the code.
+    is_line_start: bool,
+}
+
+impl Search {
+    /// Within a line of code: where the line starts that ends it. Some renderers also end it at backticks within a
+    /// line. The text is that of the last call, maybe with more behind it.
+    pub(super) fn code(&mut self, rest: &str, ticks: usize, is_end: bool) -> End {
+        let mark = "`".repeat(ticks);
+        loop {
+            if self.is_line_start {
+                match end(&rest[self.seen..], ticks, is_end) {
+                    End::None => self.is_line_start = false,
+                    End::Certain(_) => return End::Certain(self.seen),
+                    other => return other,
+                }
+            }
+            let behind = &rest[self.seen..];
+            let length = behind.find(['\n', '\r']);
+            let line = &behind[..length.unwrap_or(behind.len())];
+            if line.contains(is_odd) || line.contains(&mark) {
+                return End::Doubtful;
+            }
+            match length {
+                Some(length) => {
+                    self.seen += length + 1;
+                    self.is_line_start = true;
+                }
+                None if is_end => return End::Doubtful,
+                None => {
+                    // More backticks may follow these.
+                    self.seen += line.trim_end_matches('`').len();
+                    return End::Unknown;
+                }
+            }
         }
-        at += line + 1;
-        match end(&rest[at..], ticks, is_end) {
-            End::None => {}
-            End::Certain(_) => return End::Certain(at),
-            other => return other,
-        }
-    }
-    match is_end || is_doubtful(&rest[at..]) {
-        true => End::Doubtful,
-        false => End::Unknown,
     }
 }
 

@@ -1,5 +1,7 @@
 //! What stays a link, and what becomes text.
 
+use proptest::prelude::*;
+
 use super::*;
 
 const QUESTION: &str =
@@ -220,6 +222,98 @@ fn long_text_without_spaces_passes() {
     let code = format!("```\n```{}", "`x".repeat(LENGTH));
     assert_eq!(links.next(&code) + &links.end(), code);
 }
+
+/// Each piece of waiting code once took the time of all of it.
+#[test]
+fn code_that_waits_is_read_once() {
+    let lines = "SELECT 1 -- ``\r\n``\n".repeat(900);
+    for code in [lines, "x ".repeat(9_000), "x".repeat(18_000)] {
+        let mut links = Links::new(QUESTION);
+        let begin = "```\n<img src=x>\n";
+        assert_eq!(links.next(begin), "```\n");
+        for piece in code.as_bytes().chunks(4) {
+            assert_eq!(links.next(str::from_utf8(piece).unwrap()), "");
+            // Only a few backticks, which more may follow, are read again.
+            assert!(links.held.len() - links.search.seen <= 3);
+            assert!(links.search.is_link);
+        }
+        assert_eq!(links.next("\n```\n"), format!("<img src=x>\n{code}\n```\n"));
+    }
+}
+
+/// Each of these once searched the longest address for its end.
+#[test]
+fn brackets_without_an_address_do_not_wait_for_its_end() {
+    for part in ["](", "](a", "](/a", "](#", "]()"] {
+        let mut links = Links::new(QUESTION);
+        for _ in 0..100 {
+            links.next(part);
+            assert!(links.held.len() <= part.len(), "{}", links.held);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn pieces_say_what_the_whole_says(
+        words in proptest::collection::vec((proptest::sample::select(WORDS), any::<bool>()), 0..40),
+    ) {
+        let answer: String = words.iter().map(|(word, _)| *word).collect();
+        let mut links = Links::new(QUESTION);
+        let whole = links.next(&answer) + &links.end();
+        let (mut links, mut piece, mut pieces) = (Links::new(QUESTION), String::new(), String::new());
+        for (word, is_last) in words {
+            piece.push_str(word);
+            if is_last {
+                pieces.push_str(&links.next(&piece));
+                piece.clear();
+            }
+        }
+        pieces.push_str(&links.next(&piece));
+        pieces.push_str(&links.end());
+        prop_assert_eq!(&whole, &pieces);
+        prop_assert_eq!(shown(&answer), whole);
+    }
+}
+
+/// What texts with links and code are made of.
+const WORDS: &[&str] = &[
+    "```",
+    "```",
+    "\n```\n",
+    "\n````\n",
+    "`",
+    "\n",
+    "\n",
+    "\r",
+    "\r\n",
+    " ",
+    "a",
+    "sql",
+    "https:",
+    "//",
+    "/",
+    "evil.example",
+    "https://shop.example",
+    "www.",
+    "other.example",
+    "](",
+    "]:",
+    "(",
+    ")",
+    "<",
+    "<List>",
+    ">",
+    "\u{b}",
+    "\u{2028}",
+    "\u{e9}",
+    "\\",
+    "&sol;",
+    "\"",
+    "~~~",
+    "---\n",
+    "@",
+];
 
 #[test]
 fn code_is_as_it_was() {
