@@ -47,6 +47,9 @@ pub struct Table<'a> {
     pub rows: &'a [Vec<Value>],
     /// Whether the order of the rows is that of an ORDER BY.
     pub is_ordered: bool,
+    /// For each column, whether the statement makes it a figure whose sum says nothing, such as an average. What is
+    /// missing counts as not known.
+    pub unsummable: &'a [bool],
 }
 
 /// The chart of a whole result.

@@ -93,6 +93,8 @@ struct Shape {
     categories: Vec<usize>,
     keys: Vec<usize>,
     measures: Vec<usize>,
+    /// The columns whose sum says nothing, by the statement.
+    unsummable: Vec<usize>,
     rows: usize,
 }
 
@@ -140,12 +142,15 @@ impl Shape {
         let keys = of(&|field| field.role == Role::Key && field.distinct > 1);
         let mut measures = of(&|field| field.role == Role::Measure);
         measures.truncate(MAX_MEASURES);
+        let unsummable = table.unsummable.iter().enumerate();
+        let unsummable = unsummable.filter(|(_, is_one)| **is_one);
         Self {
             rows: table.rows.len(),
             times,
             categories,
             keys,
             measures,
+            unsummable: unsummable.map(|(place, _)| place).collect(),
             fields,
         }
     }
@@ -334,7 +339,8 @@ impl Shape {
         ))
     }
 
-    /// Whether the sum of a measure says something, as that of counts does and that of averages does not.
+    /// Whether the sum of a measure says something, as that of counts does and that of averages does not. A name alone
+    /// does not tell: an average may be called `revenue`.
     fn adds_up(&self, measure: usize) -> bool {
         const SUMS: &[&str] = &[
             "count", "sum", "total", "number", "revenue", "amount", "quantity", "units", "orders",
@@ -367,6 +373,7 @@ impl Shape {
         let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
         has(SUMS)
             && !has(OTHERS)
+            && !self.unsummable.contains(&measure)
             && self.fields[measure]
                 .range()
                 .is_some_and(|(least, _)| least >= 0.0)

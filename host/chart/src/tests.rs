@@ -24,6 +24,7 @@ fn chart_in_order(columns: &[(&str, DataType)], rows: &Value, is_ordered: bool) 
         columns: &columns,
         rows: &rows,
         is_ordered,
+        unsummable: &[],
     })
 }
 
@@ -192,6 +193,38 @@ fn two_categories_are_stacked_only_if_their_sum_says_something() {
             Value::Null,
             "{other} does not add up"
         );
+    }
+}
+
+#[test]
+fn average_is_not_stacked_whatever_its_name_is() {
+    let cells: Vec<Vec<Value>> = serde_json::from_value(json!([
+        ["DE", "web", 1],
+        ["DE", "app", 2],
+        ["FR", "web", 3]
+    ]))
+    .unwrap();
+    let columns = [("country", TEXT), ("channel", TEXT), ("revenue", INT)];
+    let columns = columns.map(|(name, data_type)| Column {
+        name: name.to_owned(),
+        data_type,
+        native_type: String::new(),
+        nullable: true,
+    });
+    for (unsummable, stack) in [
+        (&[][..], json!("zero")),
+        (&[true, true, false], json!("zero")),
+        (&[false, false, true], Value::Null),
+    ] {
+        let chart = of_table(Table {
+            columns: &columns,
+            rows: &cells,
+            is_ordered: false,
+            unsummable,
+        });
+        let is_beside = chart.reason.contains("beside one another");
+        assert_eq!(is_beside, stack.is_null(), "{}", chart.reason);
+        assert_eq!(spec(chart)["encoding"]["y"]["stack"], stack);
     }
 }
 
@@ -396,7 +429,7 @@ fn shape() -> impl Strategy<Value = (Vec<Column>, Vec<Vec<Value>>, bool)> {
 proptest! {
     #[test]
     fn any_result_gives_a_spec_of_known_fields_or_a_reason((columns, rows, is_ordered) in shape()) {
-        let chart = of_table(Table { columns: &columns, rows: &rows, is_ordered });
+        let chart = of_table(Table { columns: &columns, rows: &rows, is_ordered, unsummable: &[] });
         prop_assert!(!chart.reason.is_empty());
         if let Some(spec) = chart.spec {
             only_known(&spec)?;

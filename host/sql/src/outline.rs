@@ -5,6 +5,7 @@
 //! SELECT. So advice that is made from it may be wrong, and is worded as advice.
 
 mod read;
+mod sums;
 mod words;
 
 use std::collections::HashSet;
@@ -14,6 +15,7 @@ use mindhost_plugin_api::Dialect;
 use super::rules::Rules;
 
 pub use read::outline;
+pub use sums::unsummable;
 pub use words::{Word, words};
 
 /// A name as it was written.

@@ -7,7 +7,10 @@ use mindhost_base::error::{Error, Kind, Result};
 pub use mindhost_chart::Chart;
 use mindhost_chart::{MAX_ROWS, Table};
 use mindhost_plugin_api::Call;
-use mindhost_sql::json::{self, Rows};
+use mindhost_sql::{
+    json::{self, Rows},
+    outline,
+};
 
 /// The chart of a statement, of which this is the first page. If the page is not the whole result, the rows are read
 /// again. A failure to do so is the reason for no chart, not an error.
@@ -24,7 +27,7 @@ pub async fn of_page(
         return Ok(too_many(page.total));
     }
     if page.rows() == page.total {
-        return whole(page);
+        return whole(accepted, page);
     }
     of_statement(results, accepted, call).await
 }
@@ -40,7 +43,7 @@ pub async fn of_statement(
 ) -> Result<Chart> {
     match results.page(accepted, MAX_ROWS, 0, call).await {
         Ok(page) if page.total > MAX_ROWS => Ok(too_many(page.total)),
-        Ok(page) => whole(&page),
+        Ok(page) => whole(accepted, &page),
         Err(error) => unreadable(error),
     }
 }
@@ -65,15 +68,19 @@ fn too_many(total: u64) -> Chart {
     ))
 }
 
-fn whole(page: &Page) -> Result<Chart> {
+fn whole(accepted: &AcceptedStatement, page: &Page) -> Result<Chart> {
     let rows = Rows::new(page.columns.clone(), page.batches.clone());
     let text = serde_json::to_string(&rows).map_err(Error::internal)?;
     let rows: Vec<Vec<Value>> =
         serde_json::from_value(json::values(&text).map_err(Error::internal)?)
             .map_err(Error::internal)?;
+    let names: Vec<&str> = page.columns.iter().map(|one| one.name.as_str()).collect();
+    let guarded = &accepted.guarded;
+    let unsummable = outline::unsummable(guarded.shown(), guarded.dialect(), &names);
     Ok(mindhost_chart::of_table(Table {
         columns: &page.columns,
         rows: &rows,
         is_ordered: page.ordered,
+        unsummable: &unsummable,
     }))
 }

@@ -35,6 +35,22 @@ const KEEP_TYPE: [&str; 5] = ["sum", "min", "max", "coalesce", "abs"];
 
 /// The outline of a statement; `None` if it is not one SELECT of this dialect.
 pub fn outline(sql: &str, dialect: Dialect) -> Option<Outline> {
+    parse(sql, dialect, |source, query| {
+        let mut reader = Reader {
+            source,
+            outline: Outline::default(),
+        };
+        let _ = Visit::visit(query, &mut reader);
+        reader.outline
+    })
+}
+
+/// Reads a statement with the stack that its depth may need; `None` if it is not one SELECT of this dialect.
+pub(super) fn parse<T>(
+    sql: &str,
+    dialect: Dialect,
+    read: impl FnOnce(&Source<'_>, &Query) -> T,
+) -> Option<T> {
     let rules = Rules::of(dialect);
     let source = Source::new(sql).ok()?;
     stacker::maybe_grow(STACK_BYTES, STACK_BYTES, || {
@@ -49,12 +65,7 @@ pub fn outline(sql: &str, dialect: Dialect) -> Option<Outline> {
         let [Statement::Query(query)] = &statements[..] else {
             return None;
         };
-        let mut reader = Reader {
-            source: &source,
-            outline: Outline::default(),
-        };
-        let _ = Visit::visit(&**query, &mut reader);
-        Some(reader.outline)
+        Some(read(&source, query))
     })
 }
 
