@@ -39,8 +39,8 @@ pub fn date_columns(table: &Table) -> Vec<usize> {
         let stems = name_stems(&table.columns[at].plain);
         let has = |w: &str| stems.iter().any(|s| s == w);
         if [
-            "birth", "birthday", "born", "updated", "modified", "deleted", "expiry", "expire",
-            "valid", "due",
+            "birth", "birthday", "born", "update", "updated", "modified", "deleted", "expiry",
+            "expire", "valid", "due",
         ]
         .iter()
         .any(|w| has(w))

@@ -114,7 +114,13 @@ impl Resolver<'_> {
                 let time = self.time(filter.at).filter(|_| is_time);
                 let base = self.measure.as_ref().map(|(_, c)| c.base);
                 match time {
-                    Some(column) => Ok(column),
+                    Some(column) => {
+                        // The nearest name is that of other rows.
+                        if base.is_none() && self.counted_before(filter.at) == Some(column.table) {
+                            self.say_column(filter.at, column);
+                        }
+                        Ok(column)
+                    }
                     // A date of other rows is not that of the measure.
                     None if is_time && base.is_some_and(|t| self.has_rival_dates(t)) => {
                         Err(Trouble::Shape("a single date of those rows"))

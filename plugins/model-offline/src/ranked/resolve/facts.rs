@@ -176,7 +176,7 @@ impl Resolver<'_> {
     }
 
     /// Whether rows are parts of those of another table: the lines of an order.
-    fn is_part_of(&self, table: usize, whole: usize) -> bool {
+    pub(super) fn is_part_of(&self, table: usize, whole: usize) -> bool {
         let source = self.catalog.table(table);
         let mut keys = source.foreign_keys.iter().filter(|k| k.target == whole);
         keys.any(|k| k.columns.iter().all(|c| source.primary_key.contains(c)))
@@ -188,7 +188,8 @@ impl Resolver<'_> {
         let base = self.measure.as_ref().map(|(_, c)| c.base);
         let lacking = self.frame.without.is_some_and(|(w, _)| w < at);
         let near = self
-            .nearest_before(at)
+            .counted_before(at)
+            .or_else(|| self.nearest_before(at))
             .or(self.subject)
             .or(self.mentioned.first().copied());
         let own = base.is_none();
@@ -198,6 +199,27 @@ impl Resolver<'_> {
             !own || of_rows && self.verb_fits(at, *c)
         };
         self.date_of(base).filter(fits)
+    }
+
+    /// The table whose rows are counted or summed, where a time only stands behind those that they are grouped by:
+    /// "orders per employee in 1993" are not those of employees who came then. A verb before the time says whose it is:
+    /// "orders per employee hired in 1993".
+    pub(super) fn counted_before(&self, at: At) -> Option<usize> {
+        let place = self.frame.figures().find_map(|figure| match figure {
+            Figure::Count(place, _) | Figure::Agg(_, place) => Some(*place),
+            _ => None,
+        })?;
+        let closest = || {
+            let hits = self.column_hits(place).into_iter();
+            let scored = hits.map(|(c, s)| (c.table, s + self.closeness(place, c.table)));
+            scored.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(t, _)| t)
+        };
+        let table = self.item_table(place).or_else(closest)?;
+        let is_by = |i: &At| matches!(self.items[*i].op(), Some(Op::Each | Op::By));
+        let by = (place..at).find(is_by)?;
+        let named = (by..at).rev().find_map(|i| self.item_table(i));
+        let is_other = named.is_some_and(|near| near != table);
+        (is_other && !self.is_done(at)).then_some(table)
     }
 
     /// "shipped in 2024": the date column that the word names, nearest to what the question is about.

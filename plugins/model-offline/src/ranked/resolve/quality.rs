@@ -3,6 +3,9 @@
 use super::*;
 use crate::ranked::forms::written_out;
 
+/// What is done with any rows that have a date.
+const EVENTS: &str = "held made placed taken happened occurred recorded";
+
 impl Resolver<'_> {
     /// A column that holds a quality: of the subject first, then of the tables nearby.
     pub(super) fn quality(&mut self, at: At, quality: Quality) -> Answer<ColumnRef> {
@@ -53,13 +56,20 @@ impl Resolver<'_> {
         if quality == Quality::Time {
             found.retain(|(c, _)| self.verb_fits(at, *c));
             let asks = |f: &Filter| f.at == at;
+            if let Some(counted) = self.counted_before(at) {
+                found.retain(|(c, _)| c.table == counted || self.is_part_of(counted, c.table));
+                if found.is_empty() {
+                    return Err(Trouble::Shape("a single date of those rows"));
+                }
+            }
             if self.verb_before(at).is_none() && self.frame.filters.iter().any(asks) {
-                // "patients in 2023" are not those who were born then.
-                let birth = |c: ColumnRef| {
+                // "patients in 2023" are not those who were born then, nor those whose row was written then.
+                let is_other = |c: ColumnRef| {
                     let name = written_out(&split(&self.catalog.column(c).plain));
-                    name.iter().any(|w| lexis::is_same_verb("born", w))
+                    let mut verbs = ["born", "updated", "modified"].into_iter();
+                    verbs.any(|v| name.iter().any(|w| lexis::is_same_verb(v, w)))
                 };
-                found.retain(|(c, _)| !birth(*c));
+                found.retain(|(c, _)| !is_other(*c));
             }
             // A year is compared with years, and the latest row has the latest date.
             let in_year = |f: &Filter| f.at == at && matches!(f.test, Test::Year(..));
@@ -76,18 +86,19 @@ impl Resolver<'_> {
             });
         }
         let chosen = self.choose(at, found)?;
-        self.notes.push(format!(
-            "\"{}\" is about `{}`",
-            self.items[at].text,
-            self.catalog.label(chosen)
-        ));
+        self.say_column(at, chosen);
         Ok(chosen)
+    }
+
+    /// Says which column was taken for a word that names none.
+    pub(super) fn say_column(&mut self, at: At, column: ColumnRef) {
+        let (text, label) = (&self.items[at].text, self.catalog.label(column));
+        self.notes.push(format!("\"{text}\" is about `{label}`"));
     }
 
     /// Whether the verb before a time is about this column: "opened after 2010" is, for `open_year`, but not for
     /// `join_date`.
     pub(super) fn verb_fits(&self, at: At, column: ColumnRef) -> bool {
-        const EVENTS: &str = "held made placed taken happened occurred recorded";
         const CAME: &str = "created registered joined added placed entered";
         let Some(word) = self.verb_before(at) else {
             return true;
@@ -97,6 +108,13 @@ impl Resolver<'_> {
         let came = |w: &str| lexis::holds(CAME, w);
         let shares = |w: &String| lexis::is_same_verb(&word, w) || came(&word) && came(w);
         name.iter().any(shares) || name.iter().all(generic) || lexis::holds(EVENTS, &word)
+    }
+
+    /// Whether a verb before a time says what was done then: "hired in 2010", but not "placed in 2010", which is so of
+    /// any rows.
+    pub(super) fn is_done(&self, at: At) -> bool {
+        let verb = self.verb_before(at);
+        verb.is_some_and(|verb| !lexis::holds(EVENTS, &verb))
     }
 
     /// The verb right before a time. A value does not happen.
