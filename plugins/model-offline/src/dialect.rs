@@ -135,6 +135,18 @@ impl Dialect {
         format!("CAST({expression} AS DECIMAL(18, 4))")
     }
 
+    /// A column of this type, as what is added up. PostgreSQL sums single precision in single precision, and shows six
+    /// digits of it.
+    pub fn summand(self, column: String, native_type: &str) -> String {
+        let native = native_type.to_lowercase();
+        match self {
+            Self::Postgres if matches!(&*native, "real" | "float4") => {
+                format!("CAST({column} AS double precision)")
+            }
+            _ => column,
+        }
+    }
+
     /// An expression rounded to a number of decimals, without the noise of binary fractions. `is_binary`: its numbers are
     /// such fractions; a decimal would show all of these places ("19500.000000").
     pub fn round(self, expression: &str, decimals: u32, is_binary: bool) -> String {

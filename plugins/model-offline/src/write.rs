@@ -237,20 +237,28 @@ impl Writer<'_> {
         }
     }
 
-    fn amount(&self, amount: &Amount) -> String {
+    fn amount(&self, aggregate: Aggregate, amount: &Amount) -> String {
+        let operand = |c: &ColumnRef, sql: String| match aggregate {
+            Aggregate::Min | Aggregate::Max => sql,
+            Aggregate::Sum | Aggregate::Average => {
+                let native = &self.catalog.column(*c).native_type;
+                self.dialect.summand(sql, native)
+            }
+        };
         let (quantity, price, discount) = match amount {
-            Amount::Column(c) => return self.number(*c),
+            Amount::Column(c) => return operand(c, self.number(*c)),
             Amount::Product {
                 quantity,
                 price,
                 discount,
             } => (quantity, price, discount),
         };
-        let product = format!("{} * {}", self.column(*quantity), self.column(*price));
+        let factor = |c: &ColumnRef| operand(c, self.column(*c));
+        let product = format!("{} * {}", factor(quantity), factor(price));
         let Some((column, discount)) = discount else {
             return product;
         };
-        let column = format!("COALESCE({}, 0)", self.column(*column));
+        let column = format!("COALESCE({}, 0)", factor(column));
         match discount {
             Discount::Share => format!("{product} * (1 - {column})"),
             Discount::Percent => format!("{product} * (1 - {column} / 100.0)"),
@@ -264,7 +272,7 @@ impl Writer<'_> {
             Expr::Bucket(unit, c) => return self.dialect.bucket(*unit, &self.date(*c)),
             Expr::Count(None) => return "COUNT(*)".to_owned(),
             Expr::Count(Some(c)) => return format!("COUNT(DISTINCT {})", self.column(*c)),
-            Expr::Agg(aggregate, amount) => (aggregate, self.amount(amount)),
+            Expr::Agg(aggregate, amount) => (aggregate, self.amount(*aggregate, amount)),
             Expr::Taught(..) => {
                 let expression = self.told.map_or("NULL", |told| told.expression.as_str());
                 return format!("({expression})");

@@ -171,8 +171,8 @@ fn statements_in_each_dialect() {
         (
             "What is the total weight kg of products?",
             "postgresql",
-            "SELECT CAST(ROUND(CAST(SUM(\"products\".\"weight_kg\") AS numeric), 6) AS double precision) \
-             AS \"total_weight_kg\"\nFROM \"main\".\"products\" AS \"products\"",
+            "SELECT CAST(ROUND(CAST(SUM(CAST(\"products\".\"weight_kg\" AS double precision)) AS numeric), 6) \
+             AS double precision) AS \"total_weight_kg\"\nFROM \"main\".\"products\" AS \"products\"",
         ),
         (
             "top 3 products by price",

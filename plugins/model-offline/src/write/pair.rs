@@ -126,7 +126,7 @@ impl Writer<'_> {
             Expr::Count(None) => format!("COUNT({})", case("1")),
             Expr::Count(Some(c)) => format!("COUNT(DISTINCT {})", case(&self.column(*c))),
             Expr::Agg(aggregate, amount) => {
-                let amount = case(&self.amount(amount));
+                let amount = case(&self.amount(*aggregate, amount));
                 match aggregate {
                     Aggregate::Sum => format!("SUM({amount})"),
                     Aggregate::Average => self.dialect.average(&amount),
