@@ -29,6 +29,9 @@ fn refers(items: &[Item], at: usize) -> bool {
     let told = |i: Option<&Item>| {
         i.is_some_and(|i| matches!(i.op(), Some(Op::Relative | Op::In | Op::Of | Op::Have)))
     };
+    if ends_so(items, at) {
+        return true;
+    }
     if items[at].is(Op::Relative) {
         let behind_name = previous.is_none_or(Item::is_name);
         return word == "that" && table.is_some() && !behind_name && !again();
@@ -46,6 +49,12 @@ fn refers(items: &[Item], at: usize) -> bool {
         "them" | "him" => named == 0,
         _ => holds(OWNERS, &word) && named == 0,
     }
+}
+
+/// "How many tracks is that?", "how many customers are those?": what was found before, and not all rows of the table.
+fn ends_so(items: &[Item], at: usize) -> bool {
+    let is_behind = at.checked_sub(1).is_some_and(|b| items[b].is(Op::Is));
+    is_behind && at + 1 == items.len() && holds("that this it those these they", &word(&items[at]))
 }
 
 /// The question with the rows of the last one in place of the word that stands for them. None where it is not sure what
