@@ -63,18 +63,19 @@ pub fn unsummable(sql: &str, dialect: Dialect, names: &[&str]) -> Vec<bool> {
         let others = figures.others();
         let mut branches = Vec::new();
         branches_of(&query.body, &mut branches);
+        // Behind a wildcard, the place does not tell the column.
+        let known = branches.iter().map(|select| {
+            let items = &select.projection;
+            &items[..items.iter().position(is_wildcard).unwrap_or(items.len())]
+        });
+        let known: Vec<&[SelectItem]> = known.collect();
         let is_other = |(place, name): (usize, &&str)| {
-            branches.iter().any(|select| {
-                let before = select.projection.iter().take(place + 1);
-                let item = match before.clone().any(is_wildcard) {
-                    true => None,
-                    false => before.skip(place).next().and_then(expression),
-                };
-                match item {
+            known
+                .iter()
+                .any(|items| match items.get(place).and_then(expression) {
                     Some(expr) => Figure::of(None, expr).is_other(&others),
                     None => others.contains(&name.to_lowercase()),
-                }
-            })
+                })
         };
         names.iter().enumerate().map(is_other).collect()
     });
