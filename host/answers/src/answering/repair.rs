@@ -2,6 +2,7 @@
 //! instead. Everything comes from the statement and the catalog, so it needs no word of the engine.
 
 mod cartesian;
+mod concepts;
 mod excerpt;
 mod fan_out;
 mod functions;
@@ -223,9 +224,34 @@ async fn advise(subject: &Subject<'_>, error: &Error) -> Advice {
     if advice.replace.is_empty() && error.code() == Code::SqlNotReadOnly {
         syntax::first_word(&words, &mut advice);
     }
+    out_of_comment(subject.sql, &words, &mut advice);
     advice.replace.truncate(MAX_ADVICES);
     advice.add_join.truncate(MAX_ADVICES);
     advice
+}
+
+/// Begins a line with what is added at the end of a statement that ends in a comment, so that it is not part of it.
+fn out_of_comment(sql: &str, words: &[Word], advice: &mut Advice) {
+    let (Some(added), Some(last)) = (advice.add_at_end.as_deref(), words.last()) else {
+        return;
+    };
+    let rest: String = sql
+        .chars()
+        .skip(last.position.saturating_sub(1) as usize)
+        .collect();
+    let rest = rest.strip_prefix(&last.text).unwrap_or(&rest).trim();
+    if rest.is_empty() {
+        return;
+    }
+    if last.text == ";" {
+        let instead = vec![format!(" {added}")];
+        advice
+            .replace
+            .push(Replace::new(";", last.position, instead));
+        advice.add_at_end = None;
+    } else {
+        advice.add_at_end = Some(format!("\n{added}"));
+    }
 }
 
 async fn advise_outline(
@@ -285,6 +311,24 @@ mod tests {
         assert!(told(&engine, true).to_string().contains("bob"));
         let ours = Error::new(Code::SqlTableNotAllowed, "there is no table x");
         assert!(told(&ours, false).to_string().contains("table x"));
+    }
+
+    #[test]
+    fn limit_is_added_behind_a_comment() {
+        for (sql, at_end, instead) in [
+            ("SELECT TOP 2 a FROM t", Some("LIMIT 2"), None),
+            ("SELECT TOP 2 a FROM t;", Some("LIMIT 2"), None),
+            ("SELECT TOP 2 a FROM t -- two", Some("\nLIMIT 2"), None),
+            ("SELECT TOP 2 a FROM t; -- two", None, Some(" LIMIT 2")),
+        ] {
+            let words = outline::words(sql, Dialect::Sqlite);
+            let mut advice = Advice::default();
+            top::advise(&words, Dialect::Sqlite, &mut advice);
+            out_of_comment(sql, &words, &mut advice);
+            assert_eq!(advice.add_at_end.as_deref(), at_end, "{sql}");
+            let last = advice.replace.get(1).map(|one| one.instead[0].as_str());
+            assert_eq!(last, instead, "{sql}");
+        }
     }
 
     #[test]

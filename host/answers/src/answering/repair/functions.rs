@@ -2,122 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::{Advice, MAX_ADVICES, MAX_UNKNOWN, Replace, nearest::nearest};
+use super::{
+    Advice, MAX_ADVICES, MAX_UNKNOWN, Replace, concepts::CONCEPTS, nearest::is_function_misspelt,
+};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{self, Word};
 
-/// What several dialects write differently: how each writes it, with `$1` for the first argument. An empty template
-/// means that the dialect has no short way.
-struct Concept {
-    /// Names that it has anywhere, each with its number of arguments and a constant that one of them must be.
-    forms: &'static [(&'static str, usize, Option<&'static str>)],
-    sqlite: &'static str,
-    postgresql: &'static str,
-    mysql: &'static str,
-    mssql: &'static str,
-    clickhouse: &'static str,
-    datafusion: &'static str,
-}
-
-impl Concept {
-    fn template(&self, dialect: Dialect) -> &'static str {
-        match dialect {
-            Dialect::Sqlite => self.sqlite,
-            Dialect::Postgresql => self.postgresql,
-            Dialect::Mysql => self.mysql,
-            Dialect::Mssql => self.mssql,
-            Dialect::Clickhouse => self.clickhouse,
-            Dialect::Datafusion | Dialect::Trino | Dialect::Generic => self.datafusion,
-        }
-    }
-}
-
-macro_rules! concepts {
-    ($([$($form:expr),+] => $sqlite:literal, $postgresql:literal, $mysql:literal, $mssql:literal, $clickhouse:literal,
-        $datafusion:literal;)+) => {
-        &[$(Concept {
-            forms: &[$($form),+],
-            sqlite: $sqlite,
-            postgresql: $postgresql,
-            mysql: $mysql,
-            mssql: $mssql,
-            clickhouse: $clickhouse,
-            datafusion: $datafusion,
-        }),+]
-    };
-}
-
-/// In the order SQLite, PostgreSQL, MySQL, SQL Server, ClickHouse, DataFusion.
-#[rustfmt::skip]
-const CONCEPTS: &[Concept] = concepts![
-    [("strftime", 2, Some("%Y-%m")), ("date_format", 2, Some("%Y-%m")), ("to_char", 2, Some("YYYY-MM")),
-     ("formatdatetime", 2, Some("%Y-%m")), ("format", 2, Some("yyyy-MM"))] =>
-        "strftime('%Y-%m', $date)", "to_char($date, 'YYYY-MM')", "DATE_FORMAT($date, '%Y-%m')",
-        "FORMAT($date, 'yyyy-MM')", "formatDateTime($date, '%Y-%m')", "to_char($date, '%Y-%m')";
-    [("strftime", 2, Some("%Y")), ("date_format", 2, Some("%Y")), ("to_char", 2, Some("YYYY"))] =>
-        "strftime('%Y', $date)", "to_char($date, 'YYYY')", "DATE_FORMAT($date, '%Y')", "FORMAT($date, 'yyyy')",
-        "formatDateTime($date, '%Y')", "to_char($date, '%Y')";
-    [("strftime", 2, Some("%Y-%m-%d")), ("date_format", 2, Some("%Y-%m-%d")), ("to_char", 2, Some("YYYY-MM-DD"))] =>
-        "strftime('%Y-%m-%d', $date)", "to_char($date, 'YYYY-MM-DD')", "DATE_FORMAT($date, '%Y-%m-%d')",
-        "FORMAT($date, 'yyyy-MM-dd')", "formatDateTime($date, '%Y-%m-%d')", "to_char($date, '%Y-%m-%d')";
-    [("date_trunc", 2, Some("month")), ("tostartofmonth", 1, None)] =>
-        "strftime('%Y-%m-01', $date)", "date_trunc('month', $date)", "DATE_FORMAT($date, '%Y-%m-01')",
-        "DATETRUNC(month, $date)", "toStartOfMonth($date)", "date_trunc('month', $date)";
-    [("date_trunc", 2, Some("year")), ("tostartofyear", 1, None)] =>
-        "strftime('%Y-01-01', $date)", "date_trunc('year', $date)", "DATE_FORMAT($date, '%Y-01-01')",
-        "DATETRUNC(year, $date)", "toStartOfYear($date)", "date_trunc('year', $date)";
-    [("date_trunc", 2, Some("day")), ("tostartofday", 1, None)] =>
-        "date($date)", "date_trunc('day', $date)", "DATE($date)", "CAST($date AS date)", "toStartOfDay($date)",
-        "date_trunc('day', $date)";
-    [("year", 1, None), ("toyear", 1, None), ("extract_year", 1, None)] =>
-        "CAST(strftime('%Y', $1) AS INTEGER)", "EXTRACT(YEAR FROM $1)", "YEAR($1)", "YEAR($1)", "toYear($1)",
-        "date_part('year', $1)";
-    [("month", 1, None), ("tomonth", 1, None), ("extract_month", 1, None)] =>
-        "CAST(strftime('%m', $1) AS INTEGER)", "EXTRACT(MONTH FROM $1)", "MONTH($1)", "MONTH($1)", "toMonth($1)",
-        "date_part('month', $1)";
-    [("day", 1, None), ("dayofmonth", 1, None), ("todayofmonth", 1, None), ("extract_day", 1, None)] =>
-        "CAST(strftime('%d', $1) AS INTEGER)", "EXTRACT(DAY FROM $1)", "DAY($1)", "DAY($1)", "toDayOfMonth($1)",
-        "date_part('day', $1)";
-    [("now", 0, None), ("getdate", 0, None), ("sysdate", 0, None), ("sysdatetime", 0, None)] =>
-        "datetime('now')", "now()", "NOW()", "GETDATE()", "now()", "now()";
-    [("curdate", 0, None), ("today", 0, None)] =>
-        "date('now')", "CURRENT_DATE", "CURDATE()", "CAST(GETDATE() AS date)", "today()", "current_date()";
-    [("ifnull", 2, None), ("nvl", 2, None), ("isnull", 2, None)] =>
-        "COALESCE($1, $2)", "COALESCE($1, $2)", "COALESCE($1, $2)", "COALESCE($1, $2)", "COALESCE($1, $2)",
-        "COALESCE($1, $2)";
-    [("len", 1, None), ("length", 1, None), ("char_length", 1, None), ("lengthutf8", 1, None)] =>
-        "length($1)", "length($1)", "CHAR_LENGTH($1)", "LEN($1)", "lengthUTF8($1)", "character_length($1)";
-    [("group_concat", 1, None), ("string_agg", 1, None)] =>
-        "group_concat($1)", "string_agg($1, ',')", "GROUP_CONCAT($1)", "STRING_AGG($1, ',')",
-        "arrayStringConcat(groupArray($1), ',')", "string_agg($1, ',')";
-    [("group_concat", 2, None), ("string_agg", 2, None), ("listagg", 2, None)] =>
-        "group_concat($1, $2)", "string_agg($1, $2)", "GROUP_CONCAT($1 SEPARATOR $2)", "STRING_AGG($1, $2)",
-        "arrayStringConcat(groupArray($1), $2)", "string_agg($1, $2)";
-    [("substr", 3, None), ("mid", 3, None), ("substring", 3, None)] =>
-        "substr($1, $2, $3)", "substr($1, $2, $3)", "SUBSTRING($1, $2, $3)", "SUBSTRING($1, $2, $3)",
-        "substring($1, $2, $3)", "substr($1, $2, $3)";
-    [("left", 2, None)] =>
-        "substr($1, 1, $2)", "left($1, $2)", "LEFT($1, $2)", "LEFT($1, $2)", "substring($1, 1, $2)",
-        "substr($1, 1, $2)";
-    [("right", 2, None)] =>
-        "substr($1, -max($2, 0), max($2, 0))", "right($1, $2)", "RIGHT($1, $2)", "RIGHT($1, $2)", "substring($1, -($2))", "";
-    [("array_agg", 1, None), ("grouparray", 1, None), ("json_group_array", 1, None), ("json_arrayagg", 1, None)] =>
-        "json_group_array($1)", "array_agg($1)", "JSON_ARRAYAGG($1)", "", "groupArray($1)", "array_agg($1)";
-    [("if", 3, None), ("iif", 3, None)] =>
-        "CASE WHEN $1 THEN $2 ELSE $3 END", "CASE WHEN $1 THEN $2 ELSE $3 END", "CASE WHEN $1 THEN $2 ELSE $3 END",
-        "CASE WHEN $1 THEN $2 ELSE $3 END", "CASE WHEN $1 THEN $2 ELSE $3 END", "CASE WHEN $1 THEN $2 ELSE $3 END";
-    [("ucase", 1, None), ("toupper", 1, None), ("upperutf8", 1, None)] =>
-        "upper($1)", "upper($1)", "UPPER($1)", "UPPER($1)", "upper($1)", "upper($1)";
-    [("lcase", 1, None), ("tolower", 1, None), ("lowerutf8", 1, None)] =>
-        "lower($1)", "lower($1)", "LOWER($1)", "LOWER($1)", "lower($1)", "lower($1)";
-    [("ceil", 1, None), ("ceiling", 1, None)] =>
-        "ceil($1)", "ceil($1)", "CEIL($1)", "CEILING($1)", "ceil($1)", "ceil($1)";
-    [("datediff", 2, None)] =>
-        "CAST(julianday(date($1)) - julianday(date($2)) AS INTEGER)", "(CAST($1 AS date) - CAST($2 AS date))", "DATEDIFF($1, $2)",
-        "DATEDIFF(day, $2, $1)", "dateDiff('day', $2, $1)", "(CAST($1 AS date) - CAST($2 AS date))";
-    [("rand", 0, None), ("newid", 0, None), ("random", 0, None)] =>
-        "random()", "random()", "RAND()", "RAND()", "rand()", "random()";
-];
+/// Functions that a misspelt one may be.
+const MAX_MISSPELT: usize = 3;
 
 /// Adds how this dialect writes the calls that it does not know. Works on text that may be no statement.
 pub fn advise(sql: &str, words: &[Word], dialect: Dialect, advice: &mut Advice) {
@@ -261,12 +153,12 @@ fn stands_before_brackets(name: &str) -> bool {
     IN_FRONT.contains(&name) || TYPES.contains(&name)
 }
 
-/// Adds the nearest function.
+/// Adds the functions that may be meant by a misspelt one.
 fn advise_name(word: &Word, dialect: Dialect, advice: &mut Advice) {
-    let instead = nearest(
-        &word.text.to_lowercase(),
-        outline::functions(dialect).map(|one| (one.to_owned(), one.to_owned())),
-    );
+    let alike = outline::functions(dialect).filter(|one| is_function_misspelt(&word.text, one));
+    let mut instead: Vec<String> = alike.map(str::to_owned).collect();
+    instead.sort();
+    instead.truncate(MAX_MISSPELT);
     // A table function looks like a call.
     if !instead.is_empty() {
         advice
@@ -288,14 +180,14 @@ fn translation(name: &str, arguments: &[String], dialect: Dialect) -> Option<Str
         Some((name, argument)) => (name.as_str(), std::slice::from_ref(argument)),
         None => (name, arguments),
     };
-    let constant = |text: &str| text.trim_matches('\'').to_owned();
+    // The units of `date_trunc` have any case; in a format, `m` and `M` are two things.
+    let is_constant = |argument: &str, wanted: &str| {
+        let constant = argument.trim_matches('\'');
+        constant == wanted || (name == "date_trunc" && constant.eq_ignore_ascii_case(wanted))
+    };
     for concept in CONCEPTS {
         let fits = |(form, count, wanted): &&(&str, usize, Option<&str>)| {
-            let has = |wanted: &str| {
-                arguments
-                    .iter()
-                    .any(|one| constant(one).eq_ignore_ascii_case(wanted))
-            };
+            let has = |wanted: &str| arguments.iter().any(|one| is_constant(one, wanted));
             *form == name && *count == arguments.len() && wanted.is_none_or(has)
         };
         let Some((.., wanted)) = concept.forms.iter().find(fits) else {
@@ -303,7 +195,7 @@ fn translation(name: &str, arguments: &[String], dialect: Dialect) -> Option<Str
         };
         let date = arguments
             .iter()
-            .find(|one| wanted.is_some_and(|wanted| !constant(one).eq_ignore_ascii_case(wanted)));
+            .find(|one| wanted.is_some_and(|wanted| !is_constant(one, wanted)));
         let date = date.or(arguments.first()).map_or("", String::as_str);
         return Some(filled(concept.template(dialect), date, arguments));
     }
@@ -516,6 +408,26 @@ mod tests {
                 "group_concat(name, ', ')",
             ),
             (Dialect::Sqlite, "cuont(*)", "count"),
+            (Dialect::Postgresql, "mean(total)", "avg(total)"),
+            (Dialect::Postgresql, "square(total)", "power(total, 2)"),
+            (Dialect::Postgresql, "isnull(zip)", "(zip IS NULL)"),
+            (
+                Dialect::Postgresql,
+                "isnull(zip, '-')",
+                "COALESCE(zip, '-')",
+            ),
+            (Dialect::Mysql, "stdev(total)", "STDDEV_SAMP(total)"),
+            (Dialect::Clickhouse, "stdev(total)", "stddevSamp(total)"),
+            (
+                Dialect::Sqlite,
+                "rand()",
+                "((random() & 9007199254740991) / 9007199254740992.0)",
+            ),
+            (
+                Dialect::Sqlite,
+                "date_trunc('MONTH', d)",
+                "strftime('%Y-%m-01', d)",
+            ),
         ] {
             let found = advised(
                 &format!("SELECT {written} FROM t WHERE a IN (1, 2)"),
@@ -527,10 +439,23 @@ mod tests {
     }
 
     #[test]
-    fn unit_that_dialects_read_differently_is_not_translated() {
-        // A month in SQL Server and a minute in Snowflake.
-        let found = advised("SELECT DATEADD(m, 3, d)", Dialect::Postgresql);
-        assert_eq!(found, []);
+    fn what_means_something_else_is_not_advised() {
+        for (call, dialect) in [
+            // A month in SQL Server and a minute in Snowflake.
+            ("DATEADD(m, 3, d)", Dialect::Postgresql),
+            // The codes of a format differ by their case.
+            ("DATE_FORMAT(d, '%y')", Dialect::Postgresql),
+            ("strftime('%Y-%M', d)", Dialect::Postgresql),
+            ("strftime('%Y-%m-%D', d)", Dialect::Postgresql),
+            ("FORMAT(d, 'yyyy-mm')", Dialect::Sqlite),
+            // It has none.
+            ("stdev(total)", Dialect::Sqlite),
+            ("stddev(total)", Dialect::Sqlite),
+            ("newid()", Dialect::Sqlite),
+        ] {
+            let found = advised(&format!("SELECT {call} FROM t"), dialect);
+            assert_eq!(found, [], "{call}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The names that are most like a written one.
+//! The names that are most like a written one, and functions that are misspelt.
 
 /// Names that [`nearest`] returns at most.
 const MAX_NAMES: usize = 3;
@@ -10,6 +10,10 @@ const BY_PARTS: f64 = 0.98;
 const MIN_PREFIX: usize = 3;
 /// Characters of a name that are compared; the rest is cut off.
 const MAX_CHARACTERS: usize = 64;
+/// A shorter function with another letter is another one.
+const MIN_MISSPELT: usize = 4;
+/// Letters of a function that may lack its last one.
+const MIN_CUT: usize = 8;
 
 /// The most similar candidates, best first. Each comes with its own text, which is returned.
 pub fn nearest<T: Clone>(
@@ -42,6 +46,43 @@ pub fn likeness(a: &str, b: &str) -> f64 {
     let shared: f64 = best(&parts_a, &parts_b) + best(&parts_b, &parts_a);
     let count = (parts_a.len() + parts_b.len()).max(1) as f64;
     edits.max(shared / count * BY_PARTS)
+}
+
+/// Whether a written function is another one misspelt: two letters swapped, or one too many or too few. Another letter
+/// at the end is another function, as `cosd` or `log2`.
+pub fn is_function_misspelt(written: &str, name: &str) -> bool {
+    let (a, b) = (written.to_lowercase(), name.to_lowercase());
+    let longer = a.chars().count().max(b.chars().count());
+    let is_at_end = a.starts_with(&b) || (b.starts_with(&a) && longer < MIN_CUT);
+    (MIN_MISSPELT..=MAX_CHARACTERS).contains(&longer)
+        && digits(&a) == digits(&b)
+        && !is_at_end
+        && begins_alike(&a, &b)
+        && (a.len() != b.len() || are_same_letters(&a, &b))
+        && strsim::damerau_levenshtein(&a, &b) == 1
+}
+
+/// Whether two words have the same first letter, or their first two letters swapped.
+fn begins_alike(a: &str, b: &str) -> bool {
+    let start = |text: &str| {
+        let mut letters = text.chars();
+        (letters.next(), letters.next())
+    };
+    let ((a, after_a), (b, after_b)) = (start(a), start(b));
+    a == b || (a == after_b && b == after_a)
+}
+
+fn are_same_letters(a: &str, b: &str) -> bool {
+    let sorted = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    sorted(a) == sorted(b)
+}
+
+fn digits(name: &str) -> String {
+    name.chars().filter(char::is_ascii_digit).collect()
 }
 
 /// How well an alias suits a table, from 0 for not at all: its first letters, its beginning, or letters of it in order.
@@ -87,26 +128,29 @@ fn best(words: &[String], others: &[String]) -> f64 {
 
 /// The words of a name in lower case and singular: of `orderItems` and `order_items`.
 fn parts(name: &str) -> Vec<String> {
-    let mut parts = Vec::new();
-    let mut part = String::new();
+    let singular = |word: String| match word.strip_suffix('s') {
+        Some(one) if one.len() > 2 => one.to_owned(),
+        _ => word,
+    };
+    words(name).into_iter().map(singular).collect()
+}
+
+/// The words of a name in lower case.
+fn words(name: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
     let mut was_lower = false;
     for letter in name.chars().chain(['_']) {
-        if !letter.is_alphanumeric() || (letter.is_uppercase() && was_lower) {
-            let word = part
-                .strip_suffix('s')
-                .filter(|word| word.len() > 2)
-                .unwrap_or(&part);
-            if !word.is_empty() {
-                parts.push(word.to_owned());
-            }
-            part.clear();
+        let is_end = !letter.is_alphanumeric() || (letter.is_uppercase() && was_lower);
+        if is_end && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
         }
         if letter.is_alphanumeric() {
-            part.extend(letter.to_lowercase());
+            word.extend(letter.to_lowercase());
         }
         was_lower = letter.is_lowercase();
     }
-    parts
+    words
 }
 
 #[cfg(test)]
@@ -126,6 +170,27 @@ mod tests {
             ("t", "customers", 0),
         ] {
             assert_eq!(suits(alias, table), expected, "{alias} {table}");
+        }
+    }
+
+    #[test]
+    fn misspelt_function_is_told_from_another() {
+        for (written, name, expected) in [
+            ("cuont", "count", true),
+            ("lenght", "length", true),
+            ("uper", "upper", true),
+            ("coalesc", "coalesce", true),
+            ("mean", "atan", false),
+            ("stdev", "soundex", false),
+            ("square", "scale", false),
+            ("isnull", "num_nulls", false),
+            ("cosd", "cos", false),
+            ("log2", "log", false),
+            ("arraymin", "arraymax", false),
+            ("rand", "rank", false),
+        ] {
+            let found = is_function_misspelt(written, name);
+            assert_eq!(found, expected, "{written} {name}");
         }
     }
 
