@@ -14,7 +14,7 @@ use super::{
 };
 use mindhost_catalog::{ColumnDetail, TableDetail};
 use mindhost_plugin_api::Dialect;
-use mindhost_sql::outline::{self, Comparison, Literal, Operand, Outline};
+use mindhost_sql::outline::{self, Comparison, Literal, Operand, Outline, Word};
 
 /// Warnings beside one result.
 const MAX_WARNINGS: usize = 4;
@@ -80,7 +80,8 @@ pub async fn warnings(subject: &Subject<'_>, total: u64, rows: Option<&Value>) -
     if is_empty {
         empty(&known, &outline, &used, &described, &mut found);
     }
-    fan_out(&known, &outline, &used, &described, &mut found);
+    let words = outline::words(subject.sql, dialect);
+    fan_out(&known, &outline, &used, (&words, &described), &mut found);
     if divides {
         divisions(&known, &outline, &used, &described, &mut found);
     }
@@ -211,7 +212,7 @@ fn fan_out(
     known: &StatementScope<'_>,
     outline: &Outline,
     used: &[KnownTable<'_>],
-    described: &[TableDetail],
+    (words, described): (&[Word], &[TableDetail]),
     found: &mut Vec<Warning>,
 ) {
     let place = |table: KnownTable<'_>| described.iter().position(|one| table.is_in(one));
@@ -227,8 +228,7 @@ fn fan_out(
             narrowed: &narrowed,
             owner,
         };
-        let cartesian =
-            cartesian::warning(known, block, described, |place| narrowed.contains(&place));
+        let cartesian = cartesian::warning(known, outline, block, words, described);
         for warning in joined.warnings().into_iter().chain(cartesian) {
             if !found.contains(&warning) {
                 found.push(warning);
