@@ -33,7 +33,7 @@ pub struct Functions {
 /// The functions of every session.
 pub fn allowed() -> &'static Functions {
     static ALLOWED: LazyLock<Functions> = LazyLock::new(|| {
-        let functions = section("functions");
+        let functions = callable();
         let rows = section("rows");
         let mut planners = SessionStateDefaults::default_expr_planners();
         planners.insert(0, Arc::new(growing_functions::ConcatPlanner));
@@ -71,6 +71,13 @@ pub fn allowed() -> &'static Functions {
 
 fn is_listed(listed: &HashSet<&str>, name: &str, aliases: &[String]) -> bool {
     listed.contains(name) || aliases.iter().any(|alias| listed.contains(alias.as_str()))
+}
+
+/// The names of functions and aggregates.
+fn callable() -> HashSet<&'static str> {
+    let mut all = section("functions");
+    all.extend(section("aggregates"));
+    all
 }
 
 /// The names in a section of the list.
@@ -112,7 +119,7 @@ mod tests {
         for one in &functions.window {
             add(one.name(), one.aliases());
         }
-        let mut missing: Vec<_> = section("functions")
+        let mut missing: Vec<_> = callable()
             .into_iter()
             .filter(|name| !found.contains(*name) && !calls::NAMES.contains(name))
             .collect();

@@ -2,64 +2,40 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Query, SelectItem, SetExpr, Visit as _, Visitor};
+use sqlparser::ast::{
+    Expr, Function, FunctionArguments, ObjectNamePart, Query, SelectItem, SetExpr, Visit as _,
+    Visitor,
+};
 
 use super::{
     guard::{self, STACK_BYTES},
     lexical::{self, Source},
-    outline::{FunctionCall, Outline, outline},
-    policy,
+    outline::outline,
     rules::Rules,
 };
 use mindhost_base::error::{Error, Result};
 use mindhost_plugin_api::Dialect;
 
-/// Functions of one row in every dialect that has them, beside those of the rules of policies.
-const OF_ONE_ROW: &[&str] = &[
-    "curdate",
-    "current_date",
-    "current_time",
-    "current_timestamp",
-    "curtime",
-    "date",
-    "date_format",
-    "date_part",
-    "datediff",
-    "datetime",
-    "day",
-    "extract",
-    "format",
-    "getdate",
+/// Units of time, which MySQL's functions have as names: `timestampdiff(day, a, b)`.
+const UNITS: [&str; 9] = [
+    "microsecond",
+    "second",
+    "minute",
     "hour",
-    "if",
-    "initcap",
-    "instr",
-    "julianday",
-    "lcase",
-    "localtime",
-    "localtimestamp",
-    "mod",
-    "now",
-    "nvl",
-    "printf",
-    "sign",
-    "sqrt",
-    "strftime",
-    "sysdatetime",
-    "time",
-    "to_char",
-    "to_date",
-    "today",
-    "trunc",
-    "ucase",
+    "day",
+    "week",
+    "month",
+    "quarter",
+    "year",
 ];
 
 /// Checks that `expression` is one expression that combines the rows of `from`, that `from` is tables and their joins,
 /// and that `filter` is one condition. All have passed the guard before, each in a statement of its own. None has a
 /// comment: a model may write the parts in one line, where the comment would take the filter away.
 ///
-/// A window has one value for each row. An expression over tables alone has one if it calls no function, or only
-/// functions that are known to be of one row. Which others combine rows is up to the engine, so they pass.
+/// An expression over tables alone has one value if it has an aggregate. A window has one for each row, and functions
+/// such as `unnest` make several of one. SQLite and MySQL give the value of any row for a column outside of an
+/// aggregate; the other engines refuse it.
 ///
 /// # Errors
 /// `invalid_parameter` for the part to blame; `sql_syntax` for what cannot be parsed.
@@ -73,24 +49,21 @@ pub fn check(dialect: Dialect, expression: &str, from: &str, filter: Option<&str
             alone("filter", filter, dialect)?;
         }
         let sql = format!("SELECT ({expression}\n) FROM {from}\n");
-        let query = guard::read(&Source::new(&sql)?, Rules::of(dialect))?;
+        let rules = Rules::of(dialect);
+        let query = guard::read(&Source::new(&sql)?, rules)?;
         let value = value_of(&query)?;
-        let one_block = |sql: &str| outline(sql, dialect).filter(|one| one.blocks.len() == 1);
-        let is_of_one_row = |call: &FunctionCall| {
-            let name = call.name.text.to_lowercase();
-            // Over more than one argument, SQLite's are the least and the greatest of them.
-            let is_of_arguments = dialect == Dialect::Sqlite
-                && matches!(name.as_str(), "min" | "max")
-                && call.arguments.len() > 1;
-            is_of_arguments || OF_ONE_ROW.contains(&name.as_str()) || policy::is_row_function(&name)
-        };
-        let combines_nothing = |one: &Outline| one.calls.iter().all(is_of_one_row);
-        let computed = one_block(&format!("SELECT ({expression}\n)"));
-        let of_tables = one_block(&format!("SELECT 1 FROM {from}\n"));
-        match computed.as_ref().is_some_and(combines_nothing) && of_tables.is_some() {
-            true => Err(one_per_row(value)),
-            false if has_window(value) => Err(one_per_row(value)),
-            false => Ok(()),
+        let mut found = Found::new(rules);
+        let _ = value.visit(&mut found);
+        let of_tables = outline(&format!("SELECT 1 FROM {from}\n"), dialect);
+        let is_of_tables = of_tables.is_some_and(|one| one.blocks.len() == 1);
+        let takes_any_row = matches!(dialect, Dialect::Sqlite | Dialect::Mysql);
+        match found.loose {
+            _ if found.has_window || (is_of_tables && !found.has_aggregate) => {
+                Err(one_per_row(value))
+            }
+            _ if found.has_rows => Err(several_rows()),
+            Some(column) if is_of_tables && takes_any_row => Err(of_any_row(&column)),
+            _ => Ok(()),
         }
     })
 }
@@ -109,34 +82,109 @@ fn without_comments(param: &str, part: &str, dialect: Dialect) -> Result<()> {
     }
 }
 
-/// Whether an expression calls a function over a window, outside of its subqueries.
-fn has_window(expr: &Expr) -> bool {
-    struct Windows {
-        queries: usize,
+/// What an expression has outside of its subqueries.
+struct Found {
+    rules: &'static Rules,
+    /// How many queries and aggregates are around.
+    queries: usize,
+    aggregates: usize,
+    has_aggregate: bool,
+    has_window: bool,
+    /// Whether a function in it makes several rows of a value.
+    has_rows: bool,
+    /// The first column outside of aggregates.
+    loose: Option<Expr>,
+}
+
+impl Found {
+    fn new(rules: &'static Rules) -> Self {
+        Self {
+            rules,
+            queries: 0,
+            aggregates: 0,
+            has_aggregate: false,
+            has_window: false,
+            has_rows: false,
+            loose: None,
+        }
     }
-    impl Visitor for Windows {
-        type Break = ();
 
-        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.queries += 1;
-            ControlFlow::Continue(())
+    /// Whether a function combines rows. One that is not in the list of the guard is the owner's, and may.
+    fn combines(&self, function: &Function) -> bool {
+        let name = self.name(function);
+        let arguments = match &function.args {
+            FunctionArguments::List(list) => list.args.len(),
+            _ => 0,
+        };
+        // Over more than one argument, SQLite's are the least and the greatest of them.
+        let is_of_arguments = self.rules.dialect == Dialect::Sqlite
+            && matches!(name.as_str(), "min" | "max")
+            && arguments > 1;
+        let is_known =
+            self.rules.allows_function(&name) || self.rules.keywords.contains(name.as_str());
+        !is_of_arguments && (self.rules.is_aggregate(&name) || !is_known)
+    }
+
+    fn name(&self, function: &Function) -> String {
+        let last = function.name.0.last().and_then(ObjectNamePart::as_ident);
+        last.map_or_else(String::new, |name| {
+            self.rules
+                .fold_built_in(&name.value, name.quote_style.is_some())
+        })
+    }
+
+    fn makes_rows(&self, function: &Function) -> bool {
+        let name = self.name(function);
+        self.rules.rows.contains_key(name.as_str()) || name.eq_ignore_ascii_case("arrayJoin")
+    }
+}
+
+impl Visitor for Found {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.queries += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.queries = self.queries.saturating_sub(1);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        if self.queries > 0 {
+            return ControlFlow::Continue(());
         }
-
-        fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.queries = self.queries.saturating_sub(1);
-            ControlFlow::Continue(())
-        }
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Function(function) if function.over.is_some() && self.queries == 0 => {
-                    ControlFlow::Break(())
-                }
-                _ => ControlFlow::Continue(()),
+        match expr {
+            Expr::Function(function) if function.over.is_some() => self.has_window = true,
+            Expr::Function(function) if self.makes_rows(function) => self.has_rows = true,
+            Expr::Function(function) if self.combines(function) => {
+                self.has_aggregate = true;
+                self.aggregates += 1;
             }
+            Expr::Identifier(name) if UNITS.contains(&name.value.to_lowercase().as_str()) => {}
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_)
+                if self.aggregates == 0 && self.loose.is_none() =>
+            {
+                self.loose = Some(expr.clone());
+            }
+            _ => {}
         }
+        ControlFlow::Continue(())
     }
-    expr.visit(&mut Windows { queries: 0 }).is_break()
+
+    fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        if self.queries == 0
+            && let Expr::Function(function) = expr
+            && function.over.is_none()
+            && !self.makes_rows(function)
+            && self.combines(function)
+        {
+            self.aggregates = self.aggregates.saturating_sub(1);
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 /// Checks that a part is one expression by itself. In brackets it could close them, and begin others for another part.
@@ -230,6 +278,20 @@ fn one_per_row(value: &Expr) -> Error {
     Error::invalid("expression", message)
 }
 
+fn several_rows() -> Error {
+    let message =
+        "`expression` makes several rows, not one figure; leave out the function that does";
+    Error::invalid("expression", message)
+}
+
+fn of_any_row(column: &Expr) -> Error {
+    let message = format!(
+        "`expression` has the column `{column}` outside of an aggregate, where it is that of any row; write \
+         `sum({column})`, `max({column})` or another aggregate"
+    );
+    Error::invalid("expression", message)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,7 +311,6 @@ mod tests {
                 ("sum(amount)", "orders"),
                 ("count(*)", "orders o JOIN items i ON i.order_id = o.id"),
                 ("(sum(amount) / count(*))", "orders, items"),
-                ("(SELECT max(amount) FROM orders)", "items"),
                 ("count(*) - (SELECT min(id) FROM orders)", "items"),
                 // A subquery may give one row.
                 ("total", "(SELECT sum(amount) AS total FROM orders) t"),
@@ -298,6 +359,19 @@ mod tests {
                     "expression",
                     "follows SELECT",
                 ),
+                // Its filter would be lost, and the value be there for each row.
+                (
+                    "(SELECT max(amount) FROM orders)",
+                    "items",
+                    "expression",
+                    "combine the rows",
+                ),
+                (
+                    "EXISTS (SELECT max(amount) FROM orders)",
+                    "items",
+                    "expression",
+                    "combine the rows",
+                ),
                 ("sum(amount)) + (1", "orders", "expression", "bracket"),
                 ("sum(amount), 2", "orders", "expression", "exactly one"),
                 ("(sum(amount), 2)", "orders", "expression", "exactly one"),
@@ -332,6 +406,65 @@ mod tests {
         assert!(of("max(amount, 0)").is_err());
         assert!(of("min(amount)").is_ok());
         assert!(of("max(sum(amount), 0)").is_ok());
+    }
+
+    #[test]
+    fn column_outside_of_an_aggregate_is_refused_where_the_engine_would_take_any_row() {
+        for dialect in [Dialect::Sqlite, Dialect::Mysql] {
+            let of = |expression| check(dialect, expression, "orders", None);
+            let error = of("sum(amount) + amount").unwrap_err();
+            assert!(error.message().contains("`max(amount)`"), "{error}");
+            assert!(of("sum(amount + tax) - count(DISTINCT id)").is_ok());
+            assert!(of("sum(amount) - (SELECT min(amount) FROM items)").is_ok());
+        }
+        let days = "timestampdiff(day, min(placed), max(placed))";
+        let checked = check(Dialect::Mysql, days, "orders", None);
+        assert!(checked.is_ok(), "{checked:?}");
+    }
+
+    #[test]
+    fn rows_out_of_one_value_are_no_figure() {
+        for (dialect, expression) in [
+            (Dialect::Postgresql, "unnest(array_agg(amount))"),
+            (Dialect::Postgresql, "generate_series(1, count(*))"),
+            (
+                Dialect::Postgresql,
+                "jsonb_array_elements(jsonb_agg(amount))",
+            ),
+            (Dialect::Clickhouse, "arrayJoin(groupArray(amount))"),
+        ] {
+            let error = check(dialect, expression, "orders", None).unwrap_err();
+            assert!(
+                error.message().contains("several rows"),
+                "{expression} {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn aggregates_of_an_engine_are_figures_and_its_other_functions_are_none() {
+        for (dialect, expression, is_figure) in [
+            (
+                Dialect::Postgresql,
+                "percentile_cont(0.5) WITHIN GROUP (ORDER BY amount)",
+                true,
+            ),
+            (Dialect::Postgresql, "shop.best(amount)", true),
+            (Dialect::Postgresql, "age(placed)", false),
+            (Dialect::Postgresql, "width_bucket(amount, 0, 9, 3)", false),
+            (Dialect::Sqlite, "typeof(amount)", false),
+            (Dialect::Sqlite, "random()", false),
+            (
+                Dialect::Mysql,
+                "group_concat(status ORDER BY id SEPARATOR ', ')",
+                true,
+            ),
+            (Dialect::Clickhouse, "uniqExactIf(id, amount > 3)", true),
+            (Dialect::Clickhouse, "toYear(placed)", false),
+        ] {
+            let checked = check(dialect, expression, "orders", None);
+            assert_eq!(checked.is_ok(), is_figure, "{expression} {checked:?}");
+        }
     }
 
     #[test]

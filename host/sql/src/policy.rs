@@ -20,7 +20,6 @@ use std::{
 
 use sqlparser::ast::Query;
 
-pub(crate) use self::expression::is_row_function;
 pub use self::trial::{Part, parts, trial};
 use self::{
     combined::CompiledRule,

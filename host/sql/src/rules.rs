@@ -31,7 +31,8 @@ pub(super) struct Rules {
     pub operators: HashSet<&'static str>,
     /// Functions that the engine knows in any case, where it compares the case of all others. In lower case.
     pub any_case: HashSet<&'static str>,
-    /// Aggregates whose name may have endings that change how they aggregate: `sumIf`.
+    /// Those functions that combine rows. In ClickHouse the name of one may have endings that change how it does, as
+    /// `sumIf`, and only there they are not among `functions`.
     pub aggregates: HashSet<&'static str>,
 }
 
@@ -227,8 +228,11 @@ impl Rules {
         self.is_aggregate(name).then_some(name)
     }
 
-    /// Whether this is an aggregate of the list, perhaps with endings: `uniqExactIf`.
-    fn is_aggregate(&self, name: &str) -> bool {
+    /// Whether a function combines rows, by its folded name. In ClickHouse that may have endings: `uniqExactIf`.
+    pub fn is_aggregate(&self, name: &str) -> bool {
+        if self.dialect != Dialect::Clickhouse {
+            return self.aggregates.contains(name);
+        }
         let mut base = name;
         loop {
             if self.aggregates.contains(self.known_as(base).as_str()) {
@@ -300,16 +304,21 @@ fn read(dialect: Dialect, text: &'static str) -> Rules {
             None => (entry, Vec::new()),
         })
         .collect();
+    let aggregates: HashSet<_> = take("aggregates").into_iter().collect();
+    let mut functions: HashSet<_> = take("functions").into_iter().collect();
+    if dialect != Dialect::Clickhouse {
+        functions.extend(&aggregates);
+    }
     Rules {
         dialect,
-        functions: take("functions").into_iter().collect(),
+        functions,
         keywords: take("keywords").into_iter().collect(),
         rows,
         volatile: take("volatile").into_iter().collect(),
         types: take("types").into_iter().collect(),
         operators: take("operators").into_iter().collect(),
         any_case: take("any-case").into_iter().collect(),
-        aggregates: take("aggregates").into_iter().collect(),
+        aggregates,
     }
 }
 

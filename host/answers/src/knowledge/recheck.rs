@@ -20,7 +20,7 @@ use mindhost_core::{
 use mindhost_plugin_api::Call;
 
 /// Counts the changes of what is checked: entries that were stored before one are checked again after it.
-const CHECKS: u32 = 2;
+const CHECKS: u32 = 3;
 /// How often the states are compared.
 const POLL: Duration = Duration::from_secs(2);
 /// How long a Mind waits whose engine could not be asked.

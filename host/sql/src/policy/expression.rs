@@ -81,11 +81,6 @@ const TEXT_FUNCTIONS: &[&str] = &[
 /// Those of them that give one of their arguments.
 const CHOICES: &[&str] = &["coalesce", "greatest", "ifnull", "iif", "least", "nullif"];
 
-/// Whether a function is known not to combine rows. The name is in lower case.
-pub(crate) fn is_row_function(name: &str) -> bool {
-    FUNCTIONS.contains(&name)
-}
-
 /// The columns that a rule may name.
 pub(super) struct Columns<'a> {
     pub rules: &'static Rules,
