@@ -8,6 +8,7 @@ mod call;
 mod columns;
 mod expr;
 mod from;
+mod group;
 mod literal;
 mod operators;
 mod policy;

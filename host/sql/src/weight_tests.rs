@@ -281,8 +281,13 @@ fn chain_of_operators_ends_where_the_planner_of_files_would_not() {
 
 #[test]
 fn long_chain_of_conditions_is_balanced_for_files() {
-    let files = shop(Dialect::Datafusion);
-    for (op, length) in [("AND", 101), ("OR", 101), ("AND", 900)] {
+    for (dialect, op, length) in [
+        (Dialect::Datafusion, "AND", 101),
+        (Dialect::Datafusion, "OR", 101),
+        (Dialect::Datafusion, "AND", 1_000),
+        (Dialect::Sqlite, "OR", 1_000),
+    ] {
+        let files = shop(dialect);
         let terms: Vec<String> = (0..length).map(|nth| format!("total <> {nth}")).collect();
         let statement = |terms: &[String]| {
             format!(
@@ -297,9 +302,53 @@ fn long_chain_of_conditions_is_balanced_for_files() {
         let guarded = guard(&statement(&terms[..50]), &files).unwrap();
         assert!(!guarded.text().contains('('), "{}", guarded.text());
     }
+    let files = shop(Dialect::Datafusion);
     let endless = vec!["total"; 1_200].join(" AND ");
     let error = guard(&format!("SELECT id FROM orders WHERE {endless}"), &files).unwrap_err();
     assert!(error.message().contains("chains more than 100"), "{error}");
+}
+
+#[test]
+fn grouping_sets_are_counted() {
+    let of = |dialect, group: &str| {
+        guard(
+            &format!("SELECT count(*) FROM orders GROUP BY {group}"),
+            &shop(dialect),
+        )
+    };
+    let columns = |count: usize| vec!["total"; count].join(", ");
+    for dialect in [Dialect::Datafusion, Dialect::Postgresql, Dialect::Mssql] {
+        for (group, passes) in [
+            (format!("CUBE ({})", columns(12)), true),
+            (format!("CUBE ({})", columns(13)), false),
+            (format!("CUBE ({})", columns(200)), false),
+            (format!("ROLLUP ({})", columns(30)), true),
+            (
+                format!("CUBE ({}), ROLLUP ({})", columns(10), columns(4)),
+                false,
+            ),
+        ] {
+            let guarded = of(dialect, &group);
+            assert_eq!(guarded.is_ok(), passes, "{dialect:?} {group}");
+            if let Err(error) = guarded {
+                assert!(error.message().contains("4096 grouping sets"), "{error}");
+            }
+        }
+    }
+    for (group, passes) in [
+        (
+            format!("GROUPING SETS (CUBE ({}), total)", columns(11)),
+            true,
+        ),
+        (
+            format!("GROUPING SETS (CUBE ({}), total)", columns(12)),
+            false,
+        ),
+    ] {
+        assert_eq!(of(Dialect::Datafusion, &group).is_ok(), passes, "{group}");
+    }
+    let cube = format!("{} WITH CUBE", columns(13));
+    assert!(of(Dialect::Clickhouse, &cube).is_err());
 }
 
 #[test]

@@ -28,7 +28,8 @@ impl Walk<'_> {
     /// Checks an expression and all below it. The kinds are in three groups: names and values here, operators and
     /// the grammar's own functions in the two that follow; a kind in none of them is refused.
     pub(super) fn expr(&mut self, expr: &mut Expr) -> Result<()> {
-        if self.is(Dialect::Datafusion) {
+        // Both stop at a depth that a list of conditions has soon.
+        if self.is(Dialect::Datafusion) || self.is(Dialect::Sqlite) {
             balance(expr);
         }
         self.depth += 1;

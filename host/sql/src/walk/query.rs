@@ -2,12 +2,11 @@
 
 use sqlparser::{
     ast::{
-        Distinct, ExcludeSelectItem, Expr, Fetch, Function, FunctionArguments, GroupByExpr,
-        GroupByWithModifier, Ident, LimitClause, NamedWindowDefinition, NamedWindowExpr,
-        ObjectNamePart, Offset, OffsetRows, OrderBy, OrderByExpr, OrderByKind, Query, Select,
-        SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator,
-        SetQuantifier, Spanned, TableFactor, TableWithJoins, Top, TopQuantity, Values,
-        WildcardAdditionalOptions, WithFill,
+        Distinct, ExcludeSelectItem, Expr, Fetch, GroupByExpr, Ident, LimitClause,
+        NamedWindowDefinition, NamedWindowExpr, ObjectNamePart, Offset, OffsetRows, OrderBy,
+        OrderByExpr, OrderByKind, Query, Select, SelectFlavor, SelectItem,
+        SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, Spanned, TableFactor,
+        TableWithJoins, Top, TopQuantity, Values, WildcardAdditionalOptions, WithFill,
     },
     tokenizer::Location,
 };
@@ -349,59 +348,6 @@ impl Walk<'_> {
         self.none(opt_replace.as_ref(), "* REPLACE")?;
         self.none(opt_rename.as_ref(), "* RENAME")?;
         self.none(opt_alias.as_ref(), "an alias of *")
-    }
-
-    fn group_by(&mut self, group_by: &mut GroupByExpr) -> Result<()> {
-        let (exprs, modifiers) = match group_by {
-            GroupByExpr::Expressions(exprs, modifiers) => (exprs, modifiers),
-            GroupByExpr::All(modifiers) if self.is(Dialect::Clickhouse) => {
-                return self.empty(modifiers, "a modifier of GROUP BY ALL");
-            }
-            GroupByExpr::All(_) => return Err(self.unsupported("GROUP BY ALL", Location::empty())),
-        };
-        exprs
-            .iter_mut()
-            .try_for_each(|expr| self.group_expr(expr))?;
-        for modifier in modifiers {
-            match modifier {
-                GroupByWithModifier::Rollup => {}
-                GroupByWithModifier::Cube if !self.is(Dialect::Mysql) => {}
-                GroupByWithModifier::Cube => {
-                    return Err(self.unsupported("WITH CUBE", Location::empty()));
-                }
-                GroupByWithModifier::GroupingSets(expr) => self.expr(expr)?,
-                GroupByWithModifier::Totals => {
-                    return Err(self.unsupported("WITH TOTALS", Location::empty()));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// In T-SQL the parser takes ROLLUP and CUBE for functions.
-    fn group_expr(&mut self, expr: &mut Expr) -> Result<()> {
-        if self.is(Dialect::Mssql)
-            && let Expr::Function(Function {
-                name,
-                uses_odbc_syntax: false,
-                parameters: FunctionArguments::None,
-                args: FunctionArguments::List(list),
-                filter: None,
-                null_treatment: None,
-                over: None,
-                within_group,
-            }) = expr
-            && within_group.is_empty()
-            && list.duplicate_treatment.is_none()
-            && list.clauses.is_empty()
-            && matches!(
-                name.to_string().to_ascii_lowercase().as_str(),
-                "rollup" | "cube"
-            )
-        {
-            return list.args.iter_mut().try_for_each(|arg| self.argument(arg));
-        }
-        self.expr(expr)
     }
 
     fn order_by(&mut self, order_by: &mut OrderBy) -> Result<()> {

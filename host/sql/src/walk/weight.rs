@@ -42,7 +42,7 @@ impl LimitExceeded {
                 "the statement reads more than {MAX_TABLES} tables when each name of its WITH is written out; mention them less often"
             ),
             Self::Depth(max) => format!(
-                "a column of its subqueries stands for more than {max} levels of an expression when it is written out; compute it in fewer steps"
+                "a column stands for more than {max} levels of an expression when it is written out; compute it in fewer steps, or put a long chain into brackets piece by piece"
             ),
             Self::Parts => format!(
                 "the columns of its subqueries stand for more than {MAX_PARTS} parts of expressions when they are written out; use a computed column less often"
