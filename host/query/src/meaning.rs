@@ -6,6 +6,7 @@ mod comparisons;
 mod correlated_keys;
 mod correlations;
 mod division;
+pub mod exists;
 pub mod exponents;
 pub mod floats;
 mod implied_groups;
@@ -74,7 +75,9 @@ impl AnalyzerRule for BeforeCasts {
                 let part = rounding::half_to_even(part, schema);
                 zeros::equal(sort_keys::of_aggregate(part), schema)
             })?;
-            node.map_data(sort_keys::of_distinct)?
+            // What stands above compares the columns by their new types.
+            node.map_data(LogicalPlan::recompute_schema)?
+                .map_data(sort_keys::of_distinct)?
                 .map_data(comparisons::exact_join)?
                 .map_data(comparisons::exact_union)
         })

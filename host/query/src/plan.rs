@@ -33,8 +33,8 @@ use super::{
     federation::{self, Sources},
     functions,
     meaning::{
-        calls, exponents, floats, keys, lookups, membership, merged_columns, natural, refused,
-        similar, text_length, unjoined,
+        calls, exists, exponents, floats, keys, lookups, membership, merged_columns, natural,
+        refused, similar, text_length, unjoined,
     },
     memory::StatementMemory,
     names::{CATALOG, NO_SCHEMA},
@@ -195,6 +195,7 @@ async fn plan(
             plan_size::check(query).map_err(errors::external)?;
             refused::check(query).map_err(errors::external)?;
             membership::quantified_as_in(query);
+            exists::without_columns(query);
             if let ast::Statement::Query(query) = &mut **query
                 && text.to_ascii_lowercase().contains("natural")
             {

@@ -108,17 +108,34 @@ fn exact_case(case: Case, schema: &DFSchema) -> Result<Case> {
     Ok(Case::new(of.map(Box::new), pairs, otherwise.map(Box::new)))
 }
 
-/// Values of which one is taken: as doubles, if some are floats and some decimals; days beside timestamps as those.
-fn in_common(mut values: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
+/// Values of which one is taken.
+fn in_common(values: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
     let types = values.iter().map(|value| value.get_type(schema));
     let types: Vec<DataType> = types.collect::<Result<_>>()?;
-    times::days_as_timestamps(&mut values, &types);
-    if mixes_floats(&types) {
-        for (value, from) in values.iter_mut().zip(&types) {
-            *value = Common::Double.cast(std::mem::take(value), from);
-        }
+    Ok(of_common_type(values, &types))
+}
+
+/// As doubles, if some are floats and some decimals; days beside timestamps as those.
+fn of_common_type(mut values: Vec<Expr>, types: &[DataType]) -> Vec<Expr> {
+    times::days_as_timestamps(&mut values, types);
+    match mixes_floats(types) {
+        true => doubles(values, types),
+        false => values,
     }
-    Ok(values)
+}
+
+fn doubles(values: Vec<Expr>, types: &[DataType]) -> Vec<Expr> {
+    let pairs = values.into_iter().zip(types);
+    pairs
+        .map(|(value, from)| Common::Double.cast(value, from))
+        .collect()
+}
+
+/// Whether one column is made of floats and of other numbers, which are doubles there.
+fn has_floats(types: &[DataType]) -> bool {
+    let differs = types.windows(2).any(|pair| pair.first() != pair.last());
+    let are_numbers = types.iter().all(|of| of.is_null() || of.is_numeric());
+    differs && are_numbers && types.iter().any(DataType::is_floating)
 }
 
 fn mixes_floats(types: &[DataType]) -> bool {
@@ -133,35 +150,61 @@ pub fn exact_union(node: LogicalPlan) -> Result<LogicalPlan> {
         return Ok(node);
     };
     let width = union.schema.fields().len();
-    let types = |index: usize| -> Vec<DataType> {
-        let inputs = union.inputs.iter();
-        let fields = inputs.filter_map(|input| input.schema().fields().get(index));
-        fields.map(|field| field.data_type().clone()).collect()
-    };
-    let mixed: Vec<bool> = (0..width)
-        .map(|index| mixes_floats(&types(index)))
-        .collect();
-    if !mixed.contains(&true) {
-        return Ok(LogicalPlan::Union(union));
+    // The columns of each input, and those in their common types.
+    let mut inputs = Vec::with_capacity(union.inputs.len());
+    for input in &union.inputs {
+        let columns = input.schema().iter();
+        let columns = columns
+            .map(|(relation, field)| Expr::Column(Column::new(relation.cloned(), field.name())));
+        inputs.push(columns.collect::<Vec<_>>());
     }
-    let inputs = union.inputs.into_iter().map(|input| {
-        let columns = input.schema().iter().zip(&mixed);
-        let columns: Vec<_> = columns
-            .map(|((relation, field), is_mixed)| {
-                let column = Expr::Column(Column::new(relation.cloned(), field.name()));
-                match is_mixed {
-                    true => Common::Double
-                        .cast(column, field.data_type())
-                        .alias_qualified(relation.cloned(), field.name()),
-                    false => column,
-                }
-            })
-            .collect();
+    let mut has_changed = false;
+    for index in 0..width {
+        let one = |columns: &Vec<Expr>| columns.get(index).cloned();
+        let Some(columns) = inputs.iter().map(one).collect::<Option<Vec<_>>>() else {
+            return Ok(LogicalPlan::Union(union));
+        };
+        let pairs = columns.iter().zip(&union.inputs);
+        let types = pairs.map(|(column, input)| column.get_type(input.schema()));
+        let types: Vec<DataType> = types.collect::<Result<_>>()?;
+        let common = match has_floats(&types) {
+            true => doubles(columns, &types),
+            false => of_common_type(columns, &types),
+        };
+        for (columns, common) in inputs.iter_mut().zip(common) {
+            if let Some(column) = columns.get_mut(index)
+                && *column != common
+            {
+                has_changed = true;
+                let (relation, name) = column.qualified_name();
+                *column = common.alias_qualified(relation, name);
+            }
+        }
+    }
+    if !has_changed {
+        return with_types_of_inputs(union).map(LogicalPlan::Union);
+    }
+    let inputs = union.inputs.into_iter().zip(inputs);
+    let inputs = inputs.map(|(input, columns)| {
         let input = LogicalPlanBuilder::from(Arc::unwrap_or_clone(input)).project(columns)?;
         Ok(Arc::new(input.build()?))
     });
     let inputs = inputs.collect::<Result<_>>()?;
     Union::try_new_with_loose_types(inputs).map(LogicalPlan::Union)
+}
+
+/// The union with the types that its first input has now.
+fn with_types_of_inputs(union: Union) -> Result<Union> {
+    let types = |schema: &DFSchema| -> Vec<DataType> {
+        let fields = schema.fields().iter();
+        fields.map(|field| field.data_type().clone()).collect()
+    };
+    match union.inputs.first() {
+        Some(first) if types(first.schema()) != types(&union.schema) => {
+            Union::try_new_with_loose_types(union.inputs)
+        }
+        _ => Ok(union),
+    }
 }
 
 /// The same for the pairs of equal values of a join.
@@ -187,13 +230,20 @@ fn with_values(
     let values = subquery.subquery.schema();
     let (relation, field) = values.qualified_field(0);
     let types = [value.get_type(schema)?, field.data_type().clone()];
-    let Some(common) = Common::of(&types) else {
-        return Ok((value, subquery));
-    };
-    let [value_type, listed_type] = types;
     let name = field.name().clone();
     let listed = Expr::Column(Column::new(relation.cloned(), &name));
-    let listed = common.cast(listed, &listed_type).alias(name);
+    let mut sides = [(*value).clone(), listed.clone()];
+    times::days_as_timestamps(&mut sides, &types);
+    if let Some(common) = Common::of(&types) {
+        for (side, from) in sides.iter_mut().zip(&types) {
+            *side = common.cast(std::mem::take(side), from);
+        }
+    }
+    let [compared, cast] = sides;
+    if compared == *value && cast == listed {
+        return Ok((value, subquery));
+    }
+    let listed = cast.alias(name);
     let plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone())
         .project([listed])?
         .build()?;
@@ -201,7 +251,7 @@ fn with_values(
         subquery: Arc::new(plan),
         ..subquery
     };
-    Ok((Box::new(common.cast(*value, &value_type)), subquery))
+    Ok((Box::new(compared), subquery))
 }
 
 fn made_equal<C: AsMut<[Expr]>>(mut sides: C, schema: &DFSchema) -> Result<C> {

@@ -219,3 +219,83 @@ async fn times_and_days_of_far_years_are_compared() {
         assert_eq!(table(&sql).await, expected, "{list}");
     }
 }
+
+/// A column is what its expression became, for what stands above it too.
+#[tokio::test]
+async fn choice_of_a_float_or_a_decimal_is_a_float_above_it() {
+    let tables =
+        ", v(f) AS (VALUES (CAST(0.1 AS double) + CAST(0.2 AS double)), (CAST('1e-20' AS double)),
+        (CAST('1e20' AS double)), (CAST('NaN' AS double))) ";
+    let of = |sql: &str| format!("{tables}{sql}");
+    for (sql, expected) in [
+        (
+            "SELECT count(*) FROM (SELECT coalesce(f, 0.0) AS x FROM v) AS b WHERE x > 0.0",
+            "4",
+        ),
+        (
+            "SELECT count(*) FROM (SELECT coalesce(f, 0.0) AS x FROM v) AS b WHERE x <= 0.3",
+            "1",
+        ),
+        (
+            "SELECT count(*) FROM (SELECT nullif(f, 0.0) AS x FROM v UNION ALL SELECT 0.1 FROM v) AS b WHERE x > 0.3",
+            "3",
+        ),
+        (
+            "SELECT count(*) FROM v WHERE f > (SELECT CASE WHEN min(f) < 0 THEN 1.5 ELSE min(f) END FROM v)",
+            "3",
+        ),
+        (
+            "SELECT count(*) FROM v HAVING sum(coalesce(f, 0.0)) > 0.5",
+            "4",
+        ),
+        (
+            "SELECT count(*) FROM p WHERE id > (SELECT coalesce(max(f) * 0, 1.5) FROM v WHERE f < 9)",
+            "3",
+        ),
+        (
+            "SELECT count(*) FROM (SELECT k FROM p UNION ALL SELECT coalesce(f, 1.5) FROM v) AS b WHERE k < 0.1",
+            "1",
+        ),
+    ] {
+        assert_eq!(table(&of(sql)).await, expected, "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn days_beside_timestamps_may_be_of_any_year() {
+    let tables = ", day(d) AS (VALUES (DATE '9999-12-31'), (DATE '2024-01-31')),
+        stamp(ts) AS (VALUES (TIMESTAMP '2024-01-31 00:00:00'), (TIMESTAMP '2024-02-01 10:00:00')) ";
+    let of = |sql: &str| format!("{tables}{sql}");
+    for (sql, expected) in [
+        (
+            "SELECT count(*) FROM stamp WHERE ts IN (SELECT d FROM day)",
+            "1",
+        ),
+        (
+            "SELECT count(*) FROM stamp WHERE ts NOT IN (SELECT d FROM day)",
+            "1",
+        ),
+        (
+            "SELECT count(*) FROM day WHERE d IN (SELECT ts FROM stamp)",
+            "1",
+        ),
+        (
+            "SELECT count(*) FROM stamp WHERE ts < ALL (SELECT d FROM day)",
+            "0",
+        ),
+        (
+            "SELECT count(*) FROM stamp WHERE ts < ANY (SELECT d FROM day)",
+            "2",
+        ),
+        (
+            "SELECT max(x) FROM (SELECT d AS x FROM day UNION ALL SELECT ts FROM stamp) AS u",
+            "9999-12-31T00:00:00",
+        ),
+        (
+            "SELECT count(*) FROM (SELECT ts FROM stamp UNION SELECT d FROM day) AS u",
+            "3",
+        ),
+    ] {
+        assert_eq!(table(&of(sql)).await, expected, "{sql}");
+    }
+}

@@ -389,3 +389,20 @@ async fn value_of_no_rows_is_null() {
         assert_eq!(table(&format!(", {EMP} {sql}")).await, expected, "{sql}");
     }
 }
+
+#[tokio::test]
+async fn exists_asks_for_no_columns() {
+    for (condition, expected) in [
+        ("EXISTS (SELECT a.id FROM p b WHERE b.k = a.k + 10)", "1 2"),
+        (
+            "EXISTS (SELECT a.k + b.k, b.id AS n FROM p b WHERE b.k = a.k + 10 ORDER BY n LIMIT 1)",
+            "1 2",
+        ),
+        ("NOT EXISTS (SELECT a.*, b.k FROM p b WHERE b.k > a.k)", "3"),
+        ("EXISTS (SELECT count(*) FROM p b WHERE b.k > 99)", "1 2 3"),
+        ("EXISTS (SELECT b.id FROM p b LIMIT 0)", ""),
+    ] {
+        let sql = format!("SELECT id FROM p a WHERE {condition} ORDER BY id");
+        assert_eq!(table(&sql).await, expected, "{condition}");
+    }
+}
