@@ -3,14 +3,14 @@
 use super::{
     Advice, MAX_ADVICES, MAX_UNKNOWN, Replace,
     joins::Missing,
-    nearest::nearest,
+    nearest::{composed, is_misspelt, likeness, nearest},
     qualifiers::{Meaning, Qualifier},
     statement_scope::{KnownTable, StatementScope},
 };
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{Column, Name, Outline, Table, spelled};
 
-/// Tables that an unknown one may be by its columns.
+/// Tables that an unknown one may be by its columns, and columns that a misspelt one may be.
 const MAX_LIKE: usize = 3;
 /// Quotes that only a text can have.
 const CURLY: [char; 4] = ['\u{2018}', '\u{2019}', '\u{201c}', '\u{201d}'];
@@ -213,21 +213,23 @@ fn in_place_of_qualified<'a>(
         .qualifier
         .as_ref()
         .map_or("", |name| name.text.as_str());
+    let own = |name: &String| format!("{qualifier}.{}", spelled(known.dialect, name));
+    if let Some(name) = composed(&column.name.text, table.name, table.columns) {
+        advice.replace.push(written(column, vec![own(name)]));
+        return None;
+    }
     let elsewhere = used
         .iter()
         .filter(|other| *other != table && other.has(&column.name));
-    let (itself, elsewhere): (Vec<&KnownTable<'a>>, Vec<_>) =
-        elsewhere.partition(|other| is_compared_with(known, outline, column, other));
-    if !itself.is_empty()
-        && elsewhere.is_empty()
-        && let Some(needed) = table_with(known, used, &column.name)
-    {
-        let of = spelled(known.dialect, needed.name);
-        let name = spelled_column(known, &needed, &column.name);
-        advice
-            .replace
-            .push(written(column, vec![format!("{of}.{name}")]));
-        return Some(needed);
+    let elsewhere: Vec<&KnownTable<'a>> = elsewhere
+        .filter(|other| !is_compared_with(known, outline, column, other))
+        .collect();
+    let needed = match elsewhere.is_empty() {
+        true => table_with(known, used, &column.name),
+        false => None,
+    };
+    if let Some(needed) = needed {
+        return Some(in_needed(known, column, needed, &column.name.text, advice));
     }
     let mut instead: Vec<String> = Vec::new();
     for other in elsewhere {
@@ -237,18 +239,12 @@ fn in_place_of_qualified<'a>(
     }
     instead.truncate(MAX_ADVICES);
     choose(column, &instead, advice);
-    let own = table.columns.iter().map(|name| {
-        (
-            name.clone(),
-            format!("{qualifier}.{}", spelled(known.dialect, name)),
-        )
-    });
-    instead.extend(nearest(&column.name.text, own));
+    instead.extend(misspelt(&[*table], &column.name).map(|(_, name)| own(name)));
     if !instead.is_empty() {
         advice.replace.push(written(column, instead));
         return None;
     }
-    table_with(known, used, &column.name)
+    in_place_of_unlike(known, outline, used, column, &[*table], advice)
 }
 
 /// A column that no table of the statement has.
@@ -259,16 +255,18 @@ fn in_place_of_bare<'a>(
     used: &[KnownTable<'a>],
     advice: &mut Advice,
 ) -> Option<KnownTable<'a>> {
-    if let Some(table) = table_with(known, used, &column.name) {
-        return Some(table);
+    let whole = used.iter().filter_map(|table| {
+        let name = composed(&column.name.text, table.name, table.columns)?;
+        Some((*table, name))
+    });
+    let mut found: Vec<(KnownTable<'a>, &String)> = whole.collect();
+    if found.is_empty() {
+        if let Some(table) = table_with(known, used, &column.name) {
+            return Some(table);
+        }
+        found.extend(misspelt(used, &column.name));
     }
     let qualifies = used.len() > 1;
-    let of = |table: &KnownTable<'a>| {
-        let table = *table;
-        let columns = table.columns.iter();
-        columns.map(move |name| (name.clone(), (table, name)))
-    };
-    let found = nearest(&column.name.text, used.iter().flat_map(of)).into_iter();
     let texts = |(table, name): (KnownTable<'a>, &String)| {
         let spelled = spelled(known.dialect, name);
         let aliases = known.qualifiers(&table, outline);
@@ -280,37 +278,119 @@ fn in_place_of_bare<'a>(
             false => vec![spelled],
         }
     };
-    let mut instead: Vec<String> = found.flat_map(texts).take(MAX_ADVICES).collect();
-    let is_repeated = |table| known.qualifiers(table, outline).len() > 1;
-    if used.iter().any(is_repeated) {
-        choose(column, &instead, advice);
-    }
+    let found = found.into_iter().flat_map(texts);
+    let mut instead: Vec<String> = found.take(MAX_ADVICES).collect();
+    choose(column, &instead, advice);
     let name = column.name.text.trim_matches(CURLY);
     if column.name.quote == Some('"')
         || name.len() < column.name.text.len()
         || is_beside_known(known, outline, used, column)
     {
-        let text = format!("'{}'", name.replace('\'', "''"));
-        // Close to a column it is one; else it was meant as a text.
-        let at = if is_close(&instead, &column.name.text) {
-            instead.len()
-        } else {
-            0
-        };
-        instead.insert(at, text);
+        instead.push(format!("'{}'", name.replace('\'', "''")));
         advice.hint("texts stand in single quotes: 'text'; double quotes are for names");
     }
     if !instead.is_empty() {
         advice.replace.push(written(column, instead));
+        return None;
+    }
+    in_place_of_unlike(known, outline, used, column, used, advice)
+}
+
+/// A column that is none of these tables misspelt: the table that the statement lacks and whose name it has in front.
+/// Else only a hint, because a column that is merely like it means something else.
+fn in_place_of_unlike<'a>(
+    known: &StatementScope<'a>,
+    outline: &Outline,
+    used: &[KnownTable<'a>],
+    column: &Column,
+    of: &[KnownTable<'a>],
+    advice: &mut Advice,
+) -> Option<KnownTable<'a>> {
+    let name = &column.name;
+    let all = || known.tables.iter();
+    let with: Vec<&KnownTable<'a>> = all().filter(|table| table.has(name)).collect();
+    let whole = |table: &KnownTable<'a>| {
+        let found = composed(&name.text, table.name, table.columns)?;
+        Some((*table, found))
+    };
+    let found: Vec<(KnownTable<'a>, &String)> = match with.is_empty() {
+        true => all().filter_map(whole).collect(),
+        false => Vec::new(),
+    };
+    if let [(table, found)] = found[..] {
+        let is_itself = is_compared_with(known, outline, column, &table);
+        if used.contains(&table) && !is_itself {
+            let found = spelled(known.dialect, found);
+            let aliases = known.qualifiers(&table, outline).into_iter();
+            let instead: Vec<String> = aliases.map(|alias| format!("{alias}.{found}")).collect();
+            choose(column, &instead, advice);
+            advice.replace.push(written(column, instead));
+            return None;
+        }
+        if !is_itself {
+            return Some(in_needed(known, column, table, found, advice));
+        }
+    }
+    let columns = of.iter().flat_map(|table| {
+        let columns = table.columns.iter();
+        columns.map(|name| (name.clone(), spelled(known.dialect, name)))
+    });
+    let mut like = nearest(&name.text, columns);
+    like.dedup();
+    let lacking = with.into_iter().filter(|table| !used.contains(table));
+    let tables: Vec<String> = lacking
+        .take(MAX_ADVICES)
+        .map(|one| known.written(one))
+        .collect();
+    if !tables.is_empty() {
+        advice.hint(format!(
+            "{} is a column of {}; join the one that is meant",
+            name.text,
+            tables.join(" and of ")
+        ));
+    } else if !like.is_empty() {
+        advice.hint(format!(
+            "there is no column {}; {} is like it, but may mean something else",
+            name.text,
+            like.join(" or ")
+        ));
     }
     None
 }
 
-fn is_close(found: &[String], written: &str) -> bool {
-    found.first().is_some_and(|first| {
-        let name = first.rsplit('.').next().unwrap_or(first);
-        super::nearest::likeness(name.trim_matches('"'), written) > 0.7
-    })
+/// Advises on a column that is in a table that the statement lacks, under this name. Returns the table.
+fn in_needed<'a>(
+    known: &StatementScope<'a>,
+    column: &Column,
+    table: KnownTable<'a>,
+    name: &str,
+    advice: &mut Advice,
+) -> KnownTable<'a> {
+    let name = Name {
+        text: name.to_owned(),
+        ..column.name.clone()
+    };
+    let of = spelled(known.dialect, table.name);
+    let instead = format!("{of}.{}", spelled_column(known, &table, &name));
+    advice.replace.push(written(column, vec![instead]));
+    table
+}
+
+/// The columns of these tables that a written one is misspelt of, best first.
+fn misspelt<'a>(
+    tables: &[KnownTable<'a>],
+    written: &Name,
+) -> impl Iterator<Item = (KnownTable<'a>, &'a String)> {
+    let written = &written.text;
+    let columns = tables.iter().flat_map(|table| {
+        let table = *table;
+        table.columns.iter().map(move |name| (table, name))
+    });
+    let mut found: Vec<_> = columns
+        .filter(|(_, name)| is_misspelt(written, name))
+        .collect();
+    found.sort_by(|(_, a), (_, b)| likeness(written, b).total_cmp(&likeness(written, a)));
+    found.into_iter().take(MAX_LIKE)
 }
 
 /// Whether a name without a table is compared with a known column by `=`, as a text is.
@@ -454,10 +534,10 @@ mod tests {
     fn few_of_many_unknown_names_are_compared_with_the_catalog() {
         let tables: Vec<String> = (0..40).map(|one| format!("fact_{one} AS t{one}")).collect();
         let from = tables.join(", ");
-        let columns = "measur_1x, ".repeat(20_000);
+        let columns = "measur_1, ".repeat(20_000);
         let found = advised(&format!("SELECT {columns}1 FROM {from}"));
         assert_eq!(found.len(), MAX_ADVICES);
-        assert_eq!(found[0].written, "measur_1x");
+        assert_eq!(found[0].written, "measur_1");
         assert!(found[0].instead[0].starts_with("t0.measure_1"), "{found:?}");
         let columns = "zzqqwwkk, ".repeat(20_000);
         assert_eq!(advised(&format!("SELECT {columns}1 FROM {from}")), []);

@@ -1,4 +1,4 @@
-//! The names that are most like a written one, and functions that are misspelt.
+//! The names that are most like a written one, and those that mean the same.
 
 /// Names that [`nearest`] returns at most.
 const MAX_NAMES: usize = 3;
@@ -10,10 +10,12 @@ const BY_PARTS: f64 = 0.98;
 const MIN_PREFIX: usize = 3;
 /// Characters of a name that are compared; the rest is cut off.
 const MAX_CHARACTERS: usize = 64;
-/// A shorter function with another letter is another one.
+/// A shorter word with another letter is another word.
 const MIN_MISSPELT: usize = 4;
-/// Letters of a function that may lack its last one.
-const MIN_CUT: usize = 8;
+/// Letters of a word of which one may be replaced: `side` is not `size` misspelt.
+const MIN_REPLACED: usize = 6;
+/// Letters of a word that may have two edits.
+const MIN_TWO_EDITS: usize = 8;
 
 /// The most similar candidates, best first. Each comes with its own text, which is returned.
 pub fn nearest<T: Clone>(
@@ -48,18 +50,78 @@ pub fn likeness(a: &str, b: &str) -> f64 {
     edits.max(shared / count * BY_PARTS)
 }
 
+/// Whether a written name is another one misspelt: in its case, its underscores or its plural, by a letter or two, or
+/// with words cut short beside one that is the same. Names that only share a word mean something else.
+pub fn is_misspelt(written: &str, name: &str) -> bool {
+    if written.len().max(name.len()) > MAX_CHARACTERS || digits(written) != digits(name) {
+        return false;
+    }
+    let (a, b) = (words(written), words(name));
+    if a.len() != b.len() {
+        return is_word_misspelt(&a.concat(), &b.concat());
+    }
+    let pairs = || a.iter().zip(&b);
+    let cut = |(a, b): (&String, &String)| {
+        let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+        is_same_word(a, b) || (short.len() >= MIN_PREFIX && long.starts_with(short.as_str()))
+    };
+    pairs().all(|(a, b)| is_word_misspelt(a, b))
+        || (pairs().any(|(a, b)| is_same_word(a, b)) && pairs().all(cut))
+}
+
+/// The column that a written name means with the name of its table in front: `order_total` is the total of `orders`.
+pub fn composed<'a>(written: &str, table: &str, columns: &'a [String]) -> Option<&'a String> {
+    let (written, table) = (words(written), words(table));
+    let (front, rest) = written.split_at_checked(table.len())?;
+    let are_same = |a: &[String], b: &[String]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same_word(a, b))
+    };
+    if rest.is_empty() || !are_same(front, &table) {
+        return None;
+    }
+    let mut columns = columns.iter();
+    columns.find(|column| are_same(rest, &words(column)))
+}
+
 /// Whether a written function is another one misspelt: two letters swapped, or one too many or too few. Another letter
 /// at the end is another function, as `cosd` or `log2`.
 pub fn is_function_misspelt(written: &str, name: &str) -> bool {
     let (a, b) = (written.to_lowercase(), name.to_lowercase());
     let longer = a.chars().count().max(b.chars().count());
-    let is_at_end = a.starts_with(&b) || (b.starts_with(&a) && longer < MIN_CUT);
+    let is_at_end = a.starts_with(&b) || (b.starts_with(&a) && longer < MIN_TWO_EDITS);
     (MIN_MISSPELT..=MAX_CHARACTERS).contains(&longer)
         && digits(&a) == digits(&b)
         && !is_at_end
         && begins_alike(&a, &b)
         && (a.len() != b.len() || are_same_letters(&a, &b))
         && strsim::damerau_levenshtein(&a, &b) == 1
+}
+
+fn is_word_misspelt(a: &str, b: &str) -> bool {
+    let longer = a.chars().count().max(b.chars().count());
+    if is_same_word(a, b) {
+        return true;
+    }
+    if longer < MIN_MISSPELT || !begins_alike(a, b) {
+        return false;
+    }
+    let allowed = if longer < MIN_TWO_EDITS { 1 } else { 2 };
+    let is_replaced = a.chars().count() == b.chars().count() && !are_same_letters(a, b);
+    strsim::damerau_levenshtein(a, b) <= allowed && (longer >= MIN_REPLACED || !is_replaced)
+}
+
+/// Whether two words in lower case are the same, one of them perhaps in the plural.
+fn is_same_word(a: &str, b: &str) -> bool {
+    let stem = |word: &str| {
+        let one = word.strip_suffix('s').filter(|one| one.len() > 2);
+        let one = one.unwrap_or(word);
+        match one.strip_suffix("ie") {
+            Some(start) => format!("{start}y"),
+            None => one.to_owned(),
+        }
+    };
+    let is_plural = |many: &str, one: &str| many.strip_suffix("es") == Some(one);
+    stem(a) == stem(b) || is_plural(a, b) || is_plural(b, a)
 }
 
 /// Whether two words have the same first letter, or their first two letters swapped.
@@ -170,6 +232,46 @@ mod tests {
             ("t", "customers", 0),
         ] {
             assert_eq!(suits(alias, table), expected, "{alias} {table}");
+        }
+    }
+
+    #[test]
+    fn misspelt_name_is_told_from_another() {
+        for (written, name, expected) in [
+            ("totl", "total", true),
+            ("nmae", "name", true),
+            ("unitPrice", "unit_price", true),
+            ("customerid", "customer_id", true),
+            ("custmer_id", "customer_id", true),
+            ("quantities", "quantity", true),
+            ("cust_id", "customer_id", true),
+            ("amuont", "amount", true),
+            ("artist_name", "name", false),
+            ("company_name", "ship_name", false),
+            ("product_name", "product_id", false),
+            ("category_name", "category_id", false),
+            ("discount", "discontinued", false),
+            ("film_id", "customer_id", false),
+            ("price", "unit_price", false),
+            ("min_price", "max_price", false),
+            ("size", "side", false),
+            ("state", "status", false),
+            ("count", "country", false),
+            ("price_1", "price_2", false),
+        ] {
+            assert_eq!(is_misspelt(written, name), expected, "{written} {name}");
+        }
+        for (written, table, column, expected) in [
+            ("order_total", "orders", "total", true),
+            ("CategoryName", "Categories", "Name", true),
+            ("artist_name", "artist", "name", true),
+            ("address_id", "addresses", "id", true),
+            ("order_total", "order_items", "total", false),
+            ("artist_name", "artist", "artist_name", false),
+        ] {
+            let columns = [column.to_owned()];
+            let found = composed(written, table, &columns);
+            assert_eq!(found.is_some(), expected, "{written} {table}.{column}");
         }
     }
 

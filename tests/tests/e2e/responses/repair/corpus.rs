@@ -106,19 +106,19 @@ pub fn broken(engine: Engine) -> Vec<Broken> {
     all
 }
 
-/// One column, misspelt or in other words.
+/// One column, misspelt or with the name of its table in front.
 fn wrong_column(gold: &str, index: usize) -> Option<String> {
     const WRONG: [(&str, [&str; 3]); 10] = [
-        ("unit_price", ["price", "unitPrice", "unit_pirce"]),
+        ("unit_price", ["unit_prices", "unitPrice", "unit_pirce"]),
         ("customer_id", ["customerid", "cust_id", "custmer_id"]),
         ("quantity", ["quantiy", "quantities", "qantity"]),
-        ("country", ["contry", "countries", "country_name"]),
+        ("country", ["contry", "countries", "coutnry"]),
         ("category", ["categroy", "categories", "product_category"]),
-        ("priority", ["prio", "priorty", "ticket_priority"]),
-        ("status", ["state_status", "staus", "order_status"]),
-        ("amount", ["amuont", "amounts", "paid_amount"]),
+        ("priority", ["prioirty", "priorty", "ticket_priority"]),
+        ("status", ["statsu", "staus", "order_status"]),
+        ("amount", ["amuont", "amounts", "payment_amount"]),
         ("total", ["totl", "order_total", "totals"]),
-        ("name", ["nmae", "names", "full_name"]),
+        ("name", ["nmae", "names", "customer_name"]),
     ];
     let (right, wrong) = WRONG.iter().find(|(right, _)| gold.contains(right))?;
     Some(gold.replace(right, wrong[index % 3]))
