@@ -245,6 +245,7 @@ fn made_up(numbers: &mut Numbers) -> Option<Value> {
         columns: &columns,
         rows: &rows,
         is_ordered,
+        unsummable: &[],
     };
     let spec = of_table(table).spec?;
     Some(json!({"name": format!("{columns:?}"), "spec": spec}))
