@@ -90,11 +90,8 @@ fn sets_of(expr: &Expr) -> u64 {
     match expr {
         Expr::Cube(items) => cube(items.len()),
         Expr::Rollup(items) => rollup(items.len()),
-        // A set may have a CUBE or a ROLLUP in it.
-        Expr::GroupingSets(sets) => sets.iter().fold(0, |sum, set| {
-            let of_set = set.iter().map(sets_of);
-            of_set.fold(1, u64::saturating_mul).saturating_add(sum)
-        }),
+        // A CUBE among them is refused, as a function.
+        Expr::GroupingSets(sets) => sets.len() as u64,
         // As T-SQL is read.
         Expr::Function(function) => match (function.name.to_string(), &function.args) {
             (name, FunctionArguments::List(list)) if name.eq_ignore_ascii_case("cube") => {
