@@ -145,7 +145,8 @@ fn database_of(raw: &Value) -> &str {
     raw["db_id"].as_str().expect("a question has a db_id")
 }
 
-/// A question as its file has it; Spider-Syn has two wordings of each, of which the second is its own.
+/// A question as its file has it; Spider-Syn has two wordings of each, of which the second is its own. `query` may be a
+/// list of statements, of which any is accepted; a question without one is to be declined.
 fn question(raw: &Value, names: &[&str], unanswerable: bool) -> Question {
     let text = raw["SpiderSynQuestion"]
         .as_str()
@@ -160,9 +161,18 @@ fn question(raw: &Value, names: &[&str], unanswerable: bool) -> Question {
     if unanswerable {
         question.db = Some(another(text, own, names).to_owned());
         question.expect = Expect::Declined;
-    } else {
-        let gold = raw["query"].as_str().expect("a question has a query");
-        question.sql = vec![gold.to_owned()];
+        return question;
+    }
+    question.sql = match &raw["query"] {
+        Value::String(gold) => vec![gold.clone()],
+        Value::Array(golds) => {
+            let golds = golds.iter().filter_map(Value::as_str);
+            golds.map(str::to_owned).collect()
+        }
+        _ => Vec::new(),
+    };
+    if question.sql.is_empty() {
+        question.expect = Expect::Declined;
     }
     question
 }
