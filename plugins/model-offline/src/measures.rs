@@ -161,7 +161,12 @@ fn revenue(catalog: &Catalog) -> Vec<Candidate> {
             .unwrap_or_default();
         matches!(concept(&head), "order" | "invoice")
     };
-    let orders = columns(catalog, "amount").filter(sells);
+    let has = |c: &ColumnRef, concept| concept_column(catalog.table(c.table), concept).is_some();
+    // A sale with a price of its own, where nothing holds pieces.
+    let alone =
+        |c: &ColumnRef| !has(c, "amount") && !has(c, "quantity") && lines(catalog).is_empty();
+    let priced = columns(catalog, "price").filter(sells).filter(alone);
+    let orders = columns(catalog, "amount").filter(sells).chain(priced);
     let orders = orders.map(|c| over(catalog, Aggregate::Sum, c, 0, "revenue is"));
     orders
         .chain(lines(catalog).iter().map(|l| line_revenue(catalog, l)))

@@ -12,6 +12,8 @@ pub fn value_words(value: &str) -> &'static [&'static str] {
         "north america" => &["north american"],
         "south america" => &["south american"],
         "antarctica" => &["antarctic"],
+        "success" => &["successful", "succeeded"],
+        "fail" | "failure" => &["failed"],
         "f" | "female" => &["female", "females", "women", "woman"],
         "m" | "male" => &["male", "males", "men", "man"],
         _ => &[],
@@ -112,6 +114,10 @@ pub fn parts(words: &[String], score: f32) -> Vec<(Vec<String>, f32)> {
     if lexis::holds(LOOSE, last) {
         out.push((words[..n - 1].to_vec(), score - 0.15));
     }
+    if unit(last).is_some() && words.len() < 4 {
+        // `height_cm` is the height.
+        out.push((words[..n - 1].to_vec(), score - 0.08));
+    }
     if lexis::holds(PREFIXES, &words[0]) {
         out.push((words[1..].to_vec(), score - 0.1));
     }
@@ -133,6 +139,29 @@ pub fn parts(words: &[String], score: f32) -> Vec<(Vec<String>, f32)> {
 
 /// Words that say which of the names of a row a column holds.
 pub const NAMES: &str = "first last middle full short nick user given family maiden display";
+
+/// Units of measure with their names, those of one kind in a line. A length of time has rules of its own.
+const UNITS: [&str; 5] = [
+    "km kms kilometer kilometers kilometre kilometres; m meter meters metre metres; cm centimeter centimeters centimetre \
+     centimetres; mm millimeter millimeters; mi mile miles; ft foot feet; inch inches",
+    "kg kgs kilogram kilograms; lb lbs pound pounds; g gram grams; mg milligram milligrams",
+    "usd dollar dollars; eur euro euros; gbp",
+    "mph; kmh kph",
+    "celsius; fahrenheit",
+];
+
+/// The kind of a unit and its place there.
+pub fn unit(word: &str) -> Option<(usize, usize)> {
+    let place = |units: &str| {
+        units
+            .split("; ")
+            .position(|names| lexis::holds(names, word))
+    };
+    let kinds = UNITS.iter().enumerate();
+    kinds
+        .filter_map(|(kind, units)| Some((kind, place(units)?)))
+        .next()
+}
 
 /// First words of the names of tables that say nothing of what the rows are.
 const PREFIXES: &str = "ref reference tbl dim fact all lookup";

@@ -134,7 +134,7 @@ const PHRASES: &[(Op, &str)] = &[
     (Op::Agg(Max), "maximum; max"),
     (Op::Distinct, "distinct; different; unique; all different; all distinct"),
     (Op::Each,
-        "for each; per; in each; of each; each; by each; for every; grouped by; group by; every; from each; for all \
+        "for each; per; in each; of each; each; by each; for every; grouped by; group by; split by; broken down by; every; from each; for all \
          different; for different; for each of the; at each; on each; to each; with each; corresponding to each; from \
          every; of every; in every; in different; of different"),
     (Op::By, "by; in terms of"),
@@ -153,12 +153,12 @@ const PHRASES: &[(Op, &str)] = &[
     (Op::Direction(true),
         "descending; desc; descending order of; descending order; decreasing order of; decreasing order; decreasing; \
          from high to low; from highest to lowest; from most to least; from the most to the least; from large to \
-         small; from largest to smallest; descending order by; from oldest to youngest; in descending order of; in \
+         small; from largest to smallest; from longest to shortest; descending order by; from oldest to youngest; in descending order of; in \
          descending order; in decreasing order; in decreasing order of; highest to lowest; descendingly; reverse; \
          most to least"),
     (Op::Direction(false),
         "ascending; asc; ascending order of; ascending order; increasing order of; increasing order; increasing; from \
-         low to high; from lowest to highest; from least to most; from the least to the most; ascending order by; \
+         low to high; from lowest to highest; from smallest to largest; from shortest to longest; from least to most; from the least to the most; ascending order by; \
          from youngest to oldest; in ascending order; in increasing order; in increasing order of; lowest to highest; \
          ascendingly; least to most"),
     (Op::Most(true, None),
@@ -223,7 +223,8 @@ const PHRASES: &[(Op, &str)] = &[
          not have any; does not have any; did not have any; never; have never; has never; do not; does not; did not; \
          have not; has not; had not; do not own; are not in any; not have; not have any; had no; had never; lack; lacks; lacking; have not \
          been; has not been; did not take any; are not involved in any; are not used by any; not any; is not in any; \
-         is not used by any; were never; was never"),
+         is not used by any; were never; was never; are not part of any; is not part of any; \
+         do not belong to any; does not belong to any"),
     (Op::And, "and; as well as; and also; along with; together with; &; and their; and its; but; and give; \
          and show; and return; and list; and provide; and report"),
     (Op::Comma, ","),
@@ -336,7 +337,7 @@ const RELATIONS: &str = "brought ordered taken posted located enrolled place pla
     linked connected related attached serving presented presenting featured features featuring contributed \
     contributing contributes originating originates originated headquartered occupying handled handles handling \
     shows showed showing go goes going went gone raised selling spend spends leave leaves leaving land landing \
-    lands caused mentioned tagged majoring advised advises advise contain contains include included";
+    lands flow flows flowing gotten caused mentioned tagged majoring advised advises advise contain contains include included";
 
 /// Whether two words are forms of one verb, or a verb and what it is about: "write" and `written`, "born" and `birth`.
 pub fn is_same_verb(a: &str, b: &str) -> bool {

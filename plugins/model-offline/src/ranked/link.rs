@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::forms::{
-    NAMES, everyday, figure_of, parts, stored, value_words, without_table, written_out,
+    NAMES, everyday, figure_of, parts, stored, unit, value_words, without_table, written_out,
 };
 use super::items::Item;
 use super::{lengths, terms};
@@ -46,6 +46,8 @@ pub struct Index {
     pub spans: Vec<(ColumnRef, [Vec<String>; 2])>,
     /// Whether some column holds times of a day.
     pub has_times: bool,
+    /// Columns whose name says a unit of measure, with its kind and place.
+    units: Vec<(ColumnRef, (usize, usize))>,
     stemmer: Stemmer,
 }
 
@@ -66,6 +68,7 @@ impl Index {
             dates: Vec::new(),
             flags: Vec::new(),
             spans: Vec::new(),
+            units: Vec::new(),
             has_times: false,
             views: (0..catalog.tables.len())
                 .filter(|t| catalog.table(*t).is_view())
@@ -171,6 +174,8 @@ impl Index {
             self.amounts.push(at);
         }
         let name = split(&source.plain);
+        let unit = name.last().filter(|_| name.len() > 1).and_then(|w| unit(w));
+        self.units.extend(unit.map(|unit| (at, unit)));
         if let Some(span) = &source.span {
             let of = |column: usize| written_out(&split(&table.columns[column].plain));
             let to = match span.to {
@@ -368,6 +373,13 @@ impl Index {
             return;
         }
         let exact = words.join(" ");
+        let day = holds(
+            "monday tuesday wednesday thursday friday saturday sunday",
+            &exact,
+        );
+        if day {
+            self.put_value(&format!("{exact}s"), column, value, 0.9);
+        }
         for word in value_words(&exact) {
             if exact.len() > 1 || initials {
                 self.put_value(word, column, value, 0.9);
@@ -394,6 +406,19 @@ impl Index {
         let hits = self.names.get(&self.key(&[word]));
         let flag = |h: &Hit| h.score >= 0.85 && h.column().is_some_and(|c| self.flags.contains(&c));
         hits.into_iter().flatten().any(flag)
+    }
+
+    /// Whether a unit may be that of a column, as far as the names tell: no column like that has another one of its kind.
+    pub fn may_be_in(&self, word: &str, is: impl Fn(ColumnRef) -> bool) -> bool {
+        let mut known = self.units.iter().filter(|(column, _)| is(*column));
+        unit(word).is_some_and(|(kind, place)| known.all(|(_, (k, p))| *k != kind || *p == place))
+    }
+
+    /// Whether the name of some column says this unit.
+    pub fn says_unit(&self, word: &str) -> bool {
+        self.units
+            .iter()
+            .any(|(_, known)| Some(*known) == unit(word))
     }
 
     /// Whether a column is a length of time.

@@ -18,6 +18,7 @@ mod pronouns;
 mod read;
 mod requests;
 mod resolve;
+mod rivals;
 mod sentences;
 mod standing;
 mod terms;
@@ -120,7 +121,21 @@ impl Reader<'_> {
             .iter()
             .filter(|i| i.kind == items::Kind::Soft && i.optional);
         let note = |i: &items::Item| format!("\"{}\" is what the brackets behind it say", i.text);
-        let notes: Vec<String> = defined.map(note).collect();
+        let mut notes: Vec<String> = defined.map(note).collect();
+        let unit = |i: &&items::Item| {
+            let last = i.text.rsplit(' ').next().unwrap_or_default();
+            i.kind == items::Kind::Soft
+                && i.text.contains(' ')
+                && forms::unit(last).is_some()
+                && !self.index.says_unit(last)
+        };
+        let note = |i: &items::Item| {
+            format!(
+                "values are as they are stored, also if that is not \"{}\"",
+                i.text
+            )
+        };
+        notes.extend(items.iter().filter(unit).map(note));
         let paired = self.paired(&items);
         let mut asked = paired.unwrap_or_else(|| self.single(items, false))?;
         asked.query.notes.extend(notes);
@@ -130,6 +145,7 @@ impl Reader<'_> {
     /// The reading of a question for one figure, or for rows.
     fn single(&self, items: Vec<items::Item>, is_part: bool) -> Result<Asked, Failure> {
         let items = standing::halves(self.catalog, items);
+        let items = rivals::settle(self.catalog, items);
         let items = standing::settle(self.catalog, &self.index, items)?;
         let mut frame = parse::parse(self.catalog, &items).map_err(Failure::Stuck)?;
         frame.is_part = is_part;

@@ -11,6 +11,7 @@ use super::sentences::{
     plain_order, plain_rows, restated, sentences, with_tail, without_matching, without_tail,
 };
 use super::{lengths, times};
+use crate::catalog::ColumnRef;
 use crate::measures;
 use crate::vocabulary::{Aggregate, MatchPosition};
 use crate::words::{Token, TokenKind, tokenize};
@@ -121,6 +122,9 @@ impl Place<'_> {
         ) {
             return self.plain(3, Kind::Soft);
         }
+        if let Some(used) = self.unit_of(before) {
+            return self.plain(used, Kind::Soft);
+        }
         let code = self.is_code(before.last());
         let op = self.op().filter(|op| !code || *op != (1, Op::In));
         let special = self.special();
@@ -140,7 +144,9 @@ impl Place<'_> {
             let (_, mut item) = self.plain(used, Kind::Names);
             item.hits = hits;
             item.proper = self.at > 0 && self.is_capital();
-            item.optional = used == 1 && soft && !code && !self.is_letter();
+            // "each dataset", where a table is called so
+            let is_each = before.last().is_some_and(|b| b.is(Op::Each)) && item.table() >= 0.95;
+            item.optional = used == 1 && soft && !code && !self.is_letter() && !is_each;
             let strength = item.table().max(item.column()).max(item.value());
             let wins = match op {
                 Some((length, Op::Beyond | Op::Pair(_))) if used == length => {
@@ -224,7 +230,9 @@ impl Place<'_> {
     fn measure(&self) -> Option<(usize, Kind)> {
         let (used, measure) = measures::phrase(&self.tokens[..self.next_taught()], self.at)?;
         let hits = self.index.hits(&self.tokens[self.at..self.at + used]);
-        let own = |h: &Hit| h.score >= 0.6 && self.is_amount(h);
+        // What a table is called are its rows: "number of sales".
+        let own =
+            |h: &Hit| h.score >= 0.6 && self.is_amount(h) || h.score >= 0.95 && h.table().is_some();
         let known = self.index.measures.contains(&measure) && !hits.iter().any(own);
         known.then_some((used, Kind::Measure(measure)))
     }
@@ -364,6 +372,39 @@ impl Place<'_> {
         (rows && holds(MEMBERS, word)) || (number && holds(UNITS, word)) || verb
     }
 
+    /// The words of a unit that is said of a number or of what stands before it: "rivers in square kilometers", "over 200
+    /// mph". Where a name of the catalog says another unit, they carry something.
+    fn unit_of(&self, items: &[Item]) -> Option<usize> {
+        let before = items.last()?;
+        let is_number = matches!(before.kind, Kind::Number(_));
+        let mut end = self.at;
+        if !is_number {
+            let named = before.is_name() && !before.is_value();
+            end += usize::from(named && self.word(end) == "in");
+            if end == self.at {
+                return None;
+            }
+            // "in people per square kilometer"
+            end += 2 * usize::from(self.word(end) == "people" && self.word(end + 1) == "per");
+        }
+        end += usize::from(holds("square cubic", self.word(end)));
+        // The last column that is said, or any: "the length of each ship in feet", "ships longer than 9 feet".
+        let said = items.iter().rev().take_while(|i| !i.is(Op::Break));
+        let column = said.filter(|i| i.is_name()).find(|i| i.column() >= 0.8);
+        let fits = |c: ColumnRef| column.is_none_or(|i| i.has_column(0.8, |own| own == c));
+        let closes = self.tokens.get(end + 1).is_none_or(|next| {
+            next.kind == TokenKind::Symbol || holds("and for of in by", &next.norm)
+        });
+        let is_free = self.tokens.get(end).is_some_and(|t| {
+            self.index
+                .hits(std::slice::from_ref(t))
+                .iter()
+                .all(|h| h.score < 0.85)
+        });
+        let fits = is_free && (is_number || closes) && self.index.may_be_in(self.word(end), fits);
+        fits.then_some(end + 1 - self.at)
+    }
+
     /// Whether a year, a date or a period stands at a place: "2023", "the year 2023", "March".
     fn is_time(&self, mut at: usize) -> bool {
         while holds("the year", self.word(at)) {
@@ -455,8 +496,7 @@ impl Place<'_> {
 const MEMBERS: &str = "member members item items entity entities";
 
 /// Behind a number they only say what it counts.
-const UNITS: &str = "years dollar dollars usd euros pounds meters metres feet kilometers km miles mm cm kg \
-    points inclusive";
+const UNITS: &str = "years points inclusive";
 
 /// What follows a verb that only relates two rows.
 const VERB_ENDS: &str = "by in at from to for on with as any the a an";

@@ -20,8 +20,50 @@ pub fn requested(tokens: Vec<Token>, index: &Index) -> Vec<Token> {
     if is_hint(&tokens) {
         return Vec::new();
     }
+    let tokens = combined(without_join(tokens, index));
     let tokens = peopled(worded(scaled(tokens)), index);
     excluded(neither(once(only(without_additions(tokens, index)))))
+}
+
+/// "the top 5 combinations of town and kind by number of shops" are the first 5 groups of both.
+fn combined(mut tokens: Vec<Token>) -> Vec<Token> {
+    let top = |at: &usize| is(&tokens, at - 1, "top") || is(&tokens, at - 2, "top");
+    let said = |at: &usize| {
+        is(&tokens, *at, "combinations combination pairs") && is(&tokens, at + 1, "of")
+    };
+    if let Some(at) = (2..tokens.len()).find(|at| said(at) && top(at)) {
+        tokens.splice(at..at + 2, tokenize("for each"));
+    }
+    tokens
+}
+
+/// ", by doing a left join from shops to orders" says how the statement is to be written. What rows are meant is said
+/// before it, so it is passed over where it holds nothing but names of tables. Another join than a left one leaves rows
+/// out, which must be said before it too: "shops that have orders, based on joining both tables".
+fn without_join(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
+    let is_table = |h: &Hit| h.table().is_some();
+    let is_plain = |at: usize| {
+        let joins =
+            "a the left inner outer join joining joins from to with and of on both table tables";
+        holds(joins, word(&tokens, at)) || index.hits(&tokens[at..=at]).iter().any(is_table)
+    };
+    let opens = |at: &usize| {
+        let used = match (word(&tokens, *at), word(&tokens, at + 1)) {
+            ("by", "doing" | "using") | ("based", "on") => 2,
+            ("by" | "using" | "with", "a" | "joining") => 1,
+            _ => return false,
+        };
+        let rest = at + used..tokens.len();
+        let joins = rest.clone().any(|i| word(&tokens, i).starts_with("join"));
+        let is_left = rest.clone().any(|i| is(&tokens, i, "left"));
+        let is_said = (0..*at).any(|i| is(&tokens, i, "that who which have has had"));
+        joins && (is_left || is_said) && rest.into_iter().all(is_plain)
+    };
+    if let Some(at) = (1..tokens.len()).find(opens) {
+        tokens.truncate(at);
+        tokens.pop_if(|last| last.norm == ",");
+    }
+    tokens
 }
 
 /// "Sex is coded as M or F" tells how rows are stored, and asks for nothing.
@@ -78,6 +120,22 @@ fn peopled(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
 
 /// "two million" is one number.
 fn scaled(mut tokens: Vec<Token>) -> Vec<Token> {
+    let hundreds = |at: &usize| {
+        let is_one =
+            is(&tokens, *at, "a one") && is(&tokens, at + 1, "hundred thousand million billion");
+        is_one.then(|| {
+            if is(&tokens, at + 1, "hundred") {
+                (2, "100")
+            } else {
+                (1, "1")
+            }
+        })
+    };
+    if let Some((at, (used, digits))) = (0..tokens.len()).find_map(|at| Some((at, hundreds(&at)?)))
+    {
+        // "a hundred thousand"
+        tokens.splice(at..at + used, tokenize(digits));
+    }
     for at in (1..tokens.len()).rev() {
         let zeros = match word(&tokens, at) {
             "thousand" => 3,

@@ -15,6 +15,7 @@ use super::join::{Graph, NoWay};
 use super::lexis::{self, Op, Quality};
 use super::link::Target;
 use super::outputs;
+use super::rivals::MARGIN;
 use crate::catalog::{Catalog, ColumnRef, Kind as Type};
 use crate::dates;
 use crate::measures::{Candidate, Measure};
@@ -32,8 +33,6 @@ use rows::settle_order;
 const WEAKEST: f32 = 0.9;
 /// The same for the only column of the table in question that may be meant.
 const WEAK: f32 = 0.8;
-/// Two meanings closer than this are equally good.
-const MARGIN: f32 = 0.15;
 
 /// Why there is no query.
 #[derive(Debug, Clone, PartialEq)]
@@ -456,9 +455,13 @@ impl Resolver<'_> {
             used.extend(self.mentioned.iter().copied().filter(counted));
         }
         used.extend(self.told());
+        let lacks = |key| {
+            let mut conditions = query.source.conditions.iter().flatten();
+            conditions.any(|c| c.column == key && c.check == Check::Missing)
+        };
         let referred = |t: &usize| {
             self.own_key(query.source.base, *t)
-                .is_some_and(|key| query.groups.contains(&Expr::Column(key)))
+                .is_some_and(|key| query.groups.contains(&Expr::Column(key)) || lacks(key))
         };
         used.extend(self.mentioned.iter().copied().filter(referred));
         for member in &query.members {

@@ -180,8 +180,23 @@ pub fn elliptic(tokens: &[Token], at: usize, item: &mut Item, before: &[Item], i
     }
 }
 
-/// ", and how much?" behind a ranking asks for the figure that is shown anyway.
+/// ", and how much?" behind a ranking asks for the figure that is shown anyway, and so do "the most common colours and
+/// their counts".
 pub fn without_tail(mut tokens: Vec<Token>) -> Vec<Token> {
+    let small = |t: &&Token| {
+        holds(
+            "and their its the respective corresponding counts count",
+            &t.norm,
+        )
+    };
+    let tail = tokens.iter().rev().take_while(small).count();
+    let tail = tokens.len() - tail..tokens.len();
+    let common = |at: usize| matches!(lexis::op(&tokens, at), Some((_, Op::Common(_))));
+    let counts = tokens.last().is_some_and(|t| t.norm.starts_with("count"));
+    if counts && tail.len() > 2 && tokens[tail.start].norm == "and" && (0..tail.start).any(common) {
+        tokens.truncate(tail.start);
+        return tokens;
+    }
     let ranks = |t: &Token| matches!(t.norm.as_str(), "most" | "least" | "highest" | "lowest");
     let tail = |w: &[Token]| w[0].norm == "and" && w[1].norm == "how" && w[2].norm == "much";
     if tokens.iter().any(ranks) && tokens.windows(3).last().is_some_and(tail) {

@@ -290,27 +290,25 @@ pub fn is_alone(items: &[Item], at: usize) -> bool {
     let grouped = items[at + 1..]
         .windows(2)
         .any(|w| w[0].is(Op::Each) && w[1].optional);
+    let points = holds(POINTING, &word) && says(next, "with");
     let passes = |i: &&Item| match i.op() {
+        // "associated with the topic 'Law'"
+        Some(Op::Relative) => points && next == Some(*i),
         Some(Op::Each) => !says(Some(i), "per") && !i.text.to_lowercase().starts_with("for"),
-        Some(Op::And | Op::Or | Op::Comma | Op::Break | Op::Relative) => false,
+        Some(Op::And | Op::Or | Op::Comma | Op::Break) => false,
         Some(_) => true,
-        None => i.kind == Kind::Soft || i.optional,
+        None => i.kind == Kind::Soft || i.optional && !grouped,
     };
     let follows = items[at + 1..].iter().find(|i| !passes(i));
     let relates = |i: &Item| is_thing(i) || grouped && i.optional;
     !((things > 0 || who) && follows.is_some_and(relates))
 }
 
-/// Whether a small word says no more than that rows came to be, in the time that they are grouped by: "published in each
-/// year". Where a column is called so, `settle` has taken the word for it.
+/// Whether a small word says no more than that rows came to be, before what they are grouped by: "published in each
+/// year", "posted for each shop". Where a column is called so, `settle` has taken the word for it.
 pub fn only_came(items: &[Item], at: usize) -> bool {
     const CAME: &str = "published posted written released issued registered joined founded established opened built \
         taken conducted played submitted produced held";
-    let word = |i: usize| {
-        items
-            .get(i)
-            .map_or(String::new(), |i| i.text.to_lowercase())
-    };
-    let each = items.get(at + 1).is_some_and(|i| i.is(Op::Each)) && word(at + 1).starts_with("in ");
-    holds(CAME, &word(at)) && each && holds("year month quarter week day date", &word(at + 2))
+    let each = items.get(at + 1).is_some_and(|i| i.is(Op::Each));
+    holds(CAME, &items[at].text.to_lowercase()) && each
 }

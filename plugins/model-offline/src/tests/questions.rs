@@ -150,9 +150,9 @@ fn shop() {
 /// Schemas that are nothing like the shop.
 const SCHEMAS: &[(&str, &str)] = &files!(
     "airline" "allies" "bakehouse" "bakery" "boathouse" "branches" "campus" "cellar" "cinema" "clientele" "clinic"
-    "club" "coaches" "crates" "dues" "festival" "freight" "gallery" "garage" "guides" "gym" "harbour" "hostels"
+    "club" "coaches" "crates" "dues" "ferries" "festival" "freight" "gallery" "garage" "guides" "gym" "harbour" "hostels"
     "jockeys" "league" "library" "markets" "marks" "offices" "parlours" "press" "races" "regatta" "school" "shelter"
-    "stalls" "till" "traders" "vets" "workshops" "wrestlers"
+    "stalls" "till" "tools" "traders" "vets" "workshops" "wrestlers"
 );
 
 #[test]

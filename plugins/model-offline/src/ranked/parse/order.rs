@@ -72,6 +72,8 @@ impl Parser<'_> {
                     at = next - 1;
                 }
                 None if self.soft(at) && !self.ends_order(&keys, at) => {}
+                // "by the number of books they have written"
+                Some(Op::Have) if !keys.is_empty() && self.soft(at - 1) && self.soft(at + 1) => {}
                 None if self.name(at).is_some() && keys.len() < 3 => {
                     if self.is_table(at) && !keys.is_empty() {
                         break;
@@ -190,14 +192,18 @@ impl Parser<'_> {
                 self.frame.groups.push(name);
                 let joined = self.op(next + 1) == Some(Op::And);
                 let after = self.skip(next + 2);
+                // "per customer town and dish kind": each with the rows that have it
+                let owned = self.name(after).is_some_and(|n| self.is_table(n))
+                    && self.name(after + 1).is_some_and(|n| self.is_column(n));
+                let column = after + usize::from(owned);
                 let more = joined
                     && self
-                        .name(after)
+                        .name(column)
                         .is_some_and(|n| self.is_column(n) && !self.is_numeric(n));
                 let ends = self
                     .items
-                    .get(after + 1)
-                    .is_none_or(|i| matches!(i.op(), Some(Op::Break | Op::Comma)));
+                    .get(column + 1)
+                    .is_none_or(|i| matches!(i.op(), Some(Op::Break | Op::Comma | Op::By)));
                 if !more || !ends {
                     break;
                 }

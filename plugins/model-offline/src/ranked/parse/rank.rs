@@ -58,6 +58,10 @@ impl Parser<'_> {
             };
             let mut next = self.skip(at + 1);
             let mut limit = self.limit(at, &mut next);
+            if limit == 1 && self.is_ordered(op, next) {
+                self.used[at] = true;
+                continue;
+            }
             let (descending, by, end) = match (op, self.figures(next)) {
                 (Op::Most(down, quality), _) => {
                     let (by, end) = self.ranked_by(at, next, quality)?;
@@ -89,6 +93,14 @@ impl Parser<'_> {
             }
             if self.frame.rank.is_some() {
                 return Err(self.stuck(at));
+            }
+            if limit == 1 && self.orders_all(at, &by, descending) {
+                (at..end).for_each(|i| self.used[i] |= !self.items[i].is_value());
+                if self.frame.order.is_empty() {
+                    self.frame.order.push((by, descending));
+                }
+                self.frame.by_figure = None;
+                continue;
             }
             let first = (0..at)
                 .rev()
@@ -126,6 +138,42 @@ impl Parser<'_> {
                 .for_each(|r| r.is_open |= open_top);
         }
         Ok(())
+    }
+
+    /// "the longest rivers, from longest to shortest", "which towns have the most shops, and how many are in each town":
+    /// all rows in the order of the superlative, where the question does not say how many.
+    fn orders_all(&self, at: At, by: &Figure, descending: bool) -> bool {
+        let place = |figure: &Figure| match figure {
+            Figure::Plain(at) | Figure::Count(at, _) | Figure::Agg(_, at) => {
+                Some(&self.items[*at].hits)
+            }
+            _ => None,
+        };
+        let is_said = match self.frame.order.as_slice() {
+            [] if self.frame.by_figure.is_some() => self.frame.by_figure == Some(descending),
+            [] => self
+                .frame
+                .groups
+                .iter()
+                .any(|group| *group > at && (at..*group).any(|i| self.op(i) == Some(Op::And))),
+            [(figure, down), ..] => {
+                let same = std::mem::discriminant(figure) == std::mem::discriminant(by);
+                let quality = matches!(by, Figure::Quality(_));
+                let same = same && place(figure) == place(by) && place(by).is_some();
+                *down == descending && (same || quality)
+            }
+        };
+        is_said && self.items.iter().find(|i| i.is_name()).is_some_and(several)
+    }
+
+    /// "the highest mountains, from the highest to the lowest altitude": the order says what is high.
+    fn is_ordered(&self, op: Op, next: At) -> bool {
+        let several = self
+            .name(next)
+            .is_some_and(|n| self.is_table(n) && several(&self.items[n]));
+        let order = self.frame.order.as_slice();
+        several
+            && matches!((op, order), (Op::Most(way, None), [(Figure::Plain(_), down)]) if way == *down)
     }
 
     /// What is most common, and the place behind it.

@@ -1,6 +1,7 @@
 //! What a question shows: what orders, groups and conditions leave over.
 
 use super::*;
+use crate::pick::label_columns;
 
 impl Parser<'_> {
     /// What is left before the conditions is shown.
@@ -303,7 +304,8 @@ impl Parser<'_> {
                 self.frame.select.push(Figure::Plain(at));
             }
         } else if item.table() > 0.0 {
-            if item.optional && item.table() < 0.95 {
+            // "located in Ulm" names no table `location`.
+            if item.optional && (item.table() < 0.95 || item.text.ends_with("ed")) {
                 return Ok(());
             }
             let joint = self.back(at, &[]).and_then(|b| self.op(b));
@@ -329,12 +331,29 @@ impl Parser<'_> {
                 self.used[at] = true;
                 return Ok(());
             }
-            if head && listed && !self.frame.select.is_empty() {
+            let owns_next = self.name(at + 1).is_some_and(|n| self.is_column(n));
+            if head && listed && !self.frame.select.is_empty() && !owns_next {
                 // "the name of each teacher and what course": what of the course is not said.
                 return Err(self.stuck(at));
             }
-            self.frame.tables.push(at);
             let next = self.skip(at + 2);
+            let column = self
+                .name(next)
+                .filter(|n| self.op(at + 1) == Some(Op::And) && self.is_column(*n));
+            let is_named = |t: usize| label_columns(self.catalog.table(t)).len() == 1;
+            let opens = self
+                .back(at, &[Op::Both])
+                .is_some_and(|b| self.op(b) == Some(Op::Break));
+            if opens && !self.frame.select.is_empty() && column.is_some() {
+                // "Show both shops and prices." behind another sentence
+                if !item.best_table().is_some_and(is_named) {
+                    return Err(self.stuck(at));
+                }
+                self.frame.select.push(Figure::Plain(at));
+                self.used[at] = true;
+                return Ok(());
+            }
+            self.frame.tables.push(at);
             if head
                 && self.frame.select.is_empty()
                 && self.op(at + 1) == Some(Op::And)

@@ -184,14 +184,14 @@ impl Parser<'_> {
             passed.push(Op::Have);
         }
         let left = self.back(at, &passed);
-        // "in the town of Ulm"
+        // "in the town of Ulm", "have a grade of A"
         let of = left
             .filter(|l| self.op(*l) == Some(Op::Of))
             .and_then(|l| l.checked_sub(1));
         let town = of.filter(|t| {
             let place = self
                 .back(*t, &[])
-                .is_some_and(|b| self.op(b) == Some(Op::In));
+                .is_some_and(|b| matches!(self.op(b), Some(Op::In | Op::By | Op::Have)));
             place && self.is_column(*t)
         });
         let named = self

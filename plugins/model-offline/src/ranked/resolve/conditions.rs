@@ -245,6 +245,7 @@ impl Resolver<'_> {
                 self.items[*at].hits.is_empty() || self.items[*at].has_value(|v| v == c)
             };
             hits.retain(|(c, _)| values.iter().all(|at| holds(at, *c)));
+            self.of_the_way(filter.at, &mut hits);
             self.of_the_verb(filter.at, &mut hits)?;
             // What names a row is its name, though another column of the table has the same text. A part of a name is
             // not, and neither is what rows are in.
@@ -259,6 +260,12 @@ impl Resolver<'_> {
                 let counts = counts.zip(self.catalog.table(c.table).row_count);
                 counts.is_none_or(|(distinct, rows)| distinct * 10 >= rows * 9)
             };
+            // "the Physics programme" is the programme of that name.
+            let rows = self.item_table(filter.at + 1);
+            let is_it = |c: &ColumnRef| rows == Some(c.table) && named(c) && tells_apart(c);
+            if hits.iter().any(|(c, _)| is_it(c)) {
+                hits.retain(|(c, _)| is_it(c));
+            }
             let label = |c: &ColumnRef| !is_place && named(c) && tells_apart(c);
             // "rivers in Missouri" are not those that are called so.
             let rows = self.owner(filter.at).filter(|_| is_place);
@@ -333,6 +340,30 @@ impl Resolver<'_> {
 }
 
 impl Resolver<'_> {
+    /// "from Rome to Oslo": the one is where rows start, and the other where they end, if their columns are called so.
+    fn of_the_way(&self, at: At, hits: &mut Vec<(ColumnRef, f32)>) {
+        const ENDS: [(&str, &str); 2] = [
+            ("from", "from origin source departure start"),
+            ("to", "to destination dest target arrival end"),
+        ];
+        let before = at
+            .checked_sub(1)
+            .map(|before| self.items[before].text.to_lowercase());
+        let Some(own) = ENDS
+            .iter()
+            .position(|(word, _)| Some(*word) == before.as_deref())
+        else {
+            return;
+        };
+        let says = |c: &ColumnRef, end: usize| {
+            let name = split(&self.catalog.column(*c).plain);
+            name.iter().any(|w| lexis::holds(ENDS[end].1, w))
+        };
+        if hits.iter().any(|(c, _)| says(c, own)) {
+            hits.retain(|(c, _)| says(c, own) || !says(c, 1 - own));
+        }
+    }
+
     /// "How many cartoons did Ben Jones write?" is about `written_by`, though other columns hold the value, or that one
     /// is not known to.
     fn of_the_verb(&self, at: At, hits: &mut Vec<(ColumnRef, f32)>) -> Answer<()> {

@@ -1,10 +1,11 @@
 //! What stands around a name: the table that it belongs to.
 
 use super::*;
+use crate::ranked::rivals::stems;
 
 impl Resolver<'_> {
     pub(super) fn item_table(&self, at: At) -> Option<usize> {
-        let item = &self.items[at];
+        let item = self.items.get(at)?;
         if !item.is_name() || item.table() < item.column() || item.optional {
             return None;
         }
@@ -16,7 +17,7 @@ impl Resolver<'_> {
         if let Some(table) = at.checked_sub(1).and_then(|b| self.item_table(b)) {
             return Some(table);
         }
-        if let Some(table) = self.antecedent(at) {
+        if let Some(table) = self.antecedent(at).or_else(|| self.listed_owner(at)) {
             return Some(table);
         }
         if self.items[at].is_value() {
@@ -53,6 +54,32 @@ impl Resolver<'_> {
             next += 1;
         }
         None
+    }
+
+    /// "doctor ids, first names and last names" are all those of the doctors.
+    fn listed_owner(&self, at: At) -> Option<usize> {
+        let joins = |i: &Item| matches!(i.op(), Some(Op::And | Op::Comma));
+        let mut start = at;
+        while let Some(before) = start
+            .checked_sub(2)
+            .filter(|_| joins(&self.items[start - 1]))
+        {
+            let before = before - usize::from(before > 0 && joins(&self.items[before]));
+            if !self.items[before].is_name() || self.item_table(before).is_some() {
+                break;
+            }
+            start = before;
+        }
+        let first = stems(&self.items[start].text);
+        let is_said = |c: &ColumnRef| {
+            let table = stems(&self.catalog.table(c.table).plain);
+            first.len() > table.len() && first.starts_with(&table)
+        };
+        let hits = self.column_hits(start).into_iter();
+        let mut own = hits
+            .filter(|(c, s)| *s >= 0.9 && is_said(c))
+            .map(|(c, _)| c.table);
+        own.next().filter(|_| start < at)
     }
 
     /// The table that a word stands for: "students who are older", "for each author, its name and age".

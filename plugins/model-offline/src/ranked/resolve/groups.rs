@@ -108,6 +108,10 @@ impl Resolver<'_> {
             return Err(Trouble::Shape("columns beside those of the groups"));
         }
         let entity = self.subject.unwrap_or(subject);
+        // "top 3 kinds by average price"; a total may be that of each row.
+        let by_other = self.frame.rank.as_ref().is_some_and(
+            |rank| matches!(rank.by, Figure::Agg(aggregate, _) if aggregate != Aggregate::Sum),
+        );
         if self.frame.groups.is_empty() && buckets.is_empty() {
             let own = plain.first().map_or(entity, |c| c.table);
             let named = self.mentioned.contains(&own) && own != base;
@@ -124,7 +128,7 @@ impl Resolver<'_> {
                 }
             } else if named && !self.is_value_of_rows(&plain) {
                 keys = self.key(own);
-            } else if !counts && own == base {
+            } else if !counts && own == base && !by_other {
                 return Err(Trouble::Shape("a figure beside a column"));
             }
         }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ranked::forms::figure_of;
+use crate::ranked::rivals::{stems, told_by_rest};
 use crate::vocabulary::synonyms;
 
 impl Resolver<'_> {
@@ -112,9 +113,6 @@ impl Resolver<'_> {
 
     /// Says which name was taken for a word that the catalog does not have.
     fn say_other_word(&mut self, at: At, plain: &str, label: &str) {
-        let stems = |text: &str| -> Vec<String> {
-            split(text).iter().map(|w| crate::words::stem(w)).collect()
-        };
         let (said, name) = (stems(&self.items[at].text), stems(plain));
         let other =
             |w: &String| !name.contains(w) && synonyms(w).any(|s| name.iter().any(|n| n == s));
@@ -186,6 +184,18 @@ impl Resolver<'_> {
             total - t < MARGIN && !exact && !self.graph.same_key(*c, best)
         });
         if let Some((rival, ..)) = rival {
+            let level = ranked
+                .iter()
+                .filter(|(c, t, _)| c.table == best.table && total - t < MARGIN);
+            let level: Vec<ColumnRef> = level.map(|r| r.0).collect();
+            let names: Vec<&str> = level
+                .iter()
+                .map(|c| &*self.catalog.column(*c).plain)
+                .collect();
+            let told = told_by_rest(self.items, at, &names).filter(|_| rival.table == best.table);
+            if let Some(told) = told {
+                return Ok(level[told]);
+            }
             let names = vec![self.catalog.label(best), self.catalog.label(*rival)];
             return Err(Trouble::Ambiguous(self.items[at].text.clone(), names));
         }

@@ -200,6 +200,8 @@ impl Resolver<'_> {
         // "Which shop is the cheapest and its city"
         let asks = |i: &Item| lexis::holds("which what who", &i.text.to_lowercase());
         let opens = self.items.first().is_some_and(asks) && self.item_table(1) == self.subject;
+        // "Which shops are the cheapest? Show the price."
+        let tail = tail.or(end.filter(|_| opens));
         let ranked = self.frame.rank.as_ref().map(|r| r.at);
         let tail = tail.or(ranked.filter(|_| opens && end.is_none()));
         // "customers and their phones" do not tell whose a phone is.
