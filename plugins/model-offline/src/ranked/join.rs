@@ -237,11 +237,16 @@ impl Graph {
         while !left.is_empty() {
             let distance = self.distances(&tree);
             let near = |t: usize| distance[t].iter().flatten().min().copied();
+            // "courses taken by students of a programme": that of the students, though courses lead to one too.
+            let waits = |t: usize| {
+                let of_wanted = |w: &usize| *w != t && self.belongs(*w, t);
+                near(t).is_some_and(|steps| steps > 1) && left.iter().any(of_wanted)
+            };
             let Some(nearest) = left
                 .iter()
                 .copied()
                 .filter(|t| near(*t).is_some())
-                .min_by_key(|t| (near(*t), *t))
+                .min_by_key(|t| (waits(*t), near(*t), *t))
             else {
                 return Err(NoWay::Apart(left[0]));
             };

@@ -134,7 +134,7 @@ const PHRASES: &[(Op, &str)] = &[
     (Op::Agg(Max), "maximum; max"),
     (Op::Distinct, "distinct; different; unique; all different; all distinct"),
     (Op::Each,
-        "for each; per; in each; of each; each; by each; for every; grouped by; group by; split by; broken down by; every; from each; for all \
+        "for each; per; in each; of each; each; by each; for every; grouped by; group by; split by; broken down by; combinations of; combination of; every; from each; for all \
          different; for different; for each of the; at each; on each; to each; with each; corresponding to each; from \
          every; of every; in every; in different; of different"),
     (Op::By, "by; in terms of"),

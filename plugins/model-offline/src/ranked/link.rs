@@ -414,13 +414,6 @@ impl Index {
         unit(word).is_some_and(|(kind, place)| known.all(|(_, (k, p))| *k != kind || *p == place))
     }
 
-    /// Whether the name of some column says this unit.
-    pub fn says_unit(&self, word: &str) -> bool {
-        self.units
-            .iter()
-            .any(|(_, known)| Some(*known) == unit(word))
-    }
-
     /// Whether a column is a length of time.
     pub fn is_span(&self, column: ColumnRef) -> bool {
         self.spans.iter().any(|(c, _)| *c == column)

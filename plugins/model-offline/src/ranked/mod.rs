@@ -122,20 +122,13 @@ impl Reader<'_> {
             .filter(|i| i.kind == items::Kind::Soft && i.optional);
         let note = |i: &items::Item| format!("\"{}\" is what the brackets behind it say", i.text);
         let mut notes: Vec<String> = defined.map(note).collect();
-        let unit = |i: &&items::Item| {
-            let last = i.text.rsplit(' ').next().unwrap_or_default();
-            i.kind == items::Kind::Soft
-                && i.text.contains(' ')
-                && forms::unit(last).is_some()
-                && !self.index.says_unit(last)
+        // "in square kilometers"
+        let is_unit = |i: &&items::Item| {
+            let last = i.text.rsplit_once(' ').map(|words| words.1);
+            i.kind == items::Kind::Soft && last.is_some_and(|word| forms::unit(word).is_some())
         };
-        let note = |i: &items::Item| {
-            format!(
-                "values are as they are stored, also if that is not \"{}\"",
-                i.text
-            )
-        };
-        notes.extend(items.iter().filter(unit).map(note));
+        let note = |i: &items::Item| format!("\"{}\" changes no value", i.text);
+        notes.extend(items.iter().filter(is_unit).map(note));
         let paired = self.paired(&items);
         let mut asked = paired.unwrap_or_else(|| self.single(items, false))?;
         asked.query.notes.extend(notes);

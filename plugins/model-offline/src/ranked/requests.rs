@@ -20,21 +20,8 @@ pub fn requested(tokens: Vec<Token>, index: &Index) -> Vec<Token> {
     if is_hint(&tokens) {
         return Vec::new();
     }
-    let tokens = combined(without_join(tokens, index));
-    let tokens = peopled(worded(scaled(tokens)), index);
+    let tokens = peopled(worded(scaled(without_join(tokens, index))), index);
     excluded(neither(once(only(without_additions(tokens, index)))))
-}
-
-/// "the top 5 combinations of town and kind by number of shops" are the first 5 groups of both.
-fn combined(mut tokens: Vec<Token>) -> Vec<Token> {
-    let top = |at: &usize| is(&tokens, at - 1, "top") || is(&tokens, at - 2, "top");
-    let said = |at: &usize| {
-        is(&tokens, *at, "combinations combination pairs") && is(&tokens, at + 1, "of")
-    };
-    if let Some(at) = (2..tokens.len()).find(|at| said(at) && top(at)) {
-        tokens.splice(at..at + 2, tokenize("for each"));
-    }
-    tokens
 }
 
 /// ", by doing a left join from shops to orders" says how the statement is to be written. What rows are meant is said
@@ -118,39 +105,33 @@ fn peopled(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
     tokens
 }
 
-/// "two million" is one number.
+/// "two million" and "a hundred thousand" are one number.
 fn scaled(mut tokens: Vec<Token>) -> Vec<Token> {
-    let hundreds = |at: &usize| {
-        let is_one =
-            is(&tokens, *at, "a one") && is(&tokens, at + 1, "hundred thousand million billion");
-        is_one.then(|| {
-            if is(&tokens, at + 1, "hundred") {
-                (2, "100")
-            } else {
-                (1, "1")
-            }
-        })
-    };
-    if let Some((at, (used, digits))) = (0..tokens.len()).find_map(|at| Some((at, hundreds(&at)?)))
-    {
-        // "a hundred thousand"
-        tokens.splice(at..at + used, tokenize(digits));
-    }
-    for at in (1..tokens.len()).rev() {
+    let mut at = 1;
+    while at < tokens.len() {
         let zeros = match word(&tokens, at) {
+            "hundred" => 2,
             "thousand" => 3,
             "million" => 6,
             "billion" => 9,
-            _ => continue,
+            _ => 0,
         };
         let before = &tokens[at - 1];
-        let (whole, part) = before.norm.split_once('.').unwrap_or((&before.norm, ""));
-        if before.kind == TokenKind::Number && part.len() <= zeros {
+        let said = if before.norm == "a" {
+            "1"
+        } else {
+            &*before.norm
+        };
+        let (whole, part) = said.split_once('.').unwrap_or((said, ""));
+        let is_number = before.kind == TokenKind::Number || said == "1";
+        if zeros > 0 && is_number && part.len() <= zeros {
             let digits = format!("{whole}{part:0<zeros$}");
             let text = format!("{} {}", before.text, tokens[at].text);
             let mut number = tokenize(digits.trim_start_matches('0'));
             number.iter_mut().for_each(|n| n.text.clone_from(&text));
             tokens.splice(at - 1..=at, number);
+        } else {
+            at += 1;
         }
     }
     tokens

@@ -54,7 +54,10 @@ impl Resolver<'_> {
             .select
             .iter()
             .any(|f| matches!(f, Figure::Agg(..) | Figure::Count(..)))
-            && self.frame.rank.is_none();
+            && self.frame.rank.is_none()
+            && !(self.subject == Some(base)
+                && !self.key(base).is_empty()
+                && needed.iter().all(|t| *t == base));
         if !repeats || (lists && without.is_none() && !negated_far) {
             query.source = Source::new(base, whole, groups);
         } else {
