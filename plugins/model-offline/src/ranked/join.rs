@@ -162,6 +162,13 @@ impl Graph {
         keys.next().is_some() && keys.next().is_none()
     }
 
+    /// Whether one step, or two over a table beside a tree, lead from one table to another.
+    pub fn meets(&self, from: usize, to: usize, tree: &[usize]) -> bool {
+        let steps = |a: usize, b: usize| self.edges.iter().any(|e| e.from == a && e.to == b);
+        let mut between = (0..self.tables).filter(|t| !tree.contains(t));
+        steps(from, to) || between.any(|t| steps(from, t) && steps(t, to))
+    }
+
     /// Number of steps between two tables.
     pub fn distance(&self, from: usize, to: usize) -> Option<usize> {
         let distance = self.distances(&[(from, false)]);

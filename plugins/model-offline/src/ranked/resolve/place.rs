@@ -22,6 +22,7 @@ impl Resolver<'_> {
         extra.extend(self.related_tables(base, lacking_from));
         let all: Vec<usize> = needed.iter().chain(&extra).copied().collect();
         let whole = self.graph.connect(base, &all).map_err(Trouble::NoWay)?;
+        let whole = self.over_named(base, (whole, &all), &positive)?;
         let in_main: Vec<usize> = edges.iter().map(|e| e.to).chain([base]).collect();
         let repeats = whole.iter().any(|e| e.many && !in_main.contains(&e.to));
         let both = self.frame.both;
@@ -48,7 +49,7 @@ impl Resolver<'_> {
             g.iter()
                 .any(|c| c.negated && !in_main.contains(&c.column.table))
         });
-        // A list shows the rows as often as they match; one that has a row twice is asked back.
+        // A list of more than these rows shows them as often as they match; one that has a row twice is asked back.
         let lists = !self
             .frame
             .select
@@ -102,6 +103,47 @@ impl Resolver<'_> {
             return Err(Trouble::Shape("a condition with not"));
         }
         Ok(())
+    }
+
+    /// "clerks who sold tools of the guild 'Grey'" are no clerks of that guild, where both tools and clerks have one: the
+    /// way goes on from the rows that are named right before.
+    fn over_named(
+        &self,
+        base: usize,
+        (way, wanted): (Vec<Edge>, &[usize]),
+        filters: &[Resolved],
+    ) -> Answer<Vec<Edge>> {
+        let tree: Vec<usize> = way.iter().map(|e| e.to).chain([base]).collect();
+        let is_over = |table: usize, rows: usize| {
+            let before = |at: &usize| way.iter().find(|e| e.to == *at).map(|e| e.from);
+            std::iter::successors(Some(table), before).any(|t| t == rows)
+        };
+        let other = filters.iter().find_map(|filter| {
+            let table = filter.condition.column.table;
+            let sentence = (0..filter.at)
+                .rev()
+                .take_while(|i| !self.items[*i].is(Op::Break));
+            let mut named = sentence
+                .filter_map(|i| self.item_table(i))
+                .filter(|t| *t != table);
+            let rows = named
+                .next()
+                .filter(|t| tree.contains(t) && self.graph.meets(*t, table, &tree))?;
+            (table != base && !is_over(table, rows) && !is_over(rows, table))
+                .then_some((table, rows))
+        });
+        let Some((table, rows)) = other else {
+            return Ok(way);
+        };
+        let others: Vec<usize> = wanted.iter().copied().filter(|t| *t != table).collect();
+        let mut way = self.graph.connect(base, &others).map_err(Trouble::NoWay)?;
+        let end = self.graph.connect(rows, &[table]).map_err(Trouble::NoWay)?;
+        let is_taken = |t: usize| t == base || way.iter().any(|e| e.to == t);
+        if !is_taken(rows) || end.iter().any(|e| is_taken(e.to)) {
+            return Err(Trouble::Shape("rows that two others lead to"));
+        }
+        way.extend(end);
+        Ok(way)
     }
 
     /// Whether a column is of rows that the question neither names nor refers to: "female doctors", where only patients
