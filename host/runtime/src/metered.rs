@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use tracing::{Instrument, Span, field::Empty};
 
-use super::meter::{Figure, Series, VersionMeter};
+use super::{
+    host_errors::cancelled,
+    meter::{Figure, Series, VersionMeter},
+};
 use mindhost_base::error::{Blame, Code, Error, Result};
 use mindhost_plugin_api::{
     ModelEvent, Plugin, Target,
@@ -51,7 +54,12 @@ impl<P: Send + 'static> Interceptor<P> for Use {
         on: &mut P,
     ) -> Result<T> {
         let span = self.span(invocation.operation().name());
-        let result = invocation.make(on).instrument(span.clone()).await;
+        let result = {
+            let mut unfinished = Unfinished(Some(&self.series));
+            let result = invocation.make(on).instrument(span.clone()).await;
+            unfinished.0 = None;
+            result
+        };
         match &result {
             Ok(value) => {
                 // A connection may have come out of the pool: it has still to prove that it serves.
@@ -61,6 +69,17 @@ impl<P: Send + 'static> Interceptor<P> for Use {
             Err(error) => self.failed(error, &span),
         }
         result
+    }
+}
+
+/// Counts a call that is dropped before it ends: its caller left.
+struct Unfinished<'a>(Option<&'a Series>);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if let Some(series) = self.0 {
+            series.failed(&cancelled());
+        }
     }
 }
 
@@ -179,5 +198,71 @@ impl Drop for Use {
         {
             self.series.version().health.record_success(target);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{pin::Pin, time::Duration};
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::{ids::VersionId, meter::Meters};
+    use mindhost_base::config::Config;
+    use mindhost_plugin_api::Call;
+
+    /// A call that ends only if it may.
+    struct Check {
+        call: Call,
+        ends: bool,
+    }
+
+    impl Invocation<(), ()> for Check {
+        fn operation(&self) -> Operation<'_> {
+            Operation::Check
+        }
+
+        fn call(&self) -> &Call {
+            &self.call
+        }
+
+        fn make<'c>(
+            &'c self,
+            (): &'c mut (),
+        ) -> Pin<Box<dyn Future<Output = Result<()>> + Send + 'c>> {
+            match self.ends {
+                true => Box::pin(std::future::ready(Ok(()))),
+                false => Box::pin(std::future::pending()),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn caller_who_leaves_is_counted_once() {
+        let settings = Config::defaults().unwrap().plugins.limits;
+        let version = Meters::new(settings.faults).version(VersionId {
+            plugin: "connector-x".into(),
+            version: "1.0.0".into(),
+            digest: "d".into(),
+        });
+        let target = Target {
+            id: "1".into(),
+            workspace: "default".into(),
+            folder: "default".into(),
+            name: "shop".into(),
+            connection_data: Arc::default(),
+            max_connections: 1,
+        };
+        let mut session = Use::begin(&version, &target).unwrap();
+        for (ends, counted) in [(true, 0), (false, 1)] {
+            let call = Call::new(Duration::from_secs(60), CancellationToken::new());
+            let check = Check { call, ends };
+            let moment = Duration::from_millis(1);
+            let _ = tokio::time::timeout(moment, session.intercept(&check, &mut ())).await;
+            assert_eq!(version.meter.read().caller_errors, counted);
+        }
+        drop(session);
+        assert_eq!(version.meter.read().caller_errors, 1);
     }
 }
