@@ -28,23 +28,17 @@ pub fn requested(tokens: Vec<Token>, index: &Index) -> Vec<Token> {
 /// before it, so it is passed over where it holds nothing but names of tables. Another join than a left one leaves rows
 /// out, which must be said before it too: "shops that have orders, based on joining both tables".
 fn without_join(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
-    let is_table = |h: &Hit| h.table().is_some();
+    const JOINS: &str = "by doing using based on a the left inner join joining from to with and of both tables table";
     let is_plain = |at: usize| {
-        let joins =
-            "a the left inner outer join joining joins from to with and of on both table tables";
-        holds(joins, word(&tokens, at)) || index.hits(&tokens[at..=at]).iter().any(is_table)
+        let mut hits = index.hits(&tokens[at..=at]).into_iter();
+        holds(JOINS, word(&tokens, at)) || hits.any(|h| h.table().is_some())
     };
     let opens = |at: &usize| {
-        let used = match (word(&tokens, *at), word(&tokens, at + 1)) {
-            ("by", "doing" | "using") | ("based", "on") => 2,
-            ("by" | "using" | "with", "a" | "joining") => 1,
-            _ => return false,
-        };
-        let rest = at + used..tokens.len();
-        let joins = rest.clone().any(|i| word(&tokens, i).starts_with("join"));
-        let is_left = rest.clone().any(|i| is(&tokens, i, "left"));
-        let is_said = (0..*at).any(|i| is(&tokens, i, "that who which have has had"));
-        joins && (is_left || is_said) && rest.into_iter().all(is_plain)
+        let says = |from: usize, to: usize, words| (from..to).any(|i| is(&tokens, i, words));
+        let end = tokens.len();
+        let is_said = says(0, *at, "that who which have has had") || says(*at, end, "left");
+        let starts = is(&tokens, *at, "by using based") && says(*at, end, "join joining");
+        starts && is_said && (*at..end).all(is_plain)
     };
     if let Some(at) = (1..tokens.len()).find(opens) {
         tokens.truncate(at);

@@ -183,12 +183,8 @@ pub fn elliptic(tokens: &[Token], at: usize, item: &mut Item, before: &[Item], i
 /// ", and how much?" behind a ranking asks for the figure that is shown anyway, and so do "the most common colours and
 /// their counts".
 pub fn without_tail(mut tokens: Vec<Token>) -> Vec<Token> {
-    let small = |t: &&Token| {
-        holds(
-            "and their its the respective corresponding counts count",
-            &t.norm,
-        )
-    };
+    const COUNTS: &str = "and their its the respective corresponding counts count";
+    let small = |t: &&Token| holds(COUNTS, &t.norm);
     let tail = tokens.iter().rev().take_while(small).count();
     let tail = tokens.len() - tail..tokens.len();
     let common = |at: usize| matches!(lexis::op(&tokens, at), Some((_, Op::Common(_))));

@@ -145,9 +145,9 @@ impl Parser<'_> {
     fn orders_all(&self, at: At, by: &Figure, descending: bool) -> bool {
         let place = |figure: &Figure| match figure {
             Figure::Plain(at) | Figure::Count(at, _) | Figure::Agg(_, at) => {
-                Some(&self.items[*at].hits)
+                &self.items[*at].hits[..]
             }
-            _ => None,
+            _ => &[][..],
         };
         let is_said = match self.frame.order.as_slice() {
             [] if self.frame.by_figure.is_some() => self.frame.by_figure == Some(descending),
@@ -158,9 +158,8 @@ impl Parser<'_> {
                 .any(|group| *group > at && (at..*group).any(|i| self.op(i) == Some(Op::And))),
             [(figure, down), ..] => {
                 let same = std::mem::discriminant(figure) == std::mem::discriminant(by);
-                let quality = matches!(by, Figure::Quality(_));
-                let same = same && place(figure) == place(by) && place(by).is_some();
-                *down == descending && (same || quality)
+                let same = same && place(figure) == place(by) && !place(by).is_empty();
+                *down == descending && (same || matches!(by, Figure::Quality(_)))
             }
         };
         is_said && self.items.iter().find(|i| i.is_name()).is_some_and(several)
@@ -168,12 +167,14 @@ impl Parser<'_> {
 
     /// "the highest mountains, from the highest to the lowest altitude": the order says what is high.
     fn is_ordered(&self, op: Op, next: At) -> bool {
-        let several = self
-            .name(next)
-            .is_some_and(|n| self.is_table(n) && several(&self.items[n]));
-        let order = self.frame.order.as_slice();
-        several
-            && matches!((op, order), (Op::Most(way, None), [(Figure::Plain(_), down)]) if way == *down)
+        let several = self.name(next).filter(|n| several(&self.items[*n]));
+        let rows = several.filter(|n| self.is_table(*n));
+        let order = self
+            .frame
+            .order
+            .first()
+            .filter(|o| matches!(o.0, Figure::Plain(_)));
+        rows.is_some() && order.is_some_and(|(_, down)| op == Op::Most(*down, None))
     }
 
     /// What is most common, and the place behind it.
