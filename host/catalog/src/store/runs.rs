@@ -10,8 +10,8 @@ use crate::{
     plan::{Plan, Start, plan},
     types::{Mode, Run, RunStatus, Table},
 };
-use mindhost_base::error::Result;
-use mindhost_store::{Backend, CHUNK, Tx, new_id, now, placeholders};
+use mindhost_base::error::{Code, Error, Result};
+use mindhost_store::{Backend, CHUNK, Tx, is_referenced, new_id, now, placeholders};
 
 const RUN: &str = "id, workspace_id, datasource_id, mode, status, whole, listed, total, done, message, \
      cancel_requested, request_id";
@@ -33,7 +33,7 @@ impl CatalogStore {
     /// Concurrent requests are planned one after the other.
     ///
     /// # Errors
-    /// `run_active`; or when the store fails.
+    /// `run_active`; `datasource_not_found` if it was deleted since it was read; or when the store fails.
     pub async fn request_run(
         &self,
         source: Source<'_>,
@@ -295,7 +295,14 @@ async fn insert_run(
     .bind(now())
     .bind(source.request_id)
     .execute(&mut **tx)
-    .await?;
+    .await
+    .map_err(|error| match is_referenced(&error) {
+        true => Error::new(
+            Code::DatasourceNotFound,
+            "the datasource was deleted before its catalog could be loaded",
+        ),
+        false => error.into(),
+    })?;
     Ok(())
 }
 
@@ -404,4 +411,30 @@ pub(super) fn run(row: &AnyRow) -> Result<Run> {
         cancel_requested: count(10)? != 0,
         request_id: row.try_get(11)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::fixture;
+
+    #[tokio::test]
+    async fn run_of_a_deleted_datasource_is_not_found() {
+        let (_dir, store, workspace) = mindhost_store::testing::temporary().await;
+        let id = fixture::datasource(&store, &workspace).await;
+        sqlx::query("DELETE FROM datasources WHERE id = $1")
+            .bind(&id)
+            .execute(store.pool())
+            .await
+            .unwrap();
+        let source = Source {
+            workspace: &workspace,
+            id: &id,
+            seen: None,
+            request_id: None,
+        };
+        let catalog = CatalogStore::new(store);
+        let error = catalog.request_run(source, Mode::All, None).await;
+        assert_eq!(error.unwrap_err().code(), Code::DatasourceNotFound);
+    }
 }
