@@ -141,13 +141,12 @@ pub fn parts(words: &[String], score: f32) -> Vec<(Vec<String>, f32)> {
 pub const NAMES: &str = "first last middle full short nick user given family maiden display";
 
 /// Units of measure with their names, those of one kind in a line. A length of time has rules of its own.
-const UNITS: [&str; 5] = [
+const UNITS: [&str; 4] = [
     "km kms kilometer kilometers kilometre kilometres; m meter meters metre metres; cm centimeter centimeters centimetre \
      centimetres; mm millimeter millimeters; mi mile miles; ft foot feet; inch inches",
     "kg kgs kilogram kilograms; lb lbs pound pounds; g gram grams; mg milligram milligrams",
     "usd dollar dollars; eur euro euros; gbp",
     "mph; kmh kph",
-    "celsius; fahrenheit",
 ];
 
 /// The kind of a unit and its place there.
@@ -157,10 +156,7 @@ pub fn unit(word: &str) -> Option<(usize, usize)> {
             .split("; ")
             .position(|names| lexis::holds(names, word))
     };
-    let kinds = UNITS.iter().enumerate();
-    kinds
-        .filter_map(|(kind, units)| Some((kind, place(units)?)))
-        .next()
+    (0..UNITS.len()).find_map(|kind| Some((kind, place(UNITS[kind])?)))
 }
 
 /// First words of the names of tables that say nothing of what the rows are.

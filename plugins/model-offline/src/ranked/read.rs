@@ -395,12 +395,8 @@ impl Place<'_> {
         let closes = self.tokens.get(end + 1).is_none_or(|next| {
             next.kind == TokenKind::Symbol || holds("and for of in by", &next.norm)
         });
-        let is_free = self.tokens.get(end).is_some_and(|t| {
-            self.index
-                .hits(std::slice::from_ref(t))
-                .iter()
-                .all(|h| h.score < 0.85)
-        });
+        let hits = self.tokens.get(end..=end).map(|unit| self.index.hits(unit));
+        let is_free = hits.is_some_and(|hits| hits.iter().all(|h| h.score < 0.85));
         let fits = is_free && (is_number || closes) && self.index.may_be_in(self.word(end), fits);
         fits.then_some(end + 1 - self.at)
     }

@@ -94,7 +94,7 @@ impl Parser<'_> {
             if self.frame.rank.is_some() {
                 return Err(self.stuck(at));
             }
-            if limit == 1 && self.orders_all(at, &by, descending) {
+            if limit == 1 && self.orders_all(&by, descending) {
                 (at..end).for_each(|i| self.used[i] |= !self.items[i].is_value());
                 if self.frame.order.is_empty() {
                     self.frame.order.push((by, descending));
@@ -140,9 +140,9 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// "the longest rivers, from longest to shortest", "which towns have the most shops, and how many are in each town":
-    /// all rows in the order of the superlative, where the question does not say how many.
-    fn orders_all(&self, at: At, by: &Figure, descending: bool) -> bool {
+    /// "the longest rivers, from longest to shortest": all rows in the order of the superlative, where the question does
+    /// not say how many.
+    fn orders_all(&self, by: &Figure, descending: bool) -> bool {
         let place = |figure: &Figure| match figure {
             Figure::Plain(at) | Figure::Count(at, _) | Figure::Agg(_, at) => {
                 &self.items[*at].hits[..]
@@ -150,12 +150,7 @@ impl Parser<'_> {
             _ => &[][..],
         };
         let is_said = match self.frame.order.as_slice() {
-            [] if self.frame.by_figure.is_some() => self.frame.by_figure == Some(descending),
-            [] => self
-                .frame
-                .groups
-                .iter()
-                .any(|group| *group > at && (at..*group).any(|i| self.op(i) == Some(Op::And))),
+            [] => self.frame.by_figure == Some(descending),
             [(figure, down), ..] => {
                 let same = std::mem::discriminant(figure) == std::mem::discriminant(by);
                 let same = same && place(figure) == place(by) && !place(by).is_empty();

@@ -337,16 +337,13 @@ impl Parser<'_> {
                 return Err(self.stuck(at));
             }
             let next = self.skip(at + 2);
-            let column = self
-                .name(next)
-                .filter(|n| self.op(at + 1) == Some(Op::And) && self.is_column(*n));
-            let is_named = |t: usize| label_columns(self.catalog.table(t)).len() == 1;
-            let opens = self
-                .back(at, &[Op::Both])
-                .is_some_and(|b| self.op(b) == Some(Op::Break));
-            if opens && !self.frame.select.is_empty() && column.is_some() {
+            let behind = self.back(at, &[Op::Both]).and_then(|b| self.op(b));
+            let beside = self.name(next).filter(|n| self.is_column(*n));
+            let listed = behind == Some(Op::Break) && self.op(at + 1) == Some(Op::And);
+            if listed && beside.is_some() && !self.frame.select.is_empty() {
                 // "Show both shops and prices." behind another sentence
-                if !item.best_table().is_some_and(is_named) {
+                let table = item.best_table().map(|t| self.catalog.table(t));
+                if table.is_none_or(|t| label_columns(t).len() != 1) {
                     return Err(self.stuck(at));
                 }
                 self.frame.select.push(Figure::Plain(at));

@@ -58,28 +58,19 @@ impl Resolver<'_> {
 
     /// "doctor ids, first names and last names" are all those of the doctors.
     fn listed_owner(&self, at: At) -> Option<usize> {
-        let joins = |i: &Item| matches!(i.op(), Some(Op::And | Op::Comma));
-        let mut start = at;
-        while let Some(before) = start
-            .checked_sub(2)
-            .filter(|_| joins(&self.items[start - 1]))
-        {
-            let before = before - usize::from(before > 0 && joins(&self.items[before]));
-            if !self.items[before].is_name() || self.item_table(before).is_some() {
-                break;
-            }
-            start = before;
-        }
-        let first = stems(&self.items[start].text);
-        let is_said = |c: &ColumnRef| {
-            let table = stems(&self.catalog.table(c.table).plain);
-            first.len() > table.len() && first.starts_with(&table)
+        let listed = |i: &usize| {
+            let item = &self.items[*i];
+            let joins = matches!(item.op(), Some(Op::And | Op::Comma));
+            joins || item.is_name() && self.item_table(*i).is_none()
         };
-        let hits = self.column_hits(start).into_iter();
-        let mut own = hits
-            .filter(|(c, s)| *s >= 0.9 && is_said(c))
-            .map(|(c, _)| c.table);
-        own.next().filter(|_| start < at)
+        let start = (0..at).rev().take_while(listed).last()?;
+        let first = stems(&self.items[start].text);
+        let is_said = |(c, score): &(ColumnRef, f32)| {
+            let table = stems(&self.catalog.table(c.table).plain);
+            *score >= 0.9 && first.len() > table.len() && first.starts_with(&table)
+        };
+        let hits = self.column_hits(start);
+        hits.iter().find(|hit| is_said(hit)).map(|(c, _)| c.table)
     }
 
     /// The table that a word stands for: "students who are older", "for each author, its name and age".
