@@ -22,7 +22,7 @@ use std::{
 };
 
 use sqlx::{
-    Any, AnyConnection, AnyPool, ConnectOptions, Transaction,
+    Any, AnyConnection, AnyPool, ConnectOptions, Connection, Transaction,
     any::{AnyArguments, AnyQueryResult},
     query::Query,
 };
@@ -60,6 +60,9 @@ pub enum Backend {
 pub struct Store {
     pool: AnyPool,
     backend: Backend,
+    /// A connection to the SQLite file that stays open and is not used. The last connection that closes deletes the
+    /// write-ahead log, and a full disk has no room for a new one: then nothing could be read.
+    anchor: Arc<Mutex<Option<AnyConnection>>>,
     /// Names of workspaces by id; they never change.
     workspaces: Arc<RwLock<HashMap<String, Arc<WorkspaceNames>>>>,
     changes: ChangeCounter,
@@ -240,6 +243,11 @@ impl Store {
     /// Closes all connections after their current use.
     pub async fn close(&self) {
         self.pool.close().await;
+        if let Some(anchor) = self.anchor.lock().await.take()
+            && let Err(error) = anchor.close().await
+        {
+            tracing::debug!(%error, "a connection to the store was not closed cleanly");
+        }
     }
 }
 

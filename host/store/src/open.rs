@@ -11,9 +11,11 @@ use sqlx::{
     any::{AnyPoolOptions, install_default_drivers},
     postgres::PgConnectOptions,
 };
-use tokio::time::timeout;
+use tokio::{sync::Mutex, time::timeout};
 
-use super::{Backend, Store, cache::ChangeCounter, migrations, quotas::Quotas};
+use super::{
+    Backend, Store, cache::ChangeCounter, migrations, quotas::Quotas, vacuum::INCREMENTAL,
+};
 use mindhost_base::config::{self, Config, Synchronous};
 
 /// Size to which SQLite truncates its write-ahead log.
@@ -111,7 +113,7 @@ impl Store {
             Some(_) => return Err(OpenError::Url),
         };
         let setup: Arc<str> = session_setup(backend, &config.store).into();
-        let first = Arc::clone(&setup);
+        let of_pool = Arc::clone(&setup);
         let pool = AnyPoolOptions::new()
             // A file does not disconnect, and the test costs as much as a query.
             .test_before_acquire(backend == Backend::Postgres)
@@ -119,11 +121,8 @@ impl Store {
             .acquire_timeout(config.store.acquire_timeout)
             .after_release(|connection, _| Box::pin(is_reusable(connection)))
             .after_connect(move |connection, _| {
-                let setup = setup.clone();
-                Box::pin(async move {
-                    connection.execute(AssertSqlSafe(setup)).await?;
-                    Ok(())
-                })
+                let setup = of_pool.clone();
+                Box::pin(set_up(connection, backend, setup))
             })
             .connect(&url)
             .await;
@@ -131,19 +130,23 @@ impl Store {
             Ok(pool) => pool,
             Err(sqlx::Error::PoolTimedOut) => {
                 // SQLite reads and writes its file only with the first statement.
-                let attempt = async {
-                    let mut connection = AnyConnection::connect(&url).await?;
-                    connection.execute(AssertSqlSafe(first)).await?;
-                    Ok::<_, sqlx::Error>(connection)
-                };
+                let attempt = connect(&url, backend, setup);
                 let cause = connect_error(attempt).await;
                 return Err(OpenError::of(config, backend, cause));
             }
             Err(error) => return Err(OpenError::of(config, backend, error)),
         };
+        let anchor = match backend {
+            Backend::Postgres => None,
+            Backend::Sqlite => {
+                let opened = connect(&url, backend, setup).await;
+                Some(opened.map_err(|error| OpenError::of(config, backend, error))?)
+            }
+        };
         Ok(Self {
             pool,
             backend,
+            anchor: Arc::new(Mutex::new(anchor)),
             workspaces: Arc::default(),
             changes: ChangeCounter::default(),
             quotas: Quotas::of(
@@ -213,6 +216,34 @@ fn connect_message(error: &sqlx::Error) -> String {
     }
 }
 
+async fn connect(url: &str, backend: Backend, setup: Arc<str>) -> sqlx::Result<AnyConnection> {
+    let mut connection = AnyConnection::connect(url).await?;
+    set_up(&mut connection, backend, setup).await?;
+    Ok(connection)
+}
+
+/// Sets up a new connection. Writes only to a new file: a connection opens while another one writes, and when the disk
+/// is full.
+async fn set_up(
+    connection: &mut AnyConnection,
+    backend: Backend,
+    setup: Arc<str>,
+) -> sqlx::Result<()> {
+    if backend == Backend::Sqlite {
+        // Each assignment writes it to the file. It must come before the file has a page.
+        let mode: i64 = sqlx::query_scalar("PRAGMA auto_vacuum")
+            .fetch_one(&mut *connection)
+            .await?;
+        if mode != INCREMENTAL {
+            connection
+                .execute("PRAGMA auto_vacuum = INCREMENTAL")
+                .await?;
+        }
+    }
+    connection.execute(AssertSqlSafe(setup)).await?;
+    Ok(())
+}
+
 /// Whether a released connection may be used again. After a full disk SQLite ends the transaction itself, so its
 /// rollback fails, and the driver counts it as open from then on: each later transaction would fail.
 async fn is_reusable(connection: &mut AnyConnection) -> sqlx::Result<bool> {
@@ -247,7 +278,7 @@ fn sqlite_url(data_dir: &Path) -> Result<String, OpenError> {
     Ok(format!("sqlite://{escaped}"))
 }
 
-/// The statements that set up each connection. For SQLite, `auto_vacuum` must come before the file has a page.
+/// The statements that set up each connection.
 fn session_setup(backend: Backend, settings: &config::Store) -> String {
     if backend == Backend::Postgres {
         return "SET TIME ZONE 'UTC'".to_owned();
@@ -258,9 +289,8 @@ fn session_setup(backend: Backend, settings: &config::Store) -> String {
     };
     let busy_timeout = settings.acquire_timeout.as_millis().min(i32::MAX as u128);
     format!(
-        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; \
-         PRAGMA foreign_keys = ON; PRAGMA busy_timeout = {busy_timeout}; PRAGMA trusted_schema = OFF; \
-         PRAGMA journal_size_limit = {WAL_BYTES};"
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA foreign_keys = ON; \
+         PRAGMA busy_timeout = {busy_timeout}; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = {WAL_BYTES};"
     )
 }
 
@@ -380,6 +410,47 @@ mod tests {
         sqlx::query("ROLLBACK").execute(&mut *tx).await.unwrap();
         drop(tx);
         insert(&store, "on another connection").await.unwrap();
+    }
+
+    /// A connection that wrote could not open on a full disk.
+    #[tokio::test]
+    async fn connection_opens_without_a_write() {
+        let dir = tempfile::tempdir().unwrap();
+        let vars = [
+            ("MINDHOST_DATA_DIR", dir.path().to_str().unwrap()),
+            ("MINDHOST_STORE__ACQUIRE_TIMEOUT", "2s"),
+        ];
+        let config = Config::from_env(vars.map(|(n, v)| (n.to_owned(), v.to_owned()))).unwrap();
+        let store = Store::open(&config).await.unwrap();
+        store.migrate().await.unwrap();
+        let mut held = Vec::new();
+        while store.pool().num_idle() > 0 {
+            held.push(store.pool().acquire().await.unwrap());
+        }
+        // A second writer would wait for the end of this transaction.
+        let mut writer = AnyConnection::connect(&sqlite_url(dir.path()).unwrap())
+            .await
+            .unwrap();
+        writer.execute("BEGIN IMMEDIATE").await.unwrap();
+        held.push(store.pool().acquire().await.unwrap());
+        sqlx::query("SELECT name FROM host_facts")
+            .fetch_all(&mut **held.last_mut().unwrap())
+            .await
+            .unwrap();
+    }
+
+    /// A full disk has no room for a new log.
+    #[tokio::test]
+    async fn write_ahead_log_outlives_the_connections_of_the_pool() {
+        let (dir, store) = store_of_one_connection().await;
+        insert(&store, "something").await.unwrap();
+        let used = store.pool().acquire().await.unwrap().detach();
+        used.close().await.unwrap();
+        assert_eq!(store.connections().open, 0);
+        let log = dir.path().join("mindhost.db-wal");
+        assert!(log.exists());
+        store.close().await;
+        assert!(!log.exists());
     }
 
     #[tokio::test]

@@ -17,7 +17,7 @@ const PAGES_PER_STEP: i64 = 512;
 /// How long the final checkpoint waits for readers, in milliseconds. Writers wait in the meantime.
 const CHECKPOINT_TIMEOUT_MS: u32 = 100;
 /// The value of `PRAGMA auto_vacuum` that allows an incremental vacuum.
-const INCREMENTAL: i64 = 2;
+pub const INCREMENTAL: i64 = 2;
 
 impl Store {
     /// Vacuums in small steps for as long as the future is polled.
