@@ -1,6 +1,8 @@
 //! Samples a table if the engine has no statistics: a scan with limits on rows, bytes, time and memory.
 
 mod cell;
+mod common;
+mod order;
 mod place;
 mod tally;
 
@@ -69,7 +71,7 @@ pub async fn scan(
             row_count,
         });
     }
-    let mut reading = Reading::new(&info.columns);
+    let mut reading = Reading::new(&info.columns, dialect);
     // An engine that knows no LIMIT is told to stop by closing its cursor.
     let limit = match (manifest.capabilities.paging, dialect) {
         (Paging::Sql, _) | (_, Dialect::Mssql) => Some(bounds.rows.saturating_add(1)),
@@ -169,7 +171,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(columns: &[ColumnInfo]) -> Self {
+    fn new(columns: &[ColumnInfo], dialect: Dialect) -> Self {
         let each = (MAX_TRACKED / columns.len().max(1)).max(1_000);
         Self {
             names: columns.iter().map(|column| column.name.clone()).collect(),
@@ -177,10 +179,8 @@ impl Reading {
                 .iter()
                 .map(|column| match holds_bytes(&column.native_type) {
                     true => Tally::of_nulls(),
-                    false if holds_addresses(&column.native_type) => {
-                        Tally::new(each).without_range()
-                    }
-                    false => Tally::new(each),
+                    false if order::is_of_text(&column.native_type, dialect) => Tally::new(each),
+                    false => Tally::new(each).without_order_of_texts(),
                 })
                 .collect(),
             rows: 0,
@@ -303,19 +303,6 @@ fn holds_bytes(native_type: &str) -> bool {
         .any(|bytes| name.contains(bytes))
 }
 
-/// Whether values are addresses of a network. They come as texts: to a text `2001:db8::1` is less than `::`.
-fn holds_addresses(native_type: &str) -> bool {
-    let name = native_type.to_ascii_lowercase();
-    // `LowCardinality(Nullable(IPv6))`
-    name.split(|letter: char| !letter.is_ascii_alphanumeric())
-        .any(|word| {
-            matches!(
-                word,
-                "cidr" | "inet" | "inet4" | "inet6" | "ipaddress" | "ipv4" | "ipv6"
-            )
-        })
-}
-
 fn qualified(dialect: Dialect, table: &TableRef) -> String {
     format!(
         "{}.{}",
@@ -365,6 +352,8 @@ fn of_other(text: &str, data_type: DataType) -> Cell<'_> {
         DataType::Int64 | DataType::Uint64 | DataType::Float64 | DataType::Decimal => {
             Cell::Decimal(text)
         }
+        // It is no number, and has no place among truth values.
+        DataType::Boolean => Cell::Beyond(text, None),
         _ => Cell::Text(text),
     }
 }

@@ -99,7 +99,8 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Orders values: booleans, numbers, times, text. A column without a type may hold all of them.
+    /// Orders values: numbers, times, text. A column without a type may hold all of them. Among numbers, `false` is 0 and
+    /// `true` is 1, as in MySQL.
     pub fn compare(self, other: Cell<'_>) -> Ordering {
         use Cell::{
             Beyond, Boolean, Date, Decimal, Float, Integer, Text, Time, Timestamp, TimestampUtc,
@@ -136,8 +137,7 @@ impl<'a> Cell<'a> {
 
     fn rank(self) -> u8 {
         match self {
-            Cell::Boolean(_) => 0,
-            Cell::Integer(_) | Cell::Float(_) | Cell::Decimal(_) => 1,
+            Cell::Boolean(_) | Cell::Integer(_) | Cell::Float(_) | Cell::Decimal(_) => 1,
             Cell::Time(_) => 2,
             Cell::Date(_) => 3,
             Cell::Timestamp(_) => 4,
@@ -155,6 +155,7 @@ impl<'a> Cell<'a> {
     )]
     fn number(self) -> f64 {
         match self {
+            Cell::Boolean(value) => f64::from(u8::from(value)),
             Cell::Integer(value) => value as f64,
             Cell::Float(value) => value,
             Cell::Decimal(text) => text.parse().unwrap_or(f64::NAN),
@@ -338,6 +339,21 @@ mod tests {
             Cell::Integer(2).compare(Cell::Float(1.5)),
             Ordering::Greater
         );
+    }
+
+    #[test]
+    fn truth_values_are_numbers_among_numbers() {
+        let ordered = [
+            Cell::Integer(-128),
+            Cell::Boolean(false),
+            Cell::Boolean(true),
+            Cell::Integer(2),
+        ];
+        for (i, a) in ordered.iter().enumerate() {
+            for (j, b) in ordered.iter().enumerate() {
+                assert_eq!(a.compare(*b), i.cmp(&j), "{a:?} {b:?}");
+            }
+        }
     }
 
     proptest! {

@@ -5,11 +5,12 @@ use std::{
     hash::{BuildHasher, RandomState},
 };
 
-use super::cell::{Cell, OwnedCell, beginning};
-use crate::statistics::{MAX_COMMON, Statistics};
+use super::{
+    cell::{Cell, OwnedCell},
+    common::Common,
+};
+use crate::statistics::Statistics;
 
-/// Distinct values whose text is stored: a common value appears early.
-const MAX_TEXTS: usize = 2_000;
 /// Average length from which text is prose, which has no common values.
 const PROSE: usize = 200;
 /// Rows from which a value that occurs once is not common.
@@ -23,7 +24,7 @@ pub struct Tally {
     /// Counts by 64-bit hash; collisions are too rare to matter.
     counts: HashMap<u64, u32>,
     max_counts: usize,
-    texts: HashMap<u64, Box<str>>,
+    common: Common,
     text_bytes: u64,
     /// Set if there are more distinct values than the memory allows.
     overflow: Option<Overflow>,
@@ -33,6 +34,8 @@ pub struct Tally {
     shown: bool,
     /// Whether the range is known: not if a value has no known place in the order of its type.
     has_range: bool,
+    /// Whether the type has the order of its texts.
+    orders_texts: bool,
     /// Whether rows tell only if the value is NULL.
     only_nulls: bool,
 }
@@ -52,14 +55,15 @@ impl Tally {
             rows: 0,
             nulls: 0,
             counts: HashMap::new(),
-            max_counts,
-            texts: HashMap::new(),
+            max_counts: max_counts.max(1),
+            common: Common::default(),
             text_bytes: 0,
             overflow: None,
             min: None,
             max: None,
             shown: true,
             has_range: true,
+            orders_texts: true,
             only_nulls: false,
         }
     }
@@ -73,10 +77,10 @@ impl Tally {
         }
     }
 
-    /// Tells no range: the engine orders these values in another way than their texts.
-    pub fn without_range(self) -> Self {
+    /// Tells no range if there are texts: the engine orders them in another way.
+    pub fn without_order_of_texts(self) -> Self {
         Self {
-            has_range: false,
+            orders_texts: false,
             ..self
         }
     }
@@ -93,38 +97,43 @@ impl Tally {
         }
         self.count(cell);
         self.text_bytes += cell.size() as u64;
-        if matches!(cell, Cell::Bytes(_) | Cell::Json(_)) {
-            self.shown = false;
-        } else if matches!(cell, Cell::Beyond(_, None)) {
-            self.has_range = false;
-        } else {
-            self.widen(cell);
+        match cell {
+            Cell::Bytes(_) | Cell::Json(_) => self.shown = false,
+            Cell::Beyond(_, None) => self.has_range = false,
+            Cell::Text(_) if !self.orders_texts => self.has_range = false,
+            _ => self.widen(cell),
         }
     }
 
     fn count(&mut self, cell: Cell<'_>) {
         let hash = self.hasher.hash_one(cell);
-        if let Some(count) = self.counts.get_mut(&hash) {
-            *count = count.saturating_add(1);
-            return;
-        }
-        if self.overflow.is_some() {
-            return;
-        }
-        if self.counts.len() >= self.max_counts {
-            self.overflow = Some(Overflow {
+        if self.counts.len() >= self.max_counts && !self.counts.contains_key(&hash) {
+            self.overflow.get_or_insert_with(|| Overflow {
                 values: self.rows - self.nulls - 1,
                 distinct: self.counts.len() as u64,
-                singles: self.singles(),
+                singles: singles(&self.counts),
             });
-            return;
+            self.make_room();
         }
-        self.counts.insert(hash, 1);
-        if self.texts.len() < MAX_TEXTS
-            && let Some(text) = cell.text()
-        {
-            self.texts.insert(hash, beginning(&text).into());
+        let count = self.counts.entry(hash).or_default();
+        *count = count.saturating_add(1);
+        // In a large sample, a value that occurs once is not common.
+        if *count > 1 || self.rows - self.nulls <= SMALL_SAMPLE {
+            self.common.add(hash, *count, cell);
         }
+    }
+
+    /// Lowers all counts by their median, and forgets the values without a count, which are half of them at least. Later,
+    /// each count is too low by at most 2 / `max_counts` of all values (Misra and Gries).
+    fn make_room(&mut self) {
+        let mut all: Vec<u32> = self.counts.values().copied().collect();
+        let middle = all.len() / 2;
+        let median = *all.select_nth_unstable(middle).1;
+        self.counts.retain(|_, count| {
+            *count = count.saturating_sub(median);
+            *count > 0
+        });
+        self.common.lower(median);
     }
 
     fn widen(&mut self, cell: Cell<'_>) {
@@ -142,10 +151,6 @@ impl Tally {
         {
             self.max = cell.into_owned();
         }
-    }
-
-    fn singles(&self) -> u64 {
-        self.counts.values().filter(|count| **count == 1).count() as u64
     }
 
     /// The statistics. `total_rows` is the engine's estimate, used if `whole` is false.
@@ -169,25 +174,23 @@ impl Tally {
             if self.has_range {
                 statistics.set_range(&text(&self.min), &text(&self.max));
             }
-            statistics.set_common(self.common().into_iter());
+            let common = self.into_common();
+            statistics.set_common(common.iter().map(|(text, share)| (&**text, *share)));
         }
         statistics
     }
 
-    fn common(&self) -> Vec<(&str, f64)> {
+    /// The most common values with their shares of all rows.
+    fn into_common(self) -> Vec<(Box<str>, f64)> {
         let values = self.rows - self.nulls;
         if values == 0 || self.text_bytes / values > PROSE as u64 {
             return Vec::new();
         }
         let least = if values > SMALL_SAMPLE { 2 } else { 1 };
-        let count = |hash| self.counts.get(hash).copied().unwrap_or_default();
-        let texts = self.texts.iter().map(|(hash, text)| (count(hash), &**text));
-        let mut common: Vec<_> = texts.filter(|(count, _)| *count >= least).collect();
-        common.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-        common.truncate(MAX_COMMON);
+        let rows = self.rows;
+        let common = self.common.into_values(least);
         common
-            .into_iter()
-            .map(|(count, text)| (text, share(u64::from(count), self.rows)))
+            .map(|(text, count)| (text, share(u64::from(count), rows)))
             .collect()
     }
 
@@ -216,11 +219,15 @@ impl Tally {
         });
         let seen = self.overflow.as_ref();
         let here = Overflow {
-            singles: self.singles(),
+            singles: singles(&self.counts),
             ..here
         };
         estimate(seen.unwrap_or(&here), all.max(values))
     }
+}
+
+fn singles(counts: &HashMap<u64, u32>) -> u64 {
+    counts.values().filter(|count| **count == 1).count() as u64
 }
 
 /// The estimator Duj1 of Haas and Stokes, which extrapolates from the values that occur once.
@@ -294,34 +301,61 @@ mod tests {
     }
 
     #[test]
-    fn addresses_have_no_range() {
-        use super::super::holds_addresses;
-        for native in [
-            "inet6",
-            "INET",
-            "cidr",
-            "LowCardinality(Nullable(IPv6))",
-            "ipaddress",
-        ] {
-            assert!(holds_addresses(native), "{native}");
-        }
-        for native in ["text", "integer", "point", "Nullable(String)"] {
-            assert!(!holds_addresses(native), "{native}");
-        }
-        let mut tally = Tally::new(1_000).without_range();
-        for cell in texts(&["::", "2001:db8::1", "::"]) {
-            tally.add(cell);
-        }
-        let statistics = tally.finish(true, None);
+    fn texts_of_another_order_have_no_range() {
+        let count = |cells: &[Option<Cell<'_>>]| {
+            let mut tally = Tally::new(1_000).without_order_of_texts();
+            cells.iter().for_each(|cell| tally.add(*cell));
+            tally.finish(true, None)
+        };
+        let money = count(&texts(&["$10", "$9", "$10"]));
         assert_eq!(
-            (statistics.min_value, statistics.max_value),
+            (money.min_value, money.max_value),
             (String::new(), String::new())
         );
-        assert_eq!(statistics.distinct_values_count, 2);
+        assert_eq!((money.distinct_values_count, money.estimated), (2, false));
+        assert_eq!(
+            money.most_common_values,
+            Some(vec!["$10".into(), "$9".into()])
+        );
+        let numbers = count(&[10, 9].map(|n| Some(Cell::Integer(n))));
+        assert_eq!(
+            (numbers.min_value.as_str(), numbers.max_value.as_str()),
+            ("9", "10")
+        );
+    }
+
+    #[test]
+    fn common_values_may_come_late() {
+        let mut tally = Tally::new(100_000);
+        (0..2_500).for_each(|n| tally.add(Some(Cell::Integer(n))));
+        (0..7_500).for_each(|n| tally.add(Some(Cell::Integer(5_000 + n % 3 / 2))));
+        let statistics = tally.finish(true, None);
         assert_eq!(
             statistics.most_common_values,
-            Some(vec!["::".into(), "2001:db8::1".into()])
+            Some(vec!["5000".into(), "5001".into()])
         );
+        assert_eq!(statistics.most_common_frequencies, Some(vec![0.5, 0.25]));
+        assert!(!statistics.estimated);
+    }
+
+    #[test]
+    fn common_values_are_those_of_a_full_count() {
+        // Each of the squares occurs another number of times, in an order that mixes them.
+        let cells = |n: u64| (n * 7_919 % 20_011) * (n * 7_919 % 20_011) / 100_003;
+        let mut counts = HashMap::new();
+        let mut tally = Tally::new(100_000);
+        for value in (0..20_011).map(cells) {
+            *counts.entry(value).or_insert(0) += 1;
+            tally.add(Some(Cell::Integer(value.into())));
+        }
+        let mut expected: Vec<_> = counts.iter().collect();
+        expected.sort_by_key(|(value, count)| (std::cmp::Reverse(**count), value.to_string()));
+        let expected: Vec<_> = (expected.iter().take(10))
+            .map(|(value, _)| value.to_string())
+            .collect();
+        let statistics = tally.finish(true, None);
+        assert_eq!(statistics.most_common_values, Some(expected));
+        assert_eq!(statistics.distinct_values_count, counts.len() as u64);
     }
 
     #[test]
@@ -440,6 +474,23 @@ mod tests {
         assert!(tally.counts.len() <= 100);
         let statistics = tally.finish(true, None);
         assert_eq!(statistics.distinct_values_count, 5_000);
+        assert_eq!(statistics.most_common_values, None);
+        assert!(statistics.estimated);
+    }
+
+    #[test]
+    fn common_values_beyond_the_memory_are_estimated() {
+        let mut tally = Tally::new(100);
+        (0..5_000).for_each(|n| tally.add(Some(Cell::Integer(n))));
+        for n in 5_000..10_000 {
+            tally.add(Some(Cell::Integer(n)));
+            tally.add(Some(Cell::Integer(-1)));
+        }
+        assert!(tally.counts.len() <= 100);
+        let statistics = tally.finish(true, None);
+        assert_eq!(statistics.most_common_values, Some(vec!["-1".into()]));
+        let share = statistics.most_common_frequencies.unwrap()[0];
+        assert!((0.31..=0.334).contains(&share), "{share}");
         assert!(statistics.estimated);
     }
 }

@@ -6,7 +6,7 @@ mod refused;
 mod runs;
 
 use mindhost_tests::{
-    Datasource, Host, Postgres, PostgresDatabase, Reply, Value, eventually, json,
+    Datasource, Host, MariaDb, Postgres, PostgresDatabase, Reply, Value, eventually, json,
 };
 use tokio_postgres::Client;
 

@@ -234,6 +234,97 @@ async fn a_range_has_the_order_of_its_type_and_bytes_have_none() {
 }
 
 #[tokio::test]
+async fn types_that_are_shown_as_texts_have_no_range() {
+    let sql = "
+        CREATE TYPE mood AS ENUM ('sad', 'fine', 'happy');
+        CREATE TABLE odd (m money, i interval, e mood, z timetz, r int4range, x xid8, l pg_lsn, t text, u uuid);
+        INSERT INTO odd VALUES
+            ('10', '1 month', 'sad', '10:00+02', '[1,5)', '9', '0/9', 'b', '00000000-0000-0000-0000-00000000000b'),
+            ('9', '9 days', 'happy', '09:00-02', '[10,20)', '10', '0/10', 'a', '00000000-0000-0000-0000-00000000000a'),
+            ('-5', '100 hours', 'fine', '09:30Z', '[2,3)', '11', '1/0', 'B', NULL);
+        CREATE VIEW seen AS SELECT * FROM odd;
+    ";
+    let host = Host::start().await;
+    let database = Postgres::shared().database(sql).await;
+    let catalog = host.postgres("odd", &database).await.load().await;
+    for name in ["odd", "seen"] {
+        let table = table(&catalog, name);
+        for (name, least, greatest) in [
+            ("m", "", ""),
+            ("i", "", ""),
+            ("e", "", ""),
+            ("z", "", ""),
+            ("r", "", ""),
+            ("x", "", ""),
+            ("l", "", ""),
+            ("t", "B", "b"),
+            (
+                "u",
+                "00000000-0000-0000-0000-00000000000a",
+                "00000000-0000-0000-0000-00000000000b",
+            ),
+        ] {
+            let statistics = &column(table, name)["statistics"];
+            assert_eq!(
+                (&statistics["min_value"], &statistics["max_value"]),
+                (&json!(least), &json!(greatest)),
+                "{name}"
+            );
+            assert_eq!(statistics["estimated"], false, "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn mariadb_types_that_are_shown_as_texts_have_no_range() {
+    let sql = "
+        CREATE TABLE odd (e enum('sad', 'fine', 'happy'), b tinyint(1), f tinyint(1), t varchar(9), n int);
+        INSERT INTO odd VALUES ('sad', -128, 0, 'b', 10), ('fine', 0, 1, 'a', 9), ('happy', 2, 1, 'c', -5);
+    ";
+    let database = MariaDb::shared().database(sql).await;
+    let host = Host::start().await;
+    let data = database.connection_data();
+    let catalog = host.datasource("odd", "mysql", data).await.load().await;
+    let odd = table(&catalog, "odd");
+    for (name, least, greatest) in [
+        ("e", "", ""),
+        ("b", "-128", "2"),
+        ("f", "false", "true"),
+        ("t", "a", "c"),
+        ("n", "-5", "10"),
+    ] {
+        let statistics = &column(odd, name)["statistics"];
+        assert_eq!(
+            (&statistics["min_value"], &statistics["max_value"]),
+            (&json!(least), &json!(greatest)),
+            "{name}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn common_values_are_right_however_late_they_come() {
+    let sql = "CREATE TABLE t (ref TEXT);
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+        INSERT INTO t SELECT iif(i <= 2500, 'r' || i, iif(i % 4 = 0, 'Y', 'X')) FROM n;";
+    let host = Host::start().await;
+    let catalog = host.sqlite("late", sql).await.load().await;
+    let statistics = &column(table(&catalog, "t"), "ref")["statistics"];
+    assert_eq!(statistics["most_common_values"], json!(["X", "Y"]));
+    assert_eq!(
+        statistics["most_common_frequencies"],
+        json!([0.5625, 0.1875])
+    );
+    assert_eq!(
+        (
+            &statistics["distinct_values_count"],
+            &statistics["estimated"]
+        ),
+        (&json!(2502), &json!(false))
+    );
+}
+
+#[tokio::test]
 async fn a_long_value_is_cut_and_says_so() {
     let sql = "CREATE TABLE t (v TEXT); INSERT INTO t VALUES (printf('%.300c', 'x')), ('a'), ('a'), ('a'), ('a');";
     let host = Host::start().await;
