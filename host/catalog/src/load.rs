@@ -79,7 +79,8 @@ impl From<Error> for Abort {
 /// The result of one table.
 enum Outcome {
     TableSnapshot(Box<TableSnapshot>),
-    Failed(Error),
+    /// With the description of the table, if the engine gave one.
+    Failed(Error, Option<Box<TableInfo>>),
     /// The source no longer has it.
     Gone,
 }
@@ -216,7 +217,8 @@ impl Engine<'_> {
         }
         store.begin_table(run, &id).await?;
         let mut outcome = self.read_table(&table, described.clone()).await;
-        if matches!(&outcome, Outcome::Failed(error) if is_passing(error)) && !cancel.is_cancelled()
+        if matches!(&outcome, Outcome::Failed(error, _) if is_passing(error))
+            && !cancel.is_cancelled()
         {
             outcome = self.read_table(&table, described).await;
         }
@@ -226,61 +228,67 @@ impl Engine<'_> {
                 let reason = "the source no longer has this table";
                 store.table_failed(run, host, &id, reason, true).await?
             }
-            Outcome::Failed(error) if error.kind() == Kind::Cancelled => {
+            Outcome::Failed(error, _) if error.kind() == Kind::Cancelled => {
                 return Err(Abort::Cancelled);
             }
-            Outcome::Failed(error) => {
+            Outcome::Failed(error, info) => {
                 tracing::info_span!("table", run = run.id, request_id = run.request_id, %table)
                     .in_scope(|| error.log());
-                store
-                    .table_failed(run, host, &id, error.message(), false)
-                    .await?
+                let reason = error.message();
+                match info.filter(|info| !info.columns.is_empty()) {
+                    Some(info) => store.table_described(run, host, &id, &info, reason).await?,
+                    None => store.table_failed(run, host, &id, reason, false).await?,
+                }
             }
         };
         if alive { Ok(()) } else { Err(Abort::Lost) }
     }
 
     async fn read_table(&self, table: &TableRef, described: Option<Option<TableInfo>>) -> Outcome {
-        match self.try_table(table, described).await {
-            Ok(Some(loaded)) => Outcome::TableSnapshot(Box::new(loaded)),
-            Ok(None) => Outcome::Gone,
-            Err(error) => Outcome::Failed(error),
+        let call = self.call();
+        let described = match described {
+            Some(info) => Ok(info),
+            None => self.describe(table, &call).await,
+        };
+        let info = match described {
+            Ok(Some(info)) => info,
+            Ok(None) => return Outcome::Gone,
+            Err(error) => return Outcome::Failed(error, None),
+        };
+        match self.measure(&info, &call).await {
+            Ok((sample, note)) => Outcome::TableSnapshot(Box::new(TableSnapshot {
+                row_count: sample.row_count,
+                statistics: sample.statistics,
+                info,
+                note,
+            })),
+            Err(error) => Outcome::Failed(error, Some(Box::new(info))),
         }
     }
 
-    async fn try_table(
-        &self,
-        table: &TableRef,
-        described: Option<Option<TableInfo>>,
-    ) -> Result<Option<TableSnapshot>> {
-        let call = self.call();
-        let mut connection = self.connector.connect(self.target, &call).await?;
-        let info = match described {
-            Some(info) => info,
-            None => {
-                let one = std::slice::from_ref(table);
-                let described = connection.describe_tables(one, &call).await?;
-                described.into_iter().find(|info| info.table == *table)
-            }
-        };
-        let Some(info) = info else { return Ok(None) };
-        let of_engine = self.of_engine(&mut *connection, &info, &call).await?;
-        if let Some(statistics) = of_engine.filter(|known| is_enough(&info, known)) {
-            return Ok(Some(TableSnapshot {
-                row_count: info.row_count,
-                statistics,
-                info,
-                note: None,
-            }));
-        }
+    async fn describe(&self, table: &TableRef, call: &Call) -> Result<Option<TableInfo>> {
+        let mut connection = self.connector.connect(self.target, call).await?;
+        let one = std::slice::from_ref(table);
+        let described = connection.describe_tables(one, call).await?;
+        Ok(described.into_iter().find(|info| info.table == *table))
+    }
+
+    /// Statistics of the engine, or of a sample; and a note on what could not be learnt.
+    async fn measure(&self, info: &TableInfo, call: &Call) -> Result<(Sample, Option<String>)> {
+        let mut connection = self.connector.connect(self.target, call).await?;
+        let of_engine = self.of_engine(&mut *connection, info, call).await?;
         drop(connection);
-        let (sample, note) = self.of_allowed(&info, &call).await?;
-        Ok(Some(TableSnapshot {
-            row_count: sample.row_count,
-            statistics: sample.statistics,
-            info,
-            note,
-        }))
+        match of_engine.filter(|known| is_enough(info, known)) {
+            Some(statistics) => {
+                let row_count = info.row_count;
+                let known = Sample {
+                    statistics,
+                    row_count,
+                };
+                Ok((known, None))
+            }
+            None => self.of_allowed(info, call).await,
+        }
     }
 
     /// The engine's statistics. A failure counts as none.

@@ -29,7 +29,7 @@ pub struct TableSnapshot {
     pub row_count: Option<u64>,
     /// By column name; columns without statistics are missing.
     pub statistics: HashMap<String, Statistics>,
-    /// What could not be learnt, and why; the table is usable nevertheless.
+    /// What could not be learnt, and why; its columns can be named nevertheless.
     pub note: Option<String>,
 }
 
@@ -182,17 +182,41 @@ impl CatalogStore {
         if !fence(&mut tx, run, host, "done = done + 1").await? {
             return Ok(false);
         }
-        if update_table(&mut tx, run, table_id, loaded).await? {
-            let decided = decided_columns(&mut tx, table_id).await?;
-            delete_children(&mut tx, &[table_id.to_owned()]).await?;
-            insert_columns(&mut tx, run, table_id, loaded, &decided).await?;
-            insert_keys(&mut tx, run, table_id, &loaded.info).await?;
-        }
+        replace(&mut tx, run, table_id, loaded, TableStatus::Completed).await?;
         tx.commit().await?;
         Ok(true)
     }
 
-    /// Stores that a table failed; its earlier columns stay. False if the run is lost.
+    /// Stores that a table failed whose rows could not be read, and what the engine said of its columns and keys.
+    /// Statistics of columns that it had before stay, as the number of rows does. False if the run is lost.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn table_described(
+        &self,
+        run: &Run,
+        host: &str,
+        table_id: &str,
+        info: &TableInfo,
+        error: &str,
+    ) -> Result<bool> {
+        let mut tx = self.store.begin().await?;
+        if !fence(&mut tx, run, host, "done = done + 1").await? {
+            return Ok(false);
+        }
+        let earlier = earlier_row_count(&mut tx, table_id).await?;
+        let described = TableSnapshot {
+            info: info.clone(),
+            row_count: earlier.or(info.row_count),
+            statistics: earlier_statistics(&mut tx, table_id, info).await?,
+            note: Some(error.to_owned()),
+        };
+        replace(&mut tx, run, table_id, &described, TableStatus::Failed).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Stores that a table failed of which nothing was learnt; its earlier columns stay. False if the run is lost.
     ///
     /// # Errors
     /// When the store fails.
@@ -260,25 +284,44 @@ async fn mark(tx: &mut Tx, table_ids: &[String], missing: bool) -> Result<()> {
     Ok(())
 }
 
+/// Stores what was learnt of a table in place of what was stored, if the run still has the table.
+async fn replace(
+    tx: &mut Tx,
+    run: &Run,
+    table_id: &str,
+    loaded: &TableSnapshot,
+    status: TableStatus,
+) -> Result<()> {
+    if update_table(tx, run, table_id, loaded, status).await? {
+        let decided = decided_columns(tx, table_id).await?;
+        delete_children(tx, &[table_id.to_owned()]).await?;
+        insert_columns(tx, run, table_id, loaded, &decided).await?;
+        insert_keys(tx, run, table_id, &loaded.info).await?;
+    }
+    Ok(())
+}
+
 async fn update_table(
     tx: &mut Tx,
     run: &Run,
     table_id: &str,
     loaded: &TableSnapshot,
+    status: TableStatus,
 ) -> Result<bool> {
     let description = Description::from_source(loaded.info.comment.as_deref().map(storable));
     let changed = sqlx::query(
         "UPDATE catalog_tables SET kind = $1, source_description = $2, \
          description = CASE WHEN description_source = 'caller' THEN description ELSE $2 END, \
          description_source = CASE WHEN description_source = 'caller' THEN description_source ELSE $3 END, \
-         row_count = $4, row_count_known = $5, status = 'COMPLETED', error = $6, missing = 0, loaded_at = $7 \
-         WHERE id = $8 AND run_id = $9 AND status IN ('PENDING', 'LOADING')",
+         row_count = $4, row_count_known = $5, status = $6, error = $7, missing = 0, loaded_at = $8 \
+         WHERE id = $9 AND run_id = $10 AND status IN ('PENDING', 'LOADING')",
     )
     .bind(storable(&loaded.info.kind))
     .bind(description.in_source)
     .bind(description.source.as_str())
     .bind(loaded.row_count.map_or(0, |count| i64::try_from(count).unwrap_or(i64::MAX)))
     .bind(i64::from(loaded.row_count.is_some()))
+    .bind(status.as_str())
     .bind(loaded.note.as_deref().map(storable))
     .bind(now())
     .bind(table_id)
@@ -286,6 +329,43 @@ async fn update_table(
     .execute(&mut **tx)
     .await?;
     Ok(changed.rows_affected() > 0)
+}
+
+/// The number of rows as an earlier load learnt it.
+async fn earlier_row_count(tx: &mut Tx, table_id: &str) -> Result<Option<u64>> {
+    let known = "SELECT row_count FROM catalog_tables WHERE id = $1 AND row_count_known = 1";
+    let row = sqlx::query(known)
+        .bind(table_id)
+        .fetch_optional(&mut **tx)
+        .await?;
+    let count = row.map(|row| row.try_get::<i64, _>(0)).transpose()?;
+    Ok(count.and_then(|count| u64::try_from(count).ok()))
+}
+
+/// Statistics that an earlier load stored, of columns that still have their name and type. What cannot be read is left
+/// out.
+async fn earlier_statistics(
+    tx: &mut Tx,
+    table_id: &str,
+    info: &TableInfo,
+) -> Result<HashMap<String, Statistics>> {
+    let rows =
+        sqlx::query("SELECT name, data_type, statistics FROM catalog_columns WHERE table_id = $1")
+            .bind(table_id)
+            .fetch_all(&mut **tx)
+            .await?;
+    let mut earlier: HashMap<(String, String), String> = HashMap::new();
+    for row in &rows {
+        earlier.insert((row.try_get(0)?, row.try_get(1)?), row.try_get(2)?);
+    }
+    let columns = info.columns.iter();
+    Ok(columns
+        .filter_map(|column| {
+            let key = (storable(&column.name), storable(&column.native_type));
+            let stored = mindhost_store::json(earlier.get(&key)?).ok()?;
+            Some((column.name.clone(), stored))
+        })
+        .collect())
 }
 
 /// The columns that a caller has described, with the text.

@@ -109,7 +109,7 @@ on_both_stores! {
 
     async fn missing_only_finds_new_tables_and_tries_failed_ones_again(postgres) {
         let setup = Setup::new(postgres, &["a"]).await;
-        setup.engine.put("b", Scripted { broken: Some("no such thing"), ..Scripted::default() });
+        setup.engine.put("b", Scripted { broken: Some("no such thing"), has_no_columns: true, ..Scripted::default() });
         setup.refreshed(Mode::All, None).await;
         setup.engine.put("b", Scripted::default());
         setup.engine.put("c", Scripted::default());
@@ -132,11 +132,70 @@ on_both_stores! {
     async fn a_table_that_fails_keeps_what_was_loaded_before(postgres) {
         let setup = Setup::new(postgres, &["a"]).await;
         setup.refreshed(Mode::All, None).await;
-        setup.engine.put("a", Scripted { broken: Some("locked"), ..Scripted::default() });
+        setup.engine.put("a", Scripted { broken: Some("locked"), has_no_columns: true, ..Scripted::default() });
         setup.refreshed(Mode::All, None).await;
         let table = setup.table("a").await;
         assert_eq!((table.status, table.columns.len()), (TableStatus::Failed, 2));
         assert_eq!(table.error.as_deref(), Some("locked"));
+    }
+
+    async fn a_table_whose_rows_cannot_be_read_has_what_the_engine_says_of_it(postgres) {
+        let setup = Setup::new(postgres, &[]).await;
+        let broken = Scripted {
+            broken: Some("division by zero"),
+            comment: Some("what was sold".into()),
+            estimate: Some(7),
+            ..Scripted::default()
+        };
+        setup.engine.put("a", broken);
+        let shown = setup.refreshed(Mode::All, None).await;
+        assert_eq!(shown.status.overall_status, RunStatus::Failed);
+        assert_eq!(shown.status.message, "1 of 1 tables failed: main.a: division by zero");
+        let table = setup.table("a").await;
+        assert_eq!((table.status, table.error.as_deref()), (TableStatus::Failed, Some("division by zero")));
+        assert_eq!((table.kind.as_str(), table.row_count, table.columns.len()), ("TABLE", Some(7), 2));
+        assert_eq!(table.description.text.as_deref(), Some("what was sold"));
+        assert_eq!((table.primary_key.len(), table.foreign_keys.len()), (1, 1));
+        assert!(!table.columns[1].statistics.read().unwrap().is_known());
+        // A question may name its columns, and a model is told that nothing is known of their values.
+        let scope = setup.catalog.scope_tables(&setup.datasource, None, ScopeStatistics::Columns).await.unwrap();
+        assert_eq!(scope.tables[0].columns, ["id", "name"]);
+        let described = setup.catalog.describe(&setup.view(true), &["a".to_owned()]).await.unwrap();
+        let json = serde_json::to_value(&described[0]).unwrap();
+        assert_eq!(json["columns"][1]["description"], "what it is called");
+        for unknown in ["distinct_count", "null_percentage", "min", "max", "common_values"] {
+            assert!(json["columns"][1][unknown].is_null(), "{unknown}: {json}");
+        }
+        // It has columns, so it is not missing.
+        let times = setup.engine.times_read("a");
+        setup.refreshed(Mode::MissingOnly, None).await;
+        assert_eq!(setup.engine.times_read("a"), times);
+        setup.engine.put("a", Scripted { rows: vec![(1, Some("tea"))], ..Scripted::default() });
+        let shown = setup.refreshed(Mode::All, None).await;
+        assert_eq!((shown.status.overall_status, status_of(&shown, "a")), (RunStatus::Completed, TableStatus::Completed));
+        assert_eq!(setup.table("a").await.row_count, Some(1));
+    }
+
+    async fn a_table_whose_rows_can_no_longer_be_read_keeps_its_statistics(postgres) {
+        let setup = Setup::new(postgres, &["a"]).await;
+        setup.refreshed(Mode::All, None).await;
+        setup.catalog.describe_column(setup.source(), "a", "name", Some("mine")).await.unwrap();
+        let broken = Scripted { broken: Some("locked"), estimate: Some(9), ..Scripted::default() };
+        setup.engine.put("a", broken.clone());
+        setup.refreshed(Mode::All, None).await;
+        let table = setup.table("a").await;
+        assert_eq!((table.status, table.error.as_deref()), (TableStatus::Failed, Some("locked")));
+        assert_eq!((table.row_count, table.columns.len()), (Some(2), 2));
+        let statistics = table.columns[1].statistics.read().unwrap();
+        assert_eq!(statistics.most_common_values, Some(vec!["a".to_owned()]));
+        assert_eq!(table.columns[1].description.text.as_deref(), Some("mine"));
+        // Those of another type say nothing.
+        setup.engine.put("a", Scripted { name_type: Some("DATE"), ..broken });
+        setup.refreshed(Mode::All, None).await;
+        let columns = setup.table("a").await.columns;
+        assert_eq!(columns[1].data_type, "DATE");
+        let known: Vec<_> = columns.iter().map(|column| column.statistics.read().unwrap().is_known()).collect();
+        assert_eq!(known, [true, false]);
     }
 
     async fn a_column_that_may_not_be_read_is_left_without_statistics(postgres) {

@@ -26,6 +26,10 @@ pub struct Scripted {
     pub rows: Vec<(i64, Option<&'static str>)>,
     /// Reading it fails with this message.
     pub broken: Option<&'static str>,
+    /// The engine lists no columns of it, as of a view of a table that is gone.
+    pub has_no_columns: bool,
+    /// The type of the column `name`; `TEXT` without one.
+    pub name_type: Option<&'static str>,
     /// The database gives no right to read the column `name`.
     pub denies_name: bool,
     /// Describing it panics.
@@ -119,12 +123,19 @@ impl Engine {
             default_value: (ordinal > 1).then(|| "'nobody'".into()),
             comment: (ordinal > 1).then(|| "what it is called".into()),
         };
+        let columns = match scripted.has_no_columns {
+            true => Vec::new(),
+            false => vec![
+                column(1, "id", "INTEGER"),
+                column(2, "name", scripted.name_type.unwrap_or("TEXT")),
+            ],
+        };
         Some(TableInfo {
             table: table(name),
             kind: "TABLE".into(),
             comment: scripted.comment,
             row_count: scripted.estimate,
-            columns: vec![column(1, "id", "INTEGER"), column(2, "name", "TEXT")],
+            columns,
             primary_key: vec![KeyColumn {
                 constraint_name: "pk".into(),
                 ordinal: 1,

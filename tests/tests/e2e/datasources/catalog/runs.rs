@@ -127,6 +127,113 @@ async fn one_table_that_fails_does_not_fail_the_others() {
 }
 
 #[tokio::test]
+async fn a_table_whose_rows_cannot_be_read_has_columns_and_can_be_asked() {
+    let sql = "
+        CREATE TABLE sale (id int PRIMARY KEY, amount int);
+        INSERT INTO sale VALUES (1, 10), (2, 20);
+        CREATE VIEW share AS SELECT id, amount / (id - 1) AS part FROM sale;
+        COMMENT ON VIEW share IS 'who has how much';
+        COMMENT ON COLUMN share.part IS 'of the amount';
+        CREATE MATERIALIZED VIEW total AS SELECT sum(amount) AS amount FROM sale WITH NO DATA;
+    ";
+    let host = Host::start().await;
+    let database = Postgres::shared().database(sql).await;
+    let shop = host.postgres("shop", &database).await;
+    let catalog = shop.refresh(json!({})).await.expect_status(200).json();
+    assert_eq!(catalog["status"]["overall_status"], "FAILED");
+    let message = catalog["status"]["message"].as_str().unwrap();
+    for part in [
+        "2 of 3 tables failed",
+        "public.share: division by zero",
+        "public.total",
+    ] {
+        assert!(message.contains(part), "{message}");
+    }
+    let share = table(&catalog, "share");
+    assert_eq!(
+        (&share["status"], &share["type"]),
+        (&json!("FAILED"), &json!("VIEW"))
+    );
+    assert_eq!(share["description"], "who has how much");
+    assert!(
+        share["error"]
+            .as_str()
+            .unwrap()
+            .contains("division by zero"),
+        "{share}"
+    );
+    let part = column(share, "part");
+    assert_eq!(
+        (&part["data_type"], &part["description"]),
+        (&json!("integer"), &json!("of the amount"))
+    );
+    let statistics = &part["statistics"];
+    assert_eq!(
+        (&statistics["estimated"], &statistics["sampled_rows"]),
+        (&json!(true), &Value::Null)
+    );
+    assert_eq!(
+        column(table(&catalog, "total"), "amount")["data_type"],
+        "bigint"
+    );
+
+    let mind = host
+        .mind("m")
+        .datasource("shop")
+        .direct_queries()
+        .create()
+        .await;
+    assert_eq!(
+        mind.rows("SELECT id FROM share ORDER BY id").await,
+        [[json!(1)], [json!(2)]]
+    );
+    // They have columns, so they are not missing.
+    let missing = shop
+        .refresh(json!({"mode": "missing_only"}))
+        .await
+        .expect_status(200)
+        .json();
+    assert_eq!(missing["tables"], catalog["tables"]);
+    database
+        .run("DELETE FROM sale WHERE id = 1; REFRESH MATERIALIZED VIEW total")
+        .await;
+    let all = shop.refresh(json!({})).await.expect_status(200).json();
+    assert_eq!(all["status"]["overall_status"], "COMPLETED");
+    let part = &column(table(&all, "share"), "part")["statistics"];
+    assert_eq!(
+        (&part["min_value"], &table(&all, "share")["error"]),
+        (&json!("20"), &Value::Null)
+    );
+}
+
+#[tokio::test]
+async fn a_file_with_an_odd_value_far_down_has_columns() {
+    let host = Host::start().await;
+    let mut rows = String::from("id,amount\n");
+    for row in 1..2_000 {
+        rows += &format!("{row},{row}\n");
+    }
+    rows += "2000,many\n";
+    let folder = host.files_dir().join("folder");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("sale.csv"), rows).unwrap();
+    let files = host
+        .datasource("files", "files", json!({"path": "folder"}))
+        .await;
+    let catalog = files.refresh(json!({})).await.expect_status(200).json();
+    let sale = table(&catalog, "sale");
+    assert_eq!(sale["status"], "FAILED", "{sale}");
+    assert!(
+        sale["error"]
+            .as_str()
+            .unwrap()
+            .contains("is not of the type int64"),
+        "{sale}"
+    );
+    assert_eq!(column(sale, "amount")["data_type"], "int64");
+}
+
+#[tokio::test]
 async fn failed_run_and_its_tables_name_the_request_that_began_it() {
     for host in stores::both().await {
         let sql = "CREATE TABLE item (id INTEGER); CREATE VIEW broken AS SELECT * FROM gone";
