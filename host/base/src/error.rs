@@ -319,6 +319,24 @@ impl Error {
         }))
     }
 
+    /// The server cannot open another file or connection.
+    pub fn out_of_files() -> Self {
+        Self::new(
+            Code::Overloaded,
+            "the server has as many files and connections open as it may; try again, and tell the operator to raise its \
+             limit of open files (ulimit -n)",
+        )
+        .blamed(Blame::Host)
+        .with_retry_after(Duration::from_secs(1))
+    }
+
+    /// Whether something failed because this process, or its machine, may open no more files and connections.
+    pub fn is_out_of_files(error: &std::io::Error) -> bool {
+        const ENFILE: i32 = 23;
+        const EMFILE: i32 = 24;
+        matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
+    }
+
     /// A fault of this server. The log gets the cause; the caller gets a general message.
     pub fn internal(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::new(

@@ -33,8 +33,7 @@ pub fn convert(
     refused: Option<Refusal>,
     max_message: u32,
 ) -> Error {
-    let reaching = matches!(error.kind, ErrorKind::Denied | ErrorKind::Unreachable);
-    if let Some(why) = refused.filter(|_| reaching) {
+    if let Some(why) = refused.filter(|why| explains(why, error.kind)) {
         return match why {
             Refusal::NotAllowed(why) => not_allowed(why).with_reported(name(error.kind)),
             Refusal::NoToken(why) => {
@@ -42,6 +41,7 @@ pub fn convert(
                     .blamed(Blame::Upstream)
                     .with_reported(name(ErrorKind::Auth))
             }
+            Refusal::OutOfFiles => Error::out_of_files().with_reported(name(error.kind)),
         };
     }
     let (code, blame) = match is_about_length(&error, phase) {
@@ -72,6 +72,18 @@ pub fn convert(
         .with_position(error.position.filter(|position| *position > 0))
         .with_retry_after(retry.map(|delay| delay.min(MAX_RETRY)))
         .with_engine_code(line(engine_code, grants, 64))
+}
+
+/// Whether an error of this kind came of the refusal. What a guest makes of a file that does not open depends on its
+/// engine.
+fn explains(refusal: &Refusal, kind: ErrorKind) -> bool {
+    use ErrorKind as Kind;
+    let is_of_files = matches!(
+        kind,
+        Kind::ConnectionLost | Kind::NotFound | Kind::Upstream | Kind::Internal
+    );
+    matches!(kind, Kind::Denied | Kind::Unreachable)
+        || (is_of_files && *refusal == Refusal::OutOfFiles)
 }
 
 /// The code with which a model says that the dialogue is longer than it takes. `too-large` alone may also mean its answer.
@@ -246,6 +258,23 @@ mod tests {
         assert_eq!(error.code(), Code::UpstreamUnreachable);
         assert_eq!(error.blame(), Some(Blame::Host));
         assert!(error.message().contains("egress rules: 10.0.0.1"));
+    }
+
+    #[test]
+    fn connection_that_the_host_could_not_open_is_no_fault_of_the_database() {
+        for kind in [ErrorKind::Unreachable, ErrorKind::Internal] {
+            let refused = Some(Refusal::OutOfFiles);
+            let error = guest(kind, "no connection");
+            let error = convert(error, Phase::Opening, &Grants::none(), refused, 4_096);
+            assert_eq!(error.code(), Code::Overloaded);
+            assert_eq!(error.blame(), Some(Blame::Host));
+            assert!(error.message().contains("ulimit -n"), "{error}");
+        }
+        // The guest opened a connection in the end, and the engine took the statement.
+        let refused = Some(Refusal::OutOfFiles);
+        let error = guest(ErrorKind::InvalidStatement, "no such table");
+        let error = convert(error, Phase::Using, &Grants::none(), refused, 4_096);
+        assert_eq!(error.code(), Code::SqlInvalid);
     }
 
     #[test]

@@ -8,7 +8,10 @@ use wasmtime_wasi::{
     },
 };
 
-use super::roots::{self, Identity};
+use super::{
+    refusals::Refusals,
+    roots::{self, Identity},
+};
 
 /// One directory that a guest sees.
 pub struct FileGrant {
@@ -47,7 +50,13 @@ impl FileGrant {
 
     /// Opens a file that is granted by name, if it is a regular file. Another user of the directory could put a pipe
     /// there, which would block the guest.
-    pub fn open(&self, path: &str, how: OpenFlags, flags: DescriptorFlags) -> FsResult<File> {
+    pub fn open(
+        &self,
+        path: &str,
+        how: OpenFlags,
+        flags: DescriptorFlags,
+        refusals: &Refusals,
+    ) -> FsResult<File> {
         let writes = DescriptorFlags::WRITE | DescriptorFlags::MUTATE_DIRECTORY;
         if how.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE) || flags.intersects(writes) {
             return Err(ErrorCode::ReadOnly.into());
@@ -55,7 +64,8 @@ impl FileGrant {
         if how.contains(OpenFlags::DIRECTORY) {
             return Err(ErrorCode::NotDirectory.into());
         }
-        let file = roots::open_regular(&self.dir.dir, plain(path))?;
+        let file = roots::open_regular(&self.dir.dir, plain(path));
+        let file = file.inspect_err(|error| refusals.note_out_of_files(error))?;
         Ok(File::new(file, FsPerms::ReadOnly, OpenMode::READ, true))
     }
 }

@@ -281,7 +281,7 @@ impl HostDescriptor for FileView<'_> {
         }
         let opened = match self.grant(&fd)? {
             Some(grant) if grant.names.is_some() => {
-                let opened = grant.open(&path, open_flags, flags);
+                let opened = grant.open(&path, open_flags, flags, &self.refusals);
                 opened.and_then(|file| Ok(self.inner.table.push(Descriptor::File(file))?))
             }
             _ => {

@@ -92,6 +92,19 @@ impl GuestLog {
         }
     }
 
+    /// Logs that the host could not open a file or a connection, within the rate limit of the plugin.
+    pub fn out_of_files(&self) {
+        if self.admit() {
+            let (plugin, target) = (self.plugin.as_str(), self.target.as_str());
+            tracing::warn!(
+                plugin,
+                target,
+                "no file or connection was opened for a plugin: the server has as many open as it may; raise its limit of \
+                 open files (ulimit -n)"
+            );
+        }
+    }
+
     /// Whether anybody listens to the lines of [`Self::exchange`].
     pub fn logs_exchanges(&self) -> bool {
         tracing::enabled!(tracing::Level::DEBUG)

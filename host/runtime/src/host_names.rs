@@ -49,7 +49,11 @@ pub async fn addresses(name: &str, port: u16, workspace: &str) -> Result<Vec<IpA
     };
     let found = found.map_err(Error::internal)?;
     let mut addresses = Vec::new();
-    for address in found.map_err(|error| unresolved(name).with_source(error))? {
+    let found = found.map_err(|error| match Error::is_out_of_files(&error) {
+        true => Error::out_of_files().with_source(error),
+        false => unresolved(name).with_source(error),
+    })?;
+    for address in found {
         let ip = address.ip().to_canonical();
         if !addresses.contains(&ip) {
             addresses.push(ip);

@@ -106,6 +106,11 @@ impl WasiHttpHooks for Sender {
                     note(&logged, format_args!("failed ({error})"));
                     Err(error)
                 }
+                Err(Failure::NotOpened(error)) => {
+                    note(&logged, format_args!("failed ({error})"));
+                    refusals.note_out_of_files(&error);
+                    Err(HttpError::DestinationUnavailable)
+                }
                 Err(Failure::NoToken(why)) => {
                     note(&logged, "no access token");
                     refusals.note_no_token(&why);

@@ -1,9 +1,12 @@
 //! The refusals of one instance, for its log and for the error of its caller.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    io,
+    sync::{Arc, Mutex},
+};
 
 use super::guest_log::GuestLog;
-use mindhost_base::locks::lock;
+use mindhost_base::{error::Error, locks::lock};
 
 /// Longest reason, in bytes.
 const MAX_REASON: usize = 512;
@@ -17,6 +20,8 @@ pub enum Refusal {
     NotAllowed(String),
     /// The host got no access token for the request.
     NoToken(String),
+    /// The host may open no more files and connections.
+    OutOfFiles,
 }
 
 /// The refusals of one instance. A reason may hold text of the guest, so secrets are removed first.
@@ -56,6 +61,14 @@ impl Refusals {
         let why = self.log.clean(why, MAX_REASON);
         self.log.without_token(&why);
         lock(&self.first).get_or_insert_with(|| Refusal::NoToken(why));
+    }
+
+    /// Records an error on opening a file or a connection, if the host may open no more of them.
+    pub fn note_out_of_files(&self, error: &io::Error) {
+        if Error::is_out_of_files(error) {
+            self.log.out_of_files();
+            lock(&self.first).get_or_insert(Refusal::OutOfFiles);
+        }
     }
 
     /// Cleans a guest's text for use in a reason.

@@ -147,6 +147,9 @@ fn descend(root: &Path, steps: &[String], kind: FileKind) -> Result<FileLocation
 }
 
 fn refused(path: &str, errno: Errno) -> Error {
+    if Error::is_out_of_files(&errno.into()) {
+        return Error::out_of_files();
+    }
     let why = match errno {
         // A directory step that is a link fails as `not a directory` with O_NOFOLLOW | O_DIRECTORY.
         Errno::LOOP => {

@@ -224,7 +224,10 @@ impl tcp::HostTcpSocket for SocketView<'_> {
         socket.look();
         let stream = match std::mem::replace(&mut socket.stage, Stage::Failed) {
             Stage::Attempted(Ok(stream)) => Arc::new(stream),
-            Stage::Attempted(Err(error)) => return Err(code(&error).into()),
+            Stage::Attempted(Err(error)) => {
+                self.refusals.note_out_of_files(&error);
+                return Err(code(&error).into());
+            }
             other => {
                 let is_waiting = matches!(other, Stage::Connecting(_));
                 socket.stage = other;

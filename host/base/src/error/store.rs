@@ -11,6 +11,7 @@ impl From<sqlx::Error> for Error {
             Some(Temporary::Unreachable) => overloaded("cannot be reached"),
             Some(Temporary::Busy) => overloaded("is busy"),
             Some(Temporary::DiskFull) => Self::disk_full(),
+            Some(Temporary::OutOfFiles) => Self::out_of_files(),
             None => return Self::internal(error),
         }
         .with_source(error)
@@ -25,12 +26,14 @@ enum Temporary {
     Unreachable,
     Busy,
     DiskFull,
+    OutOfFiles,
 }
 
 impl Temporary {
     fn of(error: &sqlx::Error) -> Option<Self> {
         match error {
             sqlx::Error::PoolTimedOut => Some(Self::NoConnection),
+            sqlx::Error::Io(error) if Error::is_out_of_files(error) => Some(Self::OutOfFiles),
             sqlx::Error::Io(_) | sqlx::Error::Tls(_) => Some(Self::Unreachable),
             other => Self::of_code(&other.as_database_error()?.code()?),
         }
@@ -46,6 +49,8 @@ impl Temporary {
             Ok(number) if code.len() < 5 => match number & 0xff {
                 5 | 6 => Some(Self::Busy),
                 13 => Some(Self::DiskFull),
+                // The store was open before, so its file exists and may be opened.
+                14 => Some(Self::OutOfFiles),
                 _ => None,
             },
             _ => match code {
@@ -81,6 +86,9 @@ mod tests {
             waited.message().contains("busy or cannot be reached"),
             "{waited}"
         );
+        let no_files = Error::from(sqlx::Error::Io(io::Error::from_raw_os_error(24)));
+        assert_eq!(no_files.code(), Code::Overloaded);
+        assert!(no_files.message().contains("ulimit -n"), "{no_files}");
         assert_eq!(Error::from(sqlx::Error::RowNotFound).code(), Code::Internal);
     }
 
@@ -91,6 +99,7 @@ mod tests {
             ("517", Some(Temporary::Busy)),
             ("13", Some(Temporary::DiskFull)),
             ("4874", Some(Temporary::DiskFull)),
+            ("14", Some(Temporary::OutOfFiles)),
             ("787", None),
             ("40001", Some(Temporary::Busy)),
             ("53100", Some(Temporary::DiskFull)),

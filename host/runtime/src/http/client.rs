@@ -180,6 +180,8 @@ pub enum Failure {
     Refused(String),
     /// There is no access token for the request.
     NoToken(String),
+    /// The host may open no more connections.
+    NotOpened(std::io::Error),
     /// Another failure, as an error of WASI.
     Http(HttpError),
 }
@@ -198,6 +200,9 @@ impl From<AddressRefusal> for Failure {
 
 /// Finds the cause in the chain of a client error.
 pub fn failure(error: &legacy::Error) -> Failure {
+    if let Some(error) = not_opened(error) {
+        return Failure::NotOpened(error);
+    }
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if let Some(AddressRefusal(why)) = error.downcast_ref() {
@@ -228,6 +233,20 @@ pub fn failure(error: &legacy::Error) -> Failure {
         true => HttpError::DestinationUnavailable.into(),
         false => HttpError::HttpResponseIncomplete.into(),
     }
+}
+
+/// The cause in the chain of an error, if the host could open no file or connection.
+fn not_opened(error: &(dyn std::error::Error + 'static)) -> Option<std::io::Error> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(io) = error.downcast_ref::<std::io::Error>()
+            && Error::is_out_of_files(io)
+        {
+            return io.raw_os_error().map(std::io::Error::from_raw_os_error);
+        }
+        cause = error.source();
+    }
+    None
 }
 
 /// Converts an I/O error, unless it only wraps another error.
@@ -347,6 +366,15 @@ mod tests {
             ..EgressRules::default()
         };
         assert_eq!(get(port, egress).await.unwrap(), 200);
+    }
+
+    #[test]
+    fn connection_that_the_host_could_not_open_is_told_from_others() {
+        let cause = std::io::Error::from_raw_os_error(24);
+        let lookup = Error::out_of_files().with_source(cause);
+        assert!(not_opened(&lookup).is_some());
+        let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        assert!(not_opened(&refused).is_none());
     }
 
     #[test]

@@ -77,6 +77,7 @@ fn refusal(result: Result<u16, Failure>) -> String {
     match result {
         Err(Failure::Refused(why)) => why,
         Err(Failure::NoToken(why)) => panic!("no token: {why}"),
+        Err(Failure::NotOpened(error)) => panic!("{error}"),
         Err(Failure::Http(error)) => panic!("{error}"),
         Ok(status) => panic!("sent, and answered with {status}"),
     }
