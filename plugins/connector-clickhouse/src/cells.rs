@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mindhost_sdk::{BatchBuilder, Result};
+use mindhost_sdk::{BatchBuilder, Result, double_of_single};
 
 use crate::arrow::{ColumnBuffers, Physical, Rows};
 use crate::error::{malformed, too_large};
@@ -105,7 +105,9 @@ impl ArrowColumn {
                 wide::text(at(*bytes), *signed, *scale, scratch);
                 batch.append_decimal(scratch);
             }
-            Read::Float32 => batch.append_f64(short(f32::from_le_bytes(fixed(rows, start, row)))),
+            Read::Float32 => batch.append_f64(double_of_single(f32::from_le_bytes(fixed(
+                rows, start, row,
+            )))),
             Read::Float64 => batch.append_f64(f64::from_le_bytes(fixed(rows, start, row))),
             Read::Bytes => {
                 let value = of_any_length(rows, buffers, row);
@@ -267,16 +269,6 @@ fn of_any_length<'r>(rows: &'r Rows, buffers: &ColumnBuffers, row: usize) -> &'r
     values.get(at(row)..at(row + 1)).unwrap_or_default()
 }
 
-/// The double of the shortest text, so that 0.1 is 0.1 and not 0.10000000149011612.
-fn short(number: f32) -> f64 {
-    // Up to here a whole number is its own shortest text.
-    let is_small = number.fract() == 0.0 && number.abs() < 16_777_216.0;
-    if is_small || !number.is_finite() {
-        return f64::from(number);
-    }
-    number.to_string().parse().unwrap_or(f64::from(number))
-}
-
 /// Microseconds; finer digits are cut downwards.
 fn micros(value: i64, in_a_second: i64) -> i64 {
     match in_a_second {
@@ -300,24 +292,4 @@ fn uuid<'t>(bytes: &[u8; 16], text: &'t mut String) -> &'t str {
         }
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn float_is_its_shortest_text() {
-        for (number, expected) in [
-            (0.1, 0.1),
-            (-3.0, -3.0),
-            (1e38, 1e38),
-            (16_777_216.0, 16_777_216.0),
-            (f32::MIN, -3.402_823_5e38),
-        ] {
-            assert_eq!(short(number).to_bits(), f64::to_bits(expected), "{number}");
-        }
-        assert_eq!(short(-0.0).to_bits(), (-0.0_f64).to_bits());
-        assert!(short(f32::NAN).is_nan() && short(f32::INFINITY).is_infinite());
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use mindhost_sdk::{BatchBuilder, Error, ErrorKind, Result, Value};
+use mindhost_sdk::{BatchBuilder, Error, ErrorKind, Result, Value, double_of_single};
 
 use crate::codepage::CodePage;
 use crate::error::malformed;
@@ -289,7 +289,7 @@ fn integer(bytes: &[u8]) -> Option<i64> {
 fn float(bytes: &[u8]) -> Option<f64> {
     match *bytes {
         // The shortest form of a `real` is its own: 0.1 is 0.1.
-        [a, b, c, d] => f32::from_le_bytes([a, b, c, d]).to_string().parse().ok(),
+        [a, b, c, d] => Some(double_of_single(f32::from_le_bytes([a, b, c, d]))),
         _ => Some(f64::from_le_bytes(bytes.try_into().ok()?)),
     }
 }

@@ -66,7 +66,7 @@ pub use connector::{Connector, ServerInfo, Statement};
 pub use error::{Error, ErrorKind, Result};
 pub use model::{Embeddings, Model};
 pub use scanner::Scanner;
-pub use values::{Batch, Column, DataType, Extra, Value};
+pub use values::{Batch, Column, DataType, Extra, Value, double_of_single};
 
 /// What the export macros name; not for authors.
 #[doc(hidden)]

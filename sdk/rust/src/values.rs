@@ -137,3 +137,87 @@ impl Value {
             }
     }
 }
+
+/// The double with the shortest text of a single-precision number: 0.1 for 0.1, and not 0.10000000149011612. What engines
+/// keep in four bytes is shown, compared and joined by this value.
+pub fn double_of_single(number: f32) -> f64 {
+    /// Products with their powers of ten have at most 24 + 28 digits in base two, so they are exact.
+    const MOST_DECIMALS: i32 = 12;
+    /// From here on a whole number may have a shorter text than all its digits.
+    const LARGE: f32 = 16_777_216.0;
+    let exact = f64::from(number);
+    if number.abs() >= LARGE || !number.is_finite() {
+        return match number.is_finite() {
+            true => number.to_string().parse().unwrap_or(exact),
+            false => exact,
+        };
+    }
+    let mut power = 1.0;
+    for _ in 0..=MOST_DECIMALS {
+        // Of so many decimals, the one that is nearest; of two, the farther one from zero, as texts are written.
+        let rounded = (exact * power).round() / power;
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "asks whether it reads back"
+        )]
+        if rounded as f32 == number {
+            return rounded;
+        }
+        power *= 10.0;
+    }
+    // Small numbers with an exponent.
+    number.to_string().parse().unwrap_or(exact)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn by_text(number: f32) -> f64 {
+        number.to_string().parse().unwrap()
+    }
+
+    #[test]
+    fn a_single_is_widened_by_its_shortest_text() {
+        for (number, double) in [
+            (0.1, 0.1),
+            (-2.7, -2.7),
+            (16_777_216.0, 16_777_216.0),
+            (1e-7, 1e-7),
+            (f32::MAX, 3.402_823_5e38),
+            (f32::MIN_POSITIVE, 1.175_494_4e-38),
+        ] {
+            assert_eq!(double_of_single(number).to_bits(), f64::to_bits(double));
+        }
+        assert_eq!(double_of_single(-0.0).to_bits(), f64::to_bits(-0.0));
+        assert!(double_of_single(f32::NAN).is_nan());
+        assert!(double_of_single(f32::NEG_INFINITY) < f64::MIN);
+    }
+
+    #[test]
+    fn powers_of_two_are_widened_by_their_shortest_text() {
+        for exponent in -149..128 {
+            let number = 2f32.powi(exponent);
+            assert_eq!(
+                double_of_single(number).to_bits(),
+                by_text(number).to_bits(),
+                "{number}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_single_is_widened_by_its_shortest_text(bits: u32) {
+            let number = f32::from_bits(bits);
+            prop_assume!(number.is_finite());
+            prop_assert_eq!(double_of_single(number).to_bits(), by_text(number).to_bits());
+        }
+
+        #[test]
+        fn usual_singles_are_widened_by_their_shortest_text(number in -100_000f32..100_000.0) {
+            prop_assert_eq!(double_of_single(number).to_bits(), by_text(number).to_bits());
+        }
+    }
+}

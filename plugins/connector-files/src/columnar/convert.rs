@@ -15,7 +15,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, PrimitiveArray, new_null_array};
 use arrow_schema::{DataType as Arrow, TimeUnit};
-use mindhost_sdk::{Column, DataType};
+use mindhost_sdk::{Column, DataType, double_of_single};
 
 use super::json;
 use super::kind::{self, Mark, digits};
@@ -202,7 +202,12 @@ fn times<T: ArrowPrimitiveType<Native = i64>>(array: &ArrayRef, factor: i64) -> 
 fn float64(array: &ArrayRef) -> Converted {
     match array.data_type() {
         Arrow::Float64 => Ok(Arc::clone(array)),
-        Arrow::Float32 => widened::<Float32Type, Float64Type>(array),
+        Arrow::Float32 => {
+            let singles = array
+                .as_primitive_opt::<Float32Type>()
+                .ok_or_else(|| unfit(array))?;
+            Ok(Arc::new(singles.unary::<_, Float64Type>(double_of_single)))
+        }
         Arrow::Float16 => widened::<Float16Type, Float64Type>(array),
         _ => {
             let ints = int64(array)?;

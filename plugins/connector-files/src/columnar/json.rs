@@ -15,10 +15,13 @@ use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::{DataType as Arrow, IntervalUnit};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use mindhost_sdk::{Column, DataType};
+use mindhost_sdk::{Column, DataType, double_of_single};
 
 use super::convert::{Converted, Digits, normal};
 use super::kind::Mark;
+
+/// The largest integer up to which a double has each one.
+const EXACT: u128 = 1 << 53;
 
 /// Values in each other, at most.
 const MAX_DEPTH: usize = 64;
@@ -236,9 +239,20 @@ fn write_plain(array: &ArrayRef, row: usize, text: &mut String) -> Result<(), St
             Ok(())
         }};
     }
-    macro_rules! float {
+    // Programs that read JSON take numbers as doubles, which lose digits of these.
+    macro_rules! long {
         ($type:ty) => {{
-            let value = f64::from(array.as_primitive::<$type>().value(row));
+            let value = i128::from(array.as_primitive::<$type>().value(row));
+            match value.unsigned_abs() <= EXACT {
+                true => put(text, format_args!("{value}")),
+                false => put(text, format_args!("\"{value}\"")),
+            }
+            Ok(())
+        }};
+    }
+    macro_rules! float {
+        ($type:ty, $widened:expr) => {{
+            let value = $widened(array.as_primitive::<$type>().value(row));
             match value.is_finite() {
                 true => text.push_str(&serde_json::Value::from(value).to_string()),
                 // JSON has no NaN and no infinities. The host names those of a column so.
@@ -257,18 +271,14 @@ fn write_plain(array: &ArrayRef, row: usize, text: &mut String) -> Result<(), St
         Arrow::Int8 => number!(Int8Type),
         Arrow::Int16 => number!(Int16Type),
         Arrow::Int32 => number!(Int32Type),
-        Arrow::Int64 => number!(Int64Type),
+        Arrow::Int64 => long!(Int64Type),
         Arrow::UInt8 => number!(UInt8Type),
         Arrow::UInt16 => number!(UInt16Type),
         Arrow::UInt32 => number!(UInt32Type),
-        Arrow::UInt64 => number!(UInt64Type),
-        Arrow::Float16 => float!(Float16Type),
-        Arrow::Float32 => float!(Float32Type),
-        Arrow::Float64 => float!(Float64Type),
-        Arrow::Decimal32(..)
-        | Arrow::Decimal64(..)
-        | Arrow::Decimal128(..)
-        | Arrow::Decimal256(..) => write_text(array, row, text),
+        Arrow::UInt64 => long!(UInt64Type),
+        Arrow::Float16 => float!(Float16Type, f64::from),
+        Arrow::Float32 => float!(Float32Type, double_of_single),
+        Arrow::Float64 => float!(Float64Type, f64::from),
         _ => {
             let mut value = String::new();
             write_text(array, row, &mut value)?;

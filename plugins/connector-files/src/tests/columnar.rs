@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{Int32Builder, ListBuilder};
+use arrow_array::types::Float32Type;
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
     DurationMicrosecondArray, DurationMillisecondArray, DurationSecondArray, FixedSizeBinaryArray,
-    Float32Array, Int32Array, Int64Array, RecordBatch, StringArray, StructArray,
+    Float32Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
     TimestampNanosecondArray, UInt64Array,
 };
 use arrow_schema::{DataType as Arrow, Field, Schema};
@@ -475,6 +476,22 @@ fn partition_of_floats_is_null_where_it_says_so() {
             .collect();
         assert_eq!(rows, expected, "{op:?}");
     }
+}
+
+#[test]
+fn singles_are_read_by_their_shortest_text() {
+    let singles = Arc::new(Float32Array::from(vec![0.1, 16_777_216.0]));
+    let list = [Some(vec![Some(0.1)])];
+    let list = ListArray::from_iter_primitive::<Float32Type, _, _>(list);
+    let files = [
+        ("t.parquet", parquet_of("n", singles)),
+        ("list.arrows", stream_of("n", Arc::new(list))),
+    ];
+    let (_folder, mut files) = open(&files, "");
+    let mut rows = |name| read(&mut files, &ScanRequest::new(table(name), &["n"])).expect("rows");
+    let number = |number| vec![Value::Float64(number)];
+    assert_eq!(rows("t"), [number(0.1), number(16_777_216.0)]);
+    assert_eq!(rows("list"), [[Value::Json("[0.1]".into())]]);
 }
 
 /// An Arrow stream of one column.

@@ -6,8 +6,8 @@ use arrow_array::builder::{
     BinaryBuilder, Decimal32Builder, Float64Builder, ListBuilder, StringDictionaryBuilder,
 };
 use arrow_array::{
-    ArrayRef, Decimal128Array, Decimal256Array, Int64Array, RecordBatch, StringArray, StructArray,
-    types,
+    ArrayRef, Decimal128Array, Decimal256Array, Int64Array, ListArray, RecordBatch, StringArray,
+    StructArray, types,
 };
 use arrow_buffer::i256;
 use arrow_schema::{DataType as Arrow, Field, Schema};
@@ -184,17 +184,42 @@ fn decimals_keep_their_zeros_wherever_they_are() {
         ),
         (
             lists,
-            ["[1.50,-0.05]", "[]", "[0.00]"].map(|text| Value::Json(text.into())),
+            [r#"["1.50","-0.05"]"#, "[]", r#"["0.00"]"#].map(|text| Value::Json(text.into())),
         ),
         (
             objects,
-            ["1200,\"w\":120", "0,\"w\":0", "-300,\"w\":-30"]
-                .map(|text| Value::Json(format!("{{\"n\":{text}}}"))),
+            [("1200", "120"), ("0", "0"), ("-300", "-30")]
+                .map(|(n, w)| Value::Json(format!(r#"{{"n":"{n}","w":"{w}"}}"#))),
         ),
     ] {
         let (_folder, mut files) = open(&[("t.arrows", stream_of("x", values))], "");
         let rows = read(&mut files, &ScanRequest::new(table("t"), &["x"])).expect("rows");
         assert_eq!(rows.concat(), expected);
+    }
+}
+
+/// As JavaScript reads them, so that none loses digits.
+#[test]
+fn long_integers_in_lists_are_texts() {
+    let exact = 1i64 << 53;
+    let list = [Some(vec![Some(exact), Some(exact + 1), Some(-exact - 1)])];
+    let signed: ArrayRef = Arc::new(ListArray::from_iter_primitive::<types::Int64Type, _, _>(
+        list,
+    ));
+    let list = [Some(vec![Some(7), Some(u64::MAX)])];
+    let unsigned: ArrayRef = Arc::new(ListArray::from_iter_primitive::<types::UInt64Type, _, _>(
+        list,
+    ));
+    for (values, expected) in [
+        (
+            signed,
+            r#"[9007199254740992,"9007199254740993","-9007199254740993"]"#,
+        ),
+        (unsigned, r#"[7,"18446744073709551615"]"#),
+    ] {
+        let (_folder, mut files) = open(&[("t.arrows", stream_of("x", values))], "");
+        let rows = read(&mut files, &ScanRequest::new(table("t"), &["x"])).expect("rows");
+        assert_eq!(rows, [[Value::Json(expected.into())]]);
     }
 }
 
