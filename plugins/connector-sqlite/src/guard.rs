@@ -126,6 +126,11 @@ impl Watch {
                 pragma_name,
                 pragma_value,
             } => is_internal || (pragma_name == "data_version" && pragma_value.is_none()),
+            // An R*Tree compiles, when it is opened, what would change the tables that hold its nodes. A statement of the
+            // caller's that does is no reading one, and the connection and the file only read.
+            AuthAction::Insert { table_name }
+            | AuthAction::Delete { table_name }
+            | AuthAction::Update { table_name, .. } => is_of_rtree(table_name),
             _ => false,
         };
         if allowed {
@@ -154,6 +159,14 @@ fn is_internal_table(name: &str) -> bool {
     const PREFIX: &str = "sqlite_";
     name.get(..PREFIX.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(PREFIX))
+}
+
+/// Whether a table is called as those in which an R*Tree keeps its nodes.
+fn is_of_rtree(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["_node", "_rowid", "_parent"]
+        .iter()
+        .any(|end| name.ends_with(end))
 }
 
 fn is_dangerous(function: &str) -> bool {

@@ -8,6 +8,7 @@ use crate::support::{LIMITS, Shop, batches, rows};
 
 const SQL: &str = "CREATE TABLE t (v INTEGER); INSERT INTO t VALUES (1);
                    CREATE VIRTUAL TABLE notes USING fts5 (body); INSERT INTO notes VALUES ('blue chair'), ('red table');
+                   CREATE VIRTUAL TABLE areas USING rtree (id, x0, x1); INSERT INTO areas VALUES (1, 0, 2), (2, 5, 6);
                    CREATE VIEW odd AS SELECT v FROM t WHERE v % 2 = 1;";
 
 #[test]
@@ -36,6 +37,11 @@ fn what_writes_or_reaches_out_is_refused() {
         "SELECT fts3_tokenizer('simple')",
         "INSERT INTO notes VALUES ('x')",
         "INSERT INTO notes (notes) VALUES ('optimize')",
+        "INSERT INTO areas VALUES (3, 0, 1)",
+        "DELETE FROM areas_node",
+        "DELETE FROM areas_rowid RETURNING rowid",
+        "INSERT INTO areas_parent VALUES (1, 2) RETURNING 1",
+        "UPDATE areas_node SET data = NULL RETURNING 1",
     ] {
         let error = rows(&mut sqlite, sql).expect_err(sql);
         assert!(
@@ -56,6 +62,10 @@ fn what_reads_is_allowed() {
     assert_eq!(
         shop.rows("SELECT count(*) FROM notes WHERE notes MATCH 'chair'"),
         [[Value::Int64(1)]]
+    );
+    assert_eq!(
+        shop.rows("SELECT id FROM areas WHERE x0 <= 5 AND x1 >= 5"),
+        [[Value::Int64(2)]]
     );
     assert_eq!(shop.rows("WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT sum(i) FROM n"), [[Value::Int64(6)]]);
     assert_eq!(
