@@ -99,7 +99,9 @@ impl ServerError {
             "55000" => ErrorKind::InvalidStatement,
             code => match &code[..2] {
                 "28" => ErrorKind::Auth,
-                "08" => ErrorKind::ConnectionLost,
+                // Of a foreign server, for example: what the server says of itself has the codes above.
+                "08" if self.is_fatal() => ErrorKind::ConnectionLost,
+                "08" => ErrorKind::Upstream,
                 "20" | "21" | "22" | "23" | "25" | "26" | "2F" | "34" | "38" | "39" | "3B"
                 | "3F" | "42" | "44" | "54" | "P0" => ErrorKind::InvalidStatement,
                 _ => ErrorKind::Upstream,
@@ -169,6 +171,7 @@ mod tests {
             ("55000", "not populated", ErrorKind::InvalidStatement),
             ("55P03", "lock timeout", ErrorKind::Timeout),
             ("57P01", "terminating", ErrorKind::ConnectionLost),
+            ("08001", "no foreign server", ErrorKind::Upstream),
             ("58030", "could not read file", ErrorKind::Upstream),
         ] {
             let error = ServerError {

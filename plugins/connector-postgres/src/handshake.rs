@@ -14,14 +14,18 @@ use crate::config::ConnectionData;
 use crate::wire::{Transport, Wire};
 
 /// What every session is set to. The host sends fully qualified names, so the search path holds nothing that a
-/// table's owner could shadow a built-in with; the rest fixes the text forms that the decoders read.
-pub(crate) const SETTINGS: [(&str, &str); 8] = [
+/// table's owner could shadow a built-in with; the rest fixes the text forms that the decoders read, and what `= NULL`
+/// and NULL in arrays mean.
+pub(crate) const SETTINGS: [(&str, &str); 11] = [
     ("client_encoding", "UTF8"),
     ("TimeZone", "UTC"),
     ("DateStyle", "ISO"),
     ("IntervalStyle", "postgres"),
     ("extra_float_digits", "3"),
     ("bytea_output", "hex"),
+    ("transform_null_equals", "off"),
+    ("array_nulls", "on"),
+    ("quote_all_identifiers", "off"),
     ("search_path", "pg_catalog"),
     ("default_transaction_read_only", "on"),
 ];

@@ -225,6 +225,20 @@ fn settings_that_a_proxy_drops_are_set_in_each_transaction() {
     }
 }
 
+#[test]
+fn settings_of_a_role_do_not_change_what_a_statement_means() {
+    Server::shared().psql(
+        "CREATE ROLE odd_user LOGIN; ALTER ROLE odd_user SET transform_null_equals = 'on';
+        ALTER ROLE odd_user SET array_nulls = 'off'; ALTER ROLE odd_user SET quote_all_identifiers = 'on';",
+    );
+    let mut postgres = Postgres::open(&data(json!({"user": "odd_user"}))).unwrap();
+    let sql =
+        "SELECT (1 = NULL) IS NULL, ('{NULL}'::text[])[1] IS NULL, 'pg_class'::regclass::text";
+    let (_, rows) = query(&mut postgres, sql).unwrap();
+    let class = Value::Text("pg_class".into());
+    assert_eq!(rows, [[Value::Boolean(true), Value::Boolean(true), class]]);
+}
+
 /// A server that answers each connection with the same bytes.
 fn impostor(answers: &[&[u8]]) -> Config {
     let answers: Vec<Vec<u8>> = answers.iter().map(|answer| answer.to_vec()).collect();
