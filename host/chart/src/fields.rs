@@ -25,7 +25,7 @@ pub enum Role {
     Time(Grain),
     /// Names.
     Category,
-    /// Numbers that are parts of a date, such as months from 1 to 12.
+    /// Parts of dates in their order: months from 1 to 12, quarters such as `2024-Q1`.
     Ordinal,
     /// Numbers to compare.
     Measure,
@@ -231,10 +231,25 @@ fn textual(name: &str, cells: &[&Value]) -> Role {
     {
         return Role::Time(*first);
     }
+    if texts().all(is_part_of_year) {
+        return Role::Ordinal;
+    }
     match texts().all(|text| text.chars().count() <= LABEL_CHARACTERS) {
         true => Role::Category,
         false => Role::Other,
     }
+}
+
+/// Whether it is a quarter or week with its year in front: `2024-Q1`, `2024 W07`. Sorted as texts, these are in order.
+fn is_part_of_year(text: &str) -> bool {
+    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let Some((_, part)) = text.split_at_checked(4).filter(|(year, _)| is_digits(year)) else {
+        return false;
+    };
+    let part = part.trim_start_matches(['-', ' ']).to_ascii_uppercase();
+    let quarter = part.strip_prefix('Q').filter(|number| number.len() == 1);
+    let week = part.strip_prefix('W').filter(|number| number.len() == 2);
+    quarter.or(week).is_some_and(is_digits)
 }
 
 /// The words of a name, in lower case: those of `customerId` are `customer` and `id`.
@@ -266,6 +281,7 @@ fn value(role: Role, cell: &Value) -> Value {
             let moment = moment(&label(cell)).or_else(year);
             moment.map_or(Value::Null, |(_, iso)| Value::String(iso))
         }
+        Role::Ordinal if cell.as_str().is_some_and(is_part_of_year) => cell.clone(),
         Role::Measure | Role::Ordinal => match cell {
             Value::Number(_) => cell.clone(),
             other => {

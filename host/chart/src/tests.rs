@@ -122,6 +122,20 @@ fn years_are_times_and_months_as_numbers_are_not_measures() {
 }
 
 #[test]
+fn quarters_and_weeks_stand_in_their_order() {
+    for labels in [["2023-Q4", "2024-Q1"], ["2023 W52", "2024 W01"]] {
+        let rows = json!([[labels[1], 5], [labels[0], 6]]);
+        let chart = spec(chart(&[("period", TEXT), ("orders", INT)], &rows));
+        assert_eq!(chart["encoding"]["x"]["type"], "ordinal");
+        assert_eq!(chart["encoding"]["x"].get("sort"), None);
+        assert_eq!(chart["data"]["values"][0]["column_1"], labels[1]);
+    }
+    let rows = json!([["2024-Q1", 5], ["2024 total", 6]]);
+    let mixed = spec(chart(&[("period", TEXT), ("orders", INT)], &rows));
+    assert_eq!(mixed["encoding"]["x"]["type"], "nominal");
+}
+
+#[test]
 fn moments_of_all_types_are_written_in_utc() {
     let rows = json!([["2024-03-05T10:00:00+02:00", 1], ["2024-03-05 11:00:00", 2]]);
     let chart = spec(chart(&[("at", TEXT), ("n", INT)], &rows));
