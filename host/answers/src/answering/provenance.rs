@@ -228,6 +228,11 @@ impl Provenance {
             let meant = written.values.into_iter().map(ExactValue::of_literal);
             written.values = meant.collect();
             self.remove_known(datasource, &mut written);
+            // Of the dates that a short one can be, the caller has written one.
+            let short = values::short_dates(&literal.to_lowercase());
+            if !short.iter().any(|date| self.may_write(datasource, date)) {
+                written.values.extend(short);
+            }
             let brought = self
                 .read
                 .iter()
@@ -241,21 +246,34 @@ impl Provenance {
 
     /// Removes what may be written for a datasource wherever else it was read.
     fn remove_known(&self, datasource: &str, written: &mut Content) {
-        let own = self.read.get(datasource);
-        let known = || std::iter::once(&self.said).chain(own);
-        let is_known = |value: &ExactValue| {
-            let forms = [Some(value.clone()), value.less_exact()];
-            let mut forms = forms.iter().flatten();
-            forms.any(|form| known().any(|one| one.values.contains(form)))
-        };
         written.words.retain(|word| {
-            let is_known_date = values::compact_date(word).is_some_and(|date| is_known(&date));
-            !is_known_date && !known().any(|one| one.words.contains(word))
+            let date = values::compact_date(word);
+            let is_known_date = date.is_some_and(|date| self.is_known(datasource, &date));
+            let mut known = self.known(datasource);
+            !is_known_date && !known.any(|one| one.words.contains(word))
         });
-        let today = self.today;
         written
             .values
-            .retain(|value| !value.is_usual(today) && !is_known(value));
+            .retain(|value| !self.may_write(datasource, value));
+    }
+
+    /// Whether a value is usual, or known where it is written to.
+    fn may_write(&self, datasource: &str, value: &ExactValue) -> bool {
+        value.is_usual(self.today) || self.is_known(datasource, value)
+    }
+
+    /// Whether the caller has written a value, or the datasource has it.
+    fn is_known(&self, datasource: &str, value: &ExactValue) -> bool {
+        let forms = [Some(value.clone()), value.less_exact()];
+        let mut forms = forms.iter().flatten();
+        forms.any(|form| {
+            let mut known = self.known(datasource);
+            known.any(|one| one.values.contains(form))
+        })
+    }
+
+    fn known(&self, datasource: &str) -> impl Iterator<Item = &Content> {
+        std::iter::once(&self.said).chain(self.read.get(datasource))
     }
 }
 
@@ -264,6 +282,8 @@ impl Content {
     fn add_read(&mut self, text: &str) {
         self.add(text, MIN_WORD);
         self.add(&without_separators(text), MIN_WORD);
+        self.values
+            .extend(values::short_dates(&text.to_lowercase()));
     }
 
     /// Adds what a text has, and returns the complete text without its dates, in lower case.

@@ -239,7 +239,11 @@ fn date_is_refused_as_a_whole() {
     let mut provenance = asked("Who was born in June?");
     provenance.read(
         "hr",
-        &json!([["1987-06-23", "2024-03-05T10:15:23Z"], ["12.09.1990"]]),
+        &json!([
+            ["1987-06-23", "2024-03-05T10:15:23Z"],
+            ["12.09.1990"],
+            ["7/24/88"]
+        ]),
     );
     provenance.read("hr", &json!({"max": 20_080_415}));
     for brought in [
@@ -253,6 +257,10 @@ fn date_is_refused_as_a_whole() {
         "2024-03-05 10:15:23",
         "1990-09-12",
         "2008-04-15",
+        "6/23/87",
+        "23.6.87",
+        "7/24/88",
+        "1988-07-24",
     ] {
         assert!(refused(&provenance, "crm", brought), "{brought}");
         assert!(!refused(&provenance, "hr", brought), "{brought}");
@@ -263,6 +271,8 @@ fn date_is_refused_as_a_whole() {
         "1987-06-01",
         "1987-06-30",
         "2024-03-06",
+        "6/24/87",
+        "6/23/88",
     ] {
         assert!(!refused(&provenance, "crm", other), "{other}");
     }
