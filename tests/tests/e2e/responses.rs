@@ -121,6 +121,21 @@ async fn max_inline_rows_cuts_the_rows_and_never_the_total() {
 }
 
 #[tokio::test]
+async fn a_field_that_the_sql_tool_does_not_have_is_refused() {
+    let (host, _mind) = shop().await;
+    // It is a field of the body, or a misspelt one: either would not do what was asked.
+    for field in ["store", "explian"] {
+        let tool = json!({"type": "sql_query", "query": "SELECT id FROM orders", field: true});
+        let reply = host.post("/responses", json!({"model": "sales", "tools": [tool]}));
+        let error = reply.await.expect_error(400, "invalid_body");
+        assert!(
+            error["message"].as_str().unwrap().contains(field),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn sql_is_refused_where_the_mind_does_not_allow_it() {
     let (host, _mind) = shop().await;
     let closed = host.mind("closed").datasource("shop").create().await;

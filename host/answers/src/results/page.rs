@@ -275,8 +275,9 @@ impl BoundedBatches {
             return Err(Error::new(
                 Code::ResultTooLarge,
                 format!(
-                    "these rows are larger than {} MiB; ask for fewer rows or columns, or export the result as CSV",
-                    self.max_bytes >> 20
+                    "this page takes {} bytes or more, and the server's limit is {} (sql.page_bytes); ask for fewer rows or \
+                     columns, or export the result as CSV",
+                    self.bytes, self.max_bytes
                 ),
             ));
         }

@@ -274,6 +274,7 @@ pub struct ConversationId {
 
 /// Runs a statement of the caller's in place of the Mind's model.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SqlQueryTool {
     #[expect(dead_code, reason = "there is one tool")]
     #[serde(deserialize_with = "shape::word")]

@@ -175,7 +175,7 @@ async fn page_over_the_bound_is_an_error_and_a_smaller_one_has_the_exact_total()
         host.post("/responses", body).await
     };
     let is_refused = |message: &str| {
-        message.contains("larger than 1 MiB")
+        message.contains("the server's limit is 1048576 (sql.page_bytes)")
             && message.contains("ask for fewer rows or columns, or export the result as CSV")
     };
     // 2,500 rows of 600 characters are 1.5 MB.
