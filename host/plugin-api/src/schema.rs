@@ -142,9 +142,28 @@ impl<'a> Rules<'a> {
                 let message = format!("`{place}`: value is not one of {known}");
                 (place.clone(), message)
             }
+            // What is wrong for the alternative of the value's own type says most.
+            ValidationErrorKind::AnyOf { context }
+            | ValidationErrorKind::OneOfNotValid { context }
+                if let Some(inner) = nearest(context) =>
+            {
+                return self.explain(inner);
+            }
+            // A pattern is for programs; the author says in words what it means.
+            ValidationErrorKind::Pattern { .. } if let Some(says) = self.description(error) => (
+                place.clone(),
+                format!("`{place}`: value does not have the form that is described: {says}"),
+            ),
             _ => (place.clone(), format!("`{place}`: {}", error.masked())),
         };
         Error::new(Code::InvalidConnectionData, message).param(param)
+    }
+
+    /// What the author says of the property that a mistake is in.
+    fn description(&self, error: &ValidationError<'_>) -> Option<&'a str> {
+        let place = error.instance_path().to_string();
+        let name = place.split('/').find(|part| !part.is_empty())?;
+        self.property(name)?.get("description")?.as_str()
     }
 
     fn property(&self, name: &str) -> Option<&'a Value> {
@@ -157,6 +176,18 @@ impl<'a> Rules<'a> {
         let properties = self.schema.get("properties").and_then(Value::as_object);
         properties.into_iter().flatten()
     }
+}
+
+/// The first mistake of several alternatives that is not about the type.
+fn nearest<'e>(
+    alternatives: &'e [Vec<ValidationError<'static>>],
+) -> Option<&'e ValidationError<'static>> {
+    let is_of_type =
+        |error: &ValidationError<'_>| !matches!(error.kind(), ValidationErrorKind::Type { .. });
+    alternatives
+        .iter()
+        .flatten()
+        .find(|error| is_of_type(error))
 }
 
 /// `a, b or c`: all of them, where the validator says how many more there are.
@@ -256,6 +287,30 @@ mod tests {
             error.unwrap_err().message(),
             r#"`connection_data.types.a.b`: value is not one of "date", "time", "text" or "json""#
         );
+    }
+
+    #[test]
+    fn value_that_fits_no_alternative_is_told_what_is_wrong_for_its_type() {
+        let schema = json!({"type": "object", "properties": {"port": {
+            "anyOf": [{"type": "integer", "maximum": 65535}, {"type": "string", "pattern": "^[0-9]{1,5}$"}],
+            "description": "A number or digits.",
+        }}});
+        for (port, says) in [
+            (json!(70_000), "value is greater than the maximum of 65535"),
+            (
+                json!("abc"),
+                "value does not have the form that is described: A number or digits.",
+            ),
+            (
+                json!(true),
+                "value is not valid under any of the schemas listed in the 'anyOf' keyword",
+            ),
+        ] {
+            let data = json!({"port": port});
+            let error = Rules::new(&schema).check(data.as_object().unwrap());
+            let message = format!("`connection_data.port`: {says}");
+            assert_eq!(error.unwrap_err().message(), message);
+        }
     }
 
     #[test]

@@ -73,10 +73,17 @@ pub fn literal(name: &str) -> Option<IpAddr> {
 
 /// The error for a name without an address.
 pub fn unresolved(name: &str) -> Error {
+    let has_port = name
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let advice = match has_port {
+        true => "give its port apart, without the colon",
+        false => "check its spelling and the server's name service",
+    };
     Error::new(
         Code::UpstreamUnreachable,
         format!(
-            "the host name `{}` cannot be resolved; check its spelling and the server's name service",
+            "the host name `{}` cannot be resolved; {advice}",
             truncated(name, 255).escape_debug()
         ),
     )
@@ -91,6 +98,13 @@ pub fn plain_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn name_with_a_port_is_told_where_the_port_belongs() {
+        let message = |name| unresolved(name).message().to_owned();
+        assert!(message("127.0.0.1:5432").contains("give its port apart"));
+        assert!(message("db.example.com").contains("check its spelling"));
+    }
 
     #[tokio::test]
     async fn hanging_lookups_of_one_workspace_leave_the_names_of_others_resolved() {
