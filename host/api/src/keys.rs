@@ -78,6 +78,7 @@ pub(super) struct Create {
     compat: Option<Compat>,
     /// What policies know of the holder, by name: `{{caller.NAME}}` in a policy. They cannot be changed.
     #[serde(default, deserialize_with = "exact::attributes")]
+    #[schema(value_type = HashMap<String, mindhost_base::policy::Attribute>)]
     attributes: Attributes,
     /// What the holder sees of tables, through every Mind and besides the policies of the Mind. For the role `user`
     /// only. They cannot be changed.
@@ -108,6 +109,7 @@ pub(super) struct NewInWorkspace {
     compat: Option<Compat>,
     /// What policies know of the holder, by name: `{{caller.NAME}}` in a policy. They cannot be changed.
     #[serde(default, deserialize_with = "exact::attributes")]
+    #[schema(value_type = HashMap<String, mindhost_base::policy::Attribute>)]
     attributes: Attributes,
 }
 

@@ -118,7 +118,7 @@ pub(crate) struct Preview {
     table: String,
     /// The attributes of a key that would ask; none unless given.
     #[serde(default, deserialize_with = "exact::attributes")]
-    #[schema(required = false)]
+    #[schema(required = false, value_type = HashMap<String, mindhost_base::policy::Attribute>)]
     attributes: Attributes,
     /// All policies of the Mind as they would be; unless given, as they are.
     #[schema(max_items = 1_000)]

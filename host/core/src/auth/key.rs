@@ -30,6 +30,7 @@ pub struct Key {
     #[schema(required = true)]
     pub compat: Option<Compat>,
     /// What policies know of its holder.
+    #[schema(value_type = HashMap<String, mindhost_base::policy::Attribute>)]
     pub attributes: Attributes,
     /// What its holder sees of tables. Not shown to the holder, for whom hidden columns do not exist.
     #[serde(skip)]
