@@ -447,7 +447,7 @@ mod tests {
             (
                 "SQL__STATEMENT_TIMEOUT",
                 "soon",
-                "`sql.statement_timeout` is wrong: `soon` is not a time like \"30s\" or \"5m\"",
+                "`sql.statement_timeout` is wrong: `soon` is not a time like \"30s\", \"5m\", \"2h\" or \"30d\"",
             ),
             (
                 "PLUGINS__MAX_INSTANCES",

@@ -86,13 +86,18 @@ pub enum Synchronous {
     Full,
 }
 
-/// Parses a duration such as `30s`, `5m` or `1h 30m`.
+/// Parses a duration such as `30s`, `5m`, `1h 30m` or `30d`. A day has 24 hours.
 pub(crate) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
-    text.parse::<jiff::SignedDuration>()
-        .ok()
+    let span = text.parse::<jiff::Span>().ok();
+    let days = jiff::SpanRelativeTo::days_are_24_hours();
+    span.and_then(|span| span.to_duration(days).ok())
         .and_then(|duration| Duration::try_from(duration).ok())
-        .ok_or_else(|| de::Error::custom(format!("`{text}` is not a time like \"30s\" or \"5m\"")))
+        .ok_or_else(|| {
+            de::Error::custom(format!(
+                "`{text}` is not a time like \"30s\", \"5m\", \"2h\" or \"30d\""
+            ))
+        })
 }
 
 /// Parses addresses or CIDR blocks.
@@ -149,6 +154,27 @@ pub(super) fn optional_address<'de, D: Deserializer<'de>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde::de::{IntoDeserializer as _, value::StrDeserializer};
+
+    #[test]
+    fn a_time_has_units_up_to_days() {
+        let read = |text: &str| {
+            let text: StrDeserializer<'_, de::value::Error> = text.into_deserializer();
+            duration(text).map(|time| time.as_millis())
+        };
+        for (text, millis) in [
+            ("500ms", 500),
+            ("30s", 30_000),
+            ("1h 30m", 5_400_000),
+            ("30d", 30 * 86_400_000),
+            ("1d 12h", 36 * 3_600_000),
+        ] {
+            assert_eq!(read(text).unwrap(), millis, "{text}");
+        }
+        for text in ["", "30", "-5s", "1 month", "soon"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn secret_is_never_printed() {

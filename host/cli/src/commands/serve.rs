@@ -77,6 +77,7 @@ async fn serve(
 ) -> anyhow::Result<()> {
     let open_files = allow_open_files();
     outlive_large_files()?;
+    outlive_hang_ups()?;
     let config = Arc::new(config);
     let alone = match config.database_url.get() {
         None => Some(lock_data_dir(&config.data_dir)?),
@@ -212,6 +213,13 @@ fn outlive_large_files() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A hang-up ends a process by default. Servers of this kind are sent one to open their log again, or when a terminal is
+/// closed; this one logs to where it was started, and ends by SIGTERM or SIGINT alone.
+fn outlive_hang_ups() -> anyhow::Result<()> {
+    drop(signal(SignalKind::hangup())?);
+    Ok(())
+}
+
 /// Serves until a signal arrives, then lets work in progress end within a time limit.
 async fn until_signal(
     listener: TcpListener,
@@ -331,6 +339,12 @@ mod tests {
     async fn file_beyond_its_limit_does_not_end_the_process() {
         outlive_large_files().unwrap();
         rustix::process::kill_process(rustix::process::getpid(), Signal::XFSZ).unwrap();
+    }
+
+    #[tokio::test]
+    async fn hang_up_does_not_end_the_process() {
+        outlive_hang_ups().unwrap();
+        rustix::process::kill_process(rustix::process::getpid(), Signal::HUP).unwrap();
     }
 
     #[test]
