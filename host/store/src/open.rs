@@ -166,8 +166,7 @@ impl Store {
         let sql = "SELECT max(version) FROM _sqlx_migrations";
         let newest: Option<i64> = match sqlx::query_scalar(sql).fetch_one(self.pool()).await {
             Ok(newest) => newest,
-            // No such table: no migration has run.
-            Err(sqlx::Error::Database(_)) => None,
+            Err(sqlx::Error::Database(error)) if is_no_table(&*error) => None,
             Err(error) => return Err(error.into()),
         };
         Ok(match newest.unwrap_or(0).cmp(&migrations::newest()) {
@@ -193,6 +192,12 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Whether a table does not exist: no migration has run.
+fn is_no_table(error: &dyn sqlx::error::DatabaseError) -> bool {
+    let is_sqlites = error.message().starts_with("no such table");
+    is_sqlites || error.code().is_some_and(|code| code == "42P01")
 }
 
 /// Why the pool could not connect, found by another attempt. The pool retries a refused connection until its timeout
@@ -337,6 +342,26 @@ mod tests {
             assert!(error.contains(part), "{error}");
         }
         assert!(!error.contains("database_url"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn store_whose_pages_are_broken_is_not_an_empty_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let vars = [("MINDHOST_DATA_DIR", dir.path().to_str().unwrap())];
+        let config = Config::from_env(vars.map(|(n, v)| (n.to_owned(), v.to_owned()))).unwrap();
+        let store = Store::open(&config).await.unwrap();
+        store.migrate().await.unwrap();
+        store.close().await;
+        let file = dir.path().join("mindhost.db");
+        let mut bytes = std::fs::read(&file).unwrap();
+        // Behind the head of the file, which says what it is.
+        bytes[100..].fill(0xff);
+        std::fs::write(&file, bytes).unwrap();
+        let state = match Store::open(&config).await {
+            Ok(store) => store.schema_state().await.map_err(|_| ()),
+            Err(_) => Err(()),
+        };
+        assert_eq!(state, Err(()));
     }
 
     /// A store with one connection, so that each statement uses the connection of the one before.

@@ -116,11 +116,21 @@ async fn doctor_finds_what_is_wrong_and_says_how_to_mend_it() {
         "did you mean `listen`?",
         false,
     );
+    let installed = &[("MINDHOST_PLUGINS_DIR", "/nothing")];
+    let note = "there is no directory /nothing; the plugins are those of the data directory";
+    check(installed, note, true);
+    let plugin = host.get("/plugins/connector-sqlite").await;
+    let plugin = plugin.expect_status(200).json();
+    let digest = plugin["versions"][0]["digest"].as_str().unwrap();
+    let file = host.data_dir().join(format!("plugins/{digest}.wasm"));
+    let hidden = file.with_extension("hidden");
+    std::fs::rename(&file, &hidden).unwrap();
     check(
-        &[("MINDHOST_PLUGINS_DIR", "/nothing")],
-        "there is no directory /nothing",
+        installed,
+        "is not here or cannot be used; nothing takes its place",
         false,
     );
+    std::fs::rename(&hidden, &file).unwrap();
     check(
         &[("MINDHOST_DATABASE_URL", "postgres://u:secret@127.0.0.1:1/d")],
         "cannot open the store: Connection refused",
@@ -144,7 +154,12 @@ async fn doctor_finds_what_is_wrong_and_says_how_to_mend_it() {
         ("MINDHOST_SECRETS__KEY_FILE", "other.key"),
         ("MINDHOST_PLUGINS_DIR", "/nothing"),
     ];
+    let plugins = host.data_dir().join("plugins");
+    let hidden = plugins.with_extension("hidden");
+    std::fs::rename(&plugins, &hidden).unwrap();
     check(&other_key, "is not the one", false);
+    check(installed, "nothing can be connected", false);
+    std::fs::rename(&hidden, &plugins).unwrap();
     mode(0o755);
     check(&[], "chmod 700", false);
 }

@@ -179,13 +179,14 @@ fn data_dir(path: &Path) -> Finding {
         }
     };
     if !is_writable(path) {
-        return Finding::bad(
-            format!("data directory: {shown} cannot be written"),
-            format!(
+        let fix = match meta.uid() == rustix::process::geteuid().as_raw() {
+            true => format!("chmod 700 {shown}, unless its file system can only be read"),
+            false => format!(
                 "chown it to the user that runs the server (it belongs to user id {})",
                 meta.uid()
             ),
-        );
+        };
+        return Finding::bad(format!("data directory: {shown} cannot be written"), fix);
     }
     if meta.mode() & 0o077 != 0 {
         return Finding::bad(

@@ -191,7 +191,7 @@ fn without_grants(config: &Config, file_roots: Vec<PathBuf>) -> FixedPolicy {
 }
 
 /// The serving versions of the last start, empty if there was none. Errors of the store are reported elsewhere.
-async fn remembered(config: &Config) -> Active {
+pub(super) async fn remembered(config: &Config) -> Active {
     let is_there =
         config.database_url.get().is_some() || config.data_dir.join("mindhost.db").exists();
     if !is_there {

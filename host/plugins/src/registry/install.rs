@@ -17,7 +17,7 @@ use super::{
     },
     Registry, shown,
     table::Use,
-    versions::{KnownVersion, Status, VersionFacts, find},
+    versions::{INSTALLED, KnownVersion, Status, VersionFacts, find},
 };
 use mindhost_base::{
     error::{Code, Error, Result},
@@ -94,7 +94,7 @@ impl Registry {
         // A signature may be all that the version lacked.
         one.about = VersionFacts::of(&package, &signer);
         if matches!(one.status, Status::Refused(_)) {
-            one.status = Status::Inactive("installed".to_owned());
+            one.status = Status::Inactive(INSTALLED.to_owned());
         }
         Ok(Inspection {
             about: one.about.clone(),
@@ -316,7 +316,7 @@ impl Registry {
                     one.ready = Some(Arc::clone(&ready));
                     // Its file was repaired.
                     if matches!(one.status, Status::Refused(_)) {
-                        one.status = Status::Inactive("installed".to_owned());
+                        one.status = Status::Inactive(INSTALLED.to_owned());
                     }
                 }
                 Ok(ready)

@@ -77,6 +77,9 @@ pub enum Status {
     Refused(String),
 }
 
+/// Why a version that could serve does not: another one was activated, or none.
+pub const INSTALLED: &str = "it serves once it is activated";
+
 /// A version that the registry knows.
 pub struct KnownVersion {
     pub about: VersionFacts,
@@ -263,7 +266,7 @@ impl KnownVersion {
             manifest: package.manifest.clone(),
             file,
             ready: None,
-            status: Status::Inactive("installed".to_owned()),
+            status: Status::Inactive(INSTALLED.to_owned()),
         }
     }
 

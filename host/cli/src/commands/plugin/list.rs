@@ -65,12 +65,7 @@ async fn directory(dir: Option<PathBuf>) -> anyhow::Result<()> {
 /// The findings of `doctor` about plugins.
 pub(in crate::commands) async fn examine(config: &Config) -> Vec<Finding> {
     let dir = config.plugins_dir.display();
-    if !config.plugins_dir.is_dir() {
-        return vec![Finding::bad(
-            format!("plugins: there is no directory {dir}"),
-            "set plugins_dir to where the .wasm files are; without plugins nothing can be connected",
-        )];
-    }
+    let has_dir = config.plugins_dir.is_dir();
     let registry = match load_plugins::inspect(config).await {
         Ok(registry) => registry,
         Err(error) => {
@@ -80,13 +75,42 @@ pub(in crate::commands) async fn examine(config: &Config) -> Vec<Finding> {
             )];
         }
     };
-    if registry.installed().is_empty() {
-        return vec![Finding::bad(
-            format!("plugins: {dir} holds no .wasm file"),
-            "copy plugins there, or set plugins_dir",
-        )];
+    let mut findings = Vec::new();
+    match (registry.installed().is_empty(), has_dir) {
+        (true, true) => {
+            return vec![Finding::bad(
+                format!("plugins: {dir} holds no .wasm file"),
+                "copy plugins there, or set plugins_dir",
+            )];
+        }
+        (true, false) => {
+            return vec![Finding::bad(
+                format!("plugins: there is no directory {dir}"),
+                "set plugins_dir to where the .wasm files are; without plugins nothing can be connected",
+            )];
+        }
+        (false, true) => {}
+        (false, false) => findings.push(Finding::Note(format!(
+            "plugins: there is no directory {dir}; the plugins are those of the data directory"
+        ))),
     }
-    let mut findings: Vec<_> = registry.installed().iter().map(finding).collect();
+    findings.extend(registry.installed().iter().map(finding));
+    let active = registry.active();
+    let before = load_plugins::remembered(config).await;
+    let missing = before
+        .iter()
+        .filter(|(slot, digest)| active.get(*slot) != Some(*digest));
+    findings.extend(missing.map(|(slot, digest)| {
+        let digest = digest.get(..12).unwrap_or(digest);
+        let instead = match active.contains_key(slot) {
+            true => "the next start takes another version",
+            false => "nothing takes its place",
+        };
+        Finding::bad(
+            format!("plugins: the active version for {slot}, {digest}, is not here or cannot be used; {instead}"),
+            "install the same file again, or activate another version",
+        )
+    }));
     let outdated = registry.outdated().into_iter();
     findings.extend(outdated.map(|(plugin, reason)| {
         Finding::Note(format!(
