@@ -25,10 +25,11 @@ use std::{
 use axum::{
     body::Body,
     extract::{ConnectInfo, Request},
+    http::Version,
     response::Response,
 };
 use bytes::Bytes;
-use http_body::{Frame, SizeHint};
+use http_body::{Body as _, Frame, SizeHint};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use socket2::SockRef;
@@ -209,6 +210,8 @@ struct Uses {
     unclear_from: AtomicU32,
     /// An answer announced the end of the connection while the client may still send.
     leaves_unread: AtomicBool,
+    /// The end of the answer is the close of the connection: HTTP/1.0 has no chunks.
+    ends_by_close: AtomicBool,
     /// Notified to close the connection as soon as it is idle.
     end: Notify,
 }
@@ -253,6 +256,10 @@ impl Uses {
         self.leaves_unread.load(Relaxed)
     }
 
+    fn ends_by_close(&self) -> bool {
+        self.ends_by_close.load(Relaxed)
+    }
+
     fn rests(&self) -> bool {
         self.begun.load(Relaxed) == self.ended.load(Relaxed)
     }
@@ -277,6 +284,7 @@ impl Connection {
         let answer = service_fn(move |request: hyper::Request<Incoming>| {
             let number = uses.begin();
             let use_of = Use(uses.clone());
+            let has_chunks = request.version() > Version::HTTP_10;
             let (mut request, rest) = Rest::of(request.map(Body::new));
             request.extensions_mut().insert(ConnectInfo(peer));
             let ambiguous = uses.ambiguous(number);
@@ -293,6 +301,9 @@ impl Connection {
                 }
                 if is_unread || ambiguous.is_some() {
                     use_of.0.leaves_unread.store(true, Relaxed);
+                }
+                if !has_chunks && response.body().size_hint().exact().is_none() {
+                    use_of.0.ends_by_close.store(true, Relaxed);
                 }
                 Ok::<_, Infallible>(response.map(|body| Answer { body, _use: use_of }))
             }

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -27,6 +28,8 @@ pub(super) struct Wire {
     heads: Heads,
     uses: Arc<Uses>,
     lingering: Option<Pin<Box<Sleep>>>,
+    /// Whether a close that comes before the shutdown resets the connection.
+    resets: bool,
 }
 
 impl Wire {
@@ -36,7 +39,25 @@ impl Wire {
             heads: Heads::default(),
             uses,
             lingering: None,
+            resets: false,
         }
+    }
+
+    /// From the start of an answer whose end only the close of the connection shows, any other close is a reset: a
+    /// client would take a cut answer for a whole one.
+    fn reset_if_cut(&mut self) {
+        if !self.resets && self.uses.ends_by_close() {
+            self.resets = self.set_reset(true);
+        }
+    }
+
+    fn set_reset(&self, is_reset: bool) -> bool {
+        let linger = is_reset.then_some(Duration::ZERO);
+        let set = SockRef::from(&self.stream).set_linger(linger);
+        if let Err(error) = &set {
+            tracing::debug!(%error, "could not set SO_LINGER");
+        }
+        set.is_ok()
     }
 
     /// Reads and drops bytes until the client closes or the time is over.
@@ -81,6 +102,7 @@ impl AsyncWrite for Wire {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.reset_if_cut();
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
@@ -89,6 +111,7 @@ impl AsyncWrite for Wire {
         context: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.reset_if_cut();
         Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
     }
 
@@ -101,6 +124,11 @@ impl AsyncWrite for Wire {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // The library shuts down only after a complete answer.
+        if self.resets {
+            self.resets = false;
+            self.set_reset(false);
+        }
         if self.lingering.is_none() {
             ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
         }

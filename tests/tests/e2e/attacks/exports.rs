@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use mindhost_tests::{Host, Mind, eventually, json};
-use tokio::time::{Instant, timeout};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::{Instant, timeout},
+};
 
 /// A Mind over a table from which a short statement makes gigabytes, the path of such an export, and a user's key.
 async fn endless(host: &Host) -> (Mind, String) {
@@ -125,5 +129,42 @@ async fn an_export_ends_with_what_allowed_it() {
         };
         let end = timeout(Duration::from_secs(60), rest).await;
         assert_eq!(end, Ok("cut"), "{ending}");
+    }
+}
+
+/// HTTP/1.0 has no chunks: only the way in which the connection closes says whether an export is whole.
+#[tokio::test]
+async fn cut_export_over_http_1_0_ends_with_a_reset() {
+    for encoding in ["identity", "gzip"] {
+        let host = Host::start().await;
+        let (_, path) = endless(&host).await;
+        let (id, reader) = key(&host).await;
+        let address = host.url();
+        let address = address.strip_prefix("http://").unwrap();
+        let open = async |path: &str| {
+            let mut connection = TcpStream::connect(address).await.unwrap();
+            let request = format!(
+                "GET /api/v1{path} HTTP/1.0\r\nAccept-Encoding: {encoding}\r\nAuthorization: Bearer {reader}\r\n\r\n"
+            );
+            connection.write_all(request.as_bytes()).await.unwrap();
+            connection
+        };
+        let mut export = open(&path).await;
+        let mut read = vec![0; 64 << 10];
+        export.read_exact(&mut read[..12]).await.unwrap();
+        assert_eq!(&read[..12], b"HTTP/1.0 200");
+        let revoked = host.delete(&format!("/keys/{id}"));
+        revoked.await.expect_status(204);
+        let rest = async {
+            loop {
+                match export.read(&mut read).await {
+                    Ok(0) => return "whole",
+                    Ok(_) => {}
+                    Err(_) => return "cut",
+                }
+            }
+        };
+        let end = timeout(Duration::from_secs(60), rest).await;
+        assert_eq!(end, Ok("cut"), "{encoding}");
     }
 }
