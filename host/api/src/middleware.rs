@@ -10,8 +10,8 @@ use std::{
 use axum::{
     Router,
     extract::{ConnectInfo, MatchedPath, Request, State},
-    http::{HeaderName, HeaderValue, Method, header},
-    middleware::{Next, from_fn_with_state},
+    http::{HeaderName, HeaderValue, Method, StatusCode, header},
+    middleware::{Next, from_fn_with_state, map_response},
     response::{IntoResponse, Response},
 };
 use ipnet::IpNet;
@@ -54,7 +54,10 @@ const EXPOSED: [&str; 10] = [
 pub(super) fn wrap(router: Router, observer: Observer, server: &Server) -> Router {
     let router = router.layer(CatchPanicLayer::custom(super::error::panicked));
     let router = match server.compression {
-        true => router.layer(CompressionLayer::new()),
+        true => router
+            .layer(map_response(keep_status))
+            .layer(CompressionLayer::new())
+            .layer(map_response(restore_status)),
         false => router,
     };
     let router = match server.cors_origins.is_empty() {
@@ -62,6 +65,25 @@ pub(super) fn wrap(router: Router, observer: Observer, server: &Server) -> Route
         false => router.layer(cors(&server.cors_origins)),
     };
     router.layer(from_fn_with_state(observer, trace))
+}
+
+/// The status that a handler gave, in the extensions of its response.
+#[derive(Clone, Copy)]
+struct HandlerStatus(StatusCode);
+
+async fn keep_status(mut response: Response) -> Response {
+    let status = HandlerStatus(response.status());
+    response.extensions_mut().insert(status);
+    response
+}
+
+/// The compression layer answers 406 to an `Accept-Encoding` that refuses all it can send, but the handler has done its
+/// work by then. RFC 9110 (12.5.3) lets a server disregard the header: such an answer is sent as it is, not compressed.
+async fn restore_status(mut response: Response) -> Response {
+    if let Some(HandlerStatus(status)) = response.extensions_mut().remove() {
+        *response.status_mut() = status;
+    }
+    response
 }
 
 /// What sees every request.

@@ -2,7 +2,7 @@
 
 use std::{pin::pin, time::Duration};
 
-use mindhost_tests::{Host, eventually};
+use mindhost_tests::{Host, eventually, json};
 use reqwest::Method;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -111,6 +111,24 @@ async fn what_rests_makes_room_and_what_is_under_way_does_not() {
     let mut answer = [0; 12];
     second.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 400");
+}
+
+/// A handler has done its work before its answer is encoded, so none is refused then.
+#[tokio::test]
+async fn accept_encoding_that_refuses_everything_is_disregarded() {
+    let host = Host::start().await;
+    let refusals = ["br, *;q=0", "identity;q=0", "*;q=0"];
+    for (number, refusal) in refusals.into_iter().enumerate() {
+        let body = json!({"name": format!("m{number}"), "datasources": []});
+        let made = host.post("/minds", body).header("accept-encoding", refusal);
+        let made = made.await.expect_status(200);
+        assert_eq!(made.json()["name"], format!("m{number}"), "{refusal}");
+        let missing = host
+            .get("/minds/none")
+            .header("accept-encoding", refusal)
+            .await;
+        missing.expect_error(404, "mind_not_found");
+    }
 }
 
 #[tokio::test]
