@@ -9,7 +9,7 @@ mod end_retries;
 mod group_commit;
 
 pub use self::{
-    end_retries::EndRetries,
+    end_retries::{EndRetries, is_passing},
     group_commit::{FinishedAnswer, GroupCommit},
 };
 use super::{Inner, prepare::AnswerRequest, record::ResponseRecord, store};

@@ -54,7 +54,7 @@ pub async fn run(inner: &Inner) {
 async fn recover(inner: &Inner, dead_after: Duration) -> mindhost_base::error::Result<()> {
     let error = serde_json::json!({
         "code": "internal_error",
-        "message": "the server stopped while it made this answer; ask again",
+        "message": "the server stopped, or could not store the end of this answer; ask again",
     });
     let before =
         |age: Duration| mindhost_store::now() - i64::try_from(age.as_micros()).unwrap_or(i64::MAX);

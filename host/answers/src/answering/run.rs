@@ -8,6 +8,7 @@ use std::{
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde_json::{json, value::RawValue};
 use tokio::sync::oneshot;
+use tracing::Instrument;
 
 use super::{
     Inner, SqlQuery, context,
@@ -360,7 +361,7 @@ impl Task {
         record.ending = made.ending;
         record.output = vec![made.item.clone()];
         if record.is_stored {
-            let mut retries = EndRetries::new(&self.inner, &record);
+            let mut retries = EndRetries::new(&self.inner, &record, !record.background);
             loop {
                 let (inner, prepared) = (&self.inner, &self.prepared);
                 let stored = persist::complete(inner, prepared, &record, &made.message, is_open);
@@ -398,22 +399,45 @@ impl Task {
         if error.kind() == Kind::Internal {
             tracing::error!(response = %self.record.id, source = ?std::error::Error::source(&error), "an answer failed");
         }
-        if self.record.is_stored
-            && let Err(stored) = self.store_failure(said.as_ref(), is_open).await
-        {
-            tracing::error!(response = %self.record.id, source = ?std::error::Error::source(&stored), "cannot store the end of a response");
-        }
+        let is_awaited = !self.record.background;
+        let stored = match self.record.is_stored {
+            true => self.store_failure(said.as_ref(), is_open, is_awaited).await,
+            false => Ok(()),
+        };
         self.tell(error);
+        match stored {
+            // What is read later must be what the caller was told.
+            Err(failed) if is_open && is_awaited && persist::is_passing(&failed) => {
+                let tasks = self.inner.services.tasks.clone();
+                let later = async move {
+                    let stored = self.store_failure(said.as_ref(), is_open, false).await;
+                    self.log_unstored(stored);
+                };
+                tasks.spawn(later.in_current_span());
+            }
+            stored => self.log_unstored(stored),
+        }
     }
 
-    async fn store_failure(&mut self, said: Option<&Message>, is_open: bool) -> Result<()> {
-        let mut retries = EndRetries::new(&self.inner, &self.record);
+    async fn store_failure(
+        &mut self,
+        said: Option<&Message>,
+        is_open: bool,
+        is_awaited: bool,
+    ) -> Result<()> {
+        let mut retries = EndRetries::new(&self.inner, &self.record, is_awaited);
         loop {
             let (inner, prepared) = (&self.inner, &self.prepared);
             let stored = persist::fail(inner, prepared, &mut self.record, said, is_open);
             if retries.are_over(stored.await).await? {
                 return Ok(());
             }
+        }
+    }
+
+    fn log_unstored(&self, stored: Result<()>) {
+        if let Err(error) = stored {
+            tracing::error!(response = %self.record.id, source = ?std::error::Error::source(&error), "cannot store the end of a response");
         }
     }
 
@@ -445,8 +469,8 @@ impl Task {
             Some(json!({"code": error.code().as_str(), "message": error.message()}));
     }
 
-    fn tell(self, error: Error) {
-        let failed = Event::Failed(Arc::new(error), Arc::new(self.record));
+    fn tell(&self, error: Error) {
+        let failed = Event::Failed(Arc::new(error), Arc::new(self.record.clone()));
         self.slot.log().push(failed);
     }
 }

@@ -60,7 +60,7 @@ async fn answer_that_ends_while_the_store_is_away_is_stored_later() {
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname";
     run(format!("{end} = '{name}'")).await;
     gate.open();
-    let waits = "cannot store the end of a background answer yet";
+    let waits = "cannot store the end of an answer yet";
     eventually(async || host.log(), |log| log.contains(waits)).await;
 
     run(format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true")).await;
@@ -73,6 +73,50 @@ async fn answer_that_ends_while_the_store_is_away_is_stored_later() {
     assert_eq!(status_once_ended(&host, &id(&begun)).await, "completed");
     let done = host.get(&path).await.json();
     assert_eq!(done["output"][0]["content"][0]["text"], "Three.");
+}
+
+#[tokio::test]
+async fn failure_that_the_store_could_not_take_is_read_later_as_it_was_told() {
+    let database = Postgres::shared().database("").await;
+    let host = stores::on(&database)
+        .env("MINDHOST_STORE__ACQUIRE_TIMEOUT", "1s")
+        .start()
+        .await;
+    host.sqlite("shop", SHOP).await.load().await;
+    let gate = Gate::default();
+    let turn = Turn::text("There are ").and_wait(&gate).and_text("three.");
+    let _model = told(&host, [turn]).await;
+    let body = json!({"model": "told", "input": "How many?", "stream": true});
+    let mut stream = host.stream("/responses", body).await;
+    let begun = stream.until("response.output_text.delta").await;
+    let path = format!("/responses/{}", id(&begun[0].data["response"]));
+
+    let name = &database.name;
+    let rows = Postgres::shared().admin(name).await;
+    let admin = Postgres::shared().admin("postgres").await;
+    let run = async |sql: String| admin.batch_execute(&sql).await.unwrap();
+    run(format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).await;
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = datname AND datname";
+    run(format!("{end} = '{name}'")).await;
+    gate.open();
+    let ended = stream.until("response.failed").await;
+    let told = &ended[ended.len() - 1].data["response"];
+    assert_eq!(told["error"]["code"], "overloaded");
+    assert_eq!(told["output"][0]["content"][0]["text"], "There are three.");
+
+    run(format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true")).await;
+    let is_stored = "SELECT completed_at IS NOT NULL FROM responses";
+    let is_stored = async || {
+        rows.query_one(is_stored, &[])
+            .await
+            .unwrap()
+            .get::<_, bool>(0)
+    };
+    eventually(is_stored, |is_stored| *is_stored).await;
+    host.restart().await;
+    let read = host.get(&path).await.expect_status(200).json();
+    assert_eq!(read["error"], told["error"]);
+    assert_eq!(read["output"], told["output"]);
 }
 
 #[tokio::test]

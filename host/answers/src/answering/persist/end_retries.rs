@@ -1,4 +1,4 @@
-//! Repeats the write of the end of a background answer while the store cannot take it.
+//! Repeats the write of the end of an answer while the store cannot take it.
 
 use std::time::Duration;
 
@@ -18,25 +18,26 @@ const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// How long an end is kept for the store. The next start of the server ends an answer that has none.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// The attempts to store the end of one answer. The caller of a background answer does not wait for it and could not
-/// ask again, so such an end is written as soon as the store can take it. Other answers have one attempt.
+/// The attempts to store the end of one answer: one if a caller waits for it. The caller of a background answer does
+/// not, and could not ask again, and a caller who was told of a failure has gone: such an end is written as soon as the
+/// store can take it.
 pub struct EndRetries<'a> {
     inner: &'a Inner,
     id: Uuid,
     status: ResponseStatus,
-    is_background: bool,
+    is_awaited: bool,
     pause: Duration,
     until: Instant,
 }
 
 impl<'a> EndRetries<'a> {
     /// For the end that this record has.
-    pub fn new(inner: &'a Inner, record: &ResponseRecord) -> Self {
+    pub fn new(inner: &'a Inner, record: &ResponseRecord, is_awaited: bool) -> Self {
         Self {
             inner,
             id: record.id,
             status: record.status,
-            is_background: record.background,
+            is_awaited,
             pause: FIRST_PAUSE,
             until: Instant::now() + LONGEST,
         }
@@ -52,11 +53,11 @@ impl<'a> EndRetries<'a> {
             return Ok(true);
         };
         let halt = &self.inner.services.halt;
-        let is_last = !self.is_background || halt.is_cancelled() || Instant::now() >= self.until;
+        let is_last = self.is_awaited || halt.is_cancelled() || Instant::now() >= self.until;
         if is_last || !is_passing(&error) {
             return Err(error);
         }
-        tracing::warn!(response = %self.id, %error, "cannot store the end of a background answer yet");
+        tracing::warn!(response = %self.id, %error, "cannot store the end of an answer yet");
         tokio::select! {
             () = sleep(self.pause) => {}
             () = halt.cancelled() => return Err(error),
@@ -75,7 +76,7 @@ impl<'a> EndRetries<'a> {
 }
 
 /// Whether the store may take the end later: it is busy, full or away.
-fn is_passing(error: &Error) -> bool {
+pub fn is_passing(error: &Error) -> bool {
     error.blame() == Some(Blame::Host)
         && matches!(error.code(), Code::Overloaded | Code::StorageFull)
 }
