@@ -1,5 +1,7 @@
 //! The one body of all failures, and the only place where a kind becomes a status.
 
+use std::time::Duration;
+
 use axum::{
     Json,
     http::{HeaderValue, Method, StatusCode, Uri, header},
@@ -10,6 +12,9 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use mindhost_base::error::{Blame, Code, Error, Kind, Right};
+
+/// `Retry-After` of a 429 for which nothing says how long to wait.
+const USUAL_DELAY: Duration = Duration::from_secs(1);
 
 /// The status of a kind.
 pub fn status(kind: Kind) -> StatusCode {
@@ -137,12 +142,13 @@ impl IntoResponse for ApiError {
                 .headers_mut()
                 .insert(header::WWW_AUTHENTICATE, bearer);
         }
-        // The same question would meet the same bound again, and cost as much: clients repeat what a gateway refuses.
-        if matches!(error.code(), Code::AnswerFailed | Code::QuotaExceeded) {
+        if error.is_permanent() {
             let no = HeaderValue::from_static("false");
             response.headers_mut().insert("x-should-retry", no);
         }
-        if let Some(delay) = error.retry_after() {
+        // Each 429 says when to come again, also if a vendor did not.
+        let usual = (error.kind() == Kind::RateLimited).then_some(USUAL_DELAY);
+        if let Some(delay) = error.retry_after().or(usual) {
             let seconds = delay.as_secs_f64().ceil() as u64;
             response
                 .headers_mut()
@@ -180,6 +186,31 @@ pub(super) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn headers_say_whether_and_when_to_retry() {
+        let headers = |error: Error| {
+            let response = ApiError(error).into_response();
+            ["x-should-retry", "retry-after"].map(|name| {
+                let value = response.headers().get(name)?;
+                Some(value.to_str().unwrap().to_owned())
+            })
+        };
+        let new = |code| Error::new(code, "no");
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(headers(new(Code::RateLimited)), [None, text("1")]);
+        let later = new(Code::RateLimited).with_retry_after(Duration::from_millis(6_100));
+        assert_eq!(headers(later), [None, text("7")]);
+        assert_eq!(
+            headers(new(Code::QuotaExceeded)),
+            [text("false"), text("1")]
+        );
+        assert_eq!(headers(new(Code::Timeout)), [None, None]);
+        assert_eq!(
+            headers(new(Code::Timeout).permanent()),
+            [text("false"), None]
+        );
+    }
 
     #[test]
     fn the_documentation_lists_every_code_with_its_status_and_what_to_do() {

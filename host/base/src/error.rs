@@ -4,6 +4,7 @@
 //! status. A message is for the person who sent the request: what is wrong, and what to do next. Internal text (SQL of
 //! the store, backtraces of a plugin, credentials) belongs in [`Error::with_source`], which is logged and never sent.
 
+mod permanent;
 #[cfg(feature = "sqlx")]
 mod store;
 
@@ -298,6 +299,7 @@ struct Inner {
     retry_after: Option<Duration>,
     engine_code: Option<String>,
     reported: Option<&'static str>,
+    is_permanent: bool,
     rights: Vec<Right>,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
@@ -314,6 +316,7 @@ impl Error {
             retry_after: None,
             engine_code: None,
             reported: None,
+            is_permanent: false,
             rights: Vec::new(),
             source: None,
         }))

@@ -81,7 +81,9 @@ impl TimeLimit {
     pub fn explain(&self, error: Error) -> Error {
         let is_over = tokio::time::Instant::now() + SLACK >= self.call.deadline;
         match &self.advice {
-            Some(advice) if error.code() == Code::Timeout && is_over => error.with_advice(advice),
+            Some(advice) if error.code() == Code::Timeout && is_over => {
+                error.with_advice(advice).permanent()
+            }
             _ => error,
         }
     }

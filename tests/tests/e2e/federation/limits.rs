@@ -84,9 +84,10 @@ async fn shortest_statement_timeout_of_the_datasources_counts() {
         .await
         .expect_status(200);
     let _locker = lock(&database).await;
-    let error = mind.sql(query).await.json();
-    assert_eq!(error["error"]["code"], "timeout", "{error}");
-    let message = error["error"]["message"].as_str().unwrap();
+    let reply = mind.sql(query).await;
+    assert_eq!(reply.header("x-should-retry"), "false");
+    let error = reply.expect_error(504, "timeout");
+    let message = error["message"].as_str().unwrap();
     let limit = "a statement may take 1s (`statement_timeout` of the datasource 'own'): simplify it, or ask an editor";
     assert!(message.contains(limit), "{message}");
     let watcher = database.client().await;
