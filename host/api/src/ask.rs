@@ -1,7 +1,7 @@
 //! The body of `POST /responses`, read into what the Mind is asked.
 
 pub mod body;
-mod settings;
+pub mod settings;
 pub mod shape;
 
 use std::num::NonZeroU32;
@@ -9,6 +9,7 @@ use std::num::NonZeroU32;
 use body::{AnswerFormat, AnswerText, ChatMessage, Content, InputItem, NonEmptyText, SqlQueryTool};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use settings::GivenSettings;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -83,8 +84,9 @@ pub struct CreateResponse {
     store: Option<bool>,
     /// Whether to answer at once and go on without the client. Such an answer is stored.
     pub background: Option<bool>,
-    /// `steps` adds events that tell how the answer is found; `chart` adds a chart of the result to the item.
-    #[schema(example = json!(["steps", "chart"]))]
+    /// `steps` adds events that tell how the answer is found; `chart` adds a chart of the result to the item. OpenAI's
+    /// own values, which have a dot, are accepted and have no effect.
+    #[schema(schema_with = settings::include)]
     include: Option<Vec<String>>,
 }
 
@@ -94,7 +96,19 @@ impl CreateResponse {
     /// # Errors
     /// `invalid_parameter`, with the path of the field.
     pub fn into_ask(self) -> Result<Ask> {
-        let settings = self.settings()?;
+        let settings = GivenSettings {
+            truncation: self.truncation,
+            temperature: self.temperature,
+            top_p: self.top_p,
+            presence_penalty: self.presence_penalty,
+            frequency_penalty: self.frequency_penalty,
+            top_logprobs: self.top_logprobs,
+            max_tool_calls: self.max_tool_calls,
+            service_tier: self.service_tier,
+            safety_identifier: self.safety_identifier,
+            prompt_cache_key: self.prompt_cache_key,
+        }
+        .checked()?;
         let model = model(self.model)?;
         let conversation = self
             .conversation
@@ -133,6 +147,7 @@ impl CreateResponse {
             .input
             .filter(|input| query.is_none() || !input.is_empty());
         let input = given.map(input).transpose()?.unwrap_or_default();
+        let included = included(self.include.as_deref())?;
         let (store, background) = (self.store.unwrap_or(true), self.background.unwrap_or(false));
         if background && !store {
             return Err(Error::invalid(
@@ -162,10 +177,30 @@ impl CreateResponse {
             settings,
             store,
             background,
-            shows_steps: self.include.iter().flatten().any(|name| name == "steps"),
-            wants_chart: self.include.iter().flatten().any(|name| name == "chart"),
+            shows_steps: included.contains(&"steps"),
+            wants_chart: included.contains(&"chart"),
         })
     }
+}
+
+/// The values of `include`. Those of OpenAI are paths of fields, which its clients send by themselves.
+///
+/// # Errors
+/// `invalid_parameter`
+fn included(given: Option<&[String]>) -> Result<Vec<&str>> {
+    let check = |(index, name)| match String::as_str(name) {
+        known @ ("steps" | "chart") => Ok(known),
+        openai if openai.contains('.') => Ok(openai),
+        other => Err(Error::invalid(
+            format!("include[{index}]"),
+            format!(
+                "`include` takes `steps` and `chart`, not '{}'",
+                short(other)
+            ),
+        )),
+    };
+    let names = given.unwrap_or_default().iter().enumerate();
+    names.map(check).collect()
 }
 
 /// Refuses a format that the answer would not have.

@@ -21,7 +21,8 @@ use uuid::Uuid;
 
 use super::{
     admission::CreatedName,
-    ask, error,
+    ask::{self, settings::GivenSettings},
+    error,
     events::{self, SentEvent},
     extract::JsonBytes,
     once::{self, KeyedRequest},
@@ -69,6 +70,24 @@ pub struct CreateChat {
     /// Tokens that the model may write.
     #[schema(value_type = Option<u32>, minimum = 1)]
     max_completion_tokens: Option<NonZeroU32>,
+    /// How freely the model chooses its words.
+    #[schema(minimum = 0.0, maximum = 2.0)]
+    temperature: Option<f64>,
+    /// It has no effect, and neither have those that follow up to `prompt_cache_key`.
+    #[schema(minimum = 0.0, maximum = 1.0)]
+    top_p: Option<f64>,
+    #[schema(minimum = -2.0, maximum = 2.0)]
+    presence_penalty: Option<f64>,
+    #[schema(minimum = -2.0, maximum = 2.0)]
+    frequency_penalty: Option<f64>,
+    #[schema(minimum = 0, maximum = 20)]
+    top_logprobs: Option<u32>,
+    #[serde(default, deserialize_with = "ask::shape::optional_word")]
+    service_tier: Option<ask::body::ServiceTier>,
+    #[schema(max_length = 64)]
+    safety_identifier: Option<String>,
+    #[schema(max_length = 64)]
+    prompt_cache_key: Option<String>,
     #[schema(schema_with = ask::body::metadata)]
     metadata: Option<Map<String, Value>>,
     /// Whether anything of the answer is kept; nothing is unless this says so.
@@ -108,12 +127,25 @@ impl CreateChat {
             ));
         }
         ask::in_words(self.response_format.as_ref(), "response_format.type")?;
+        let settings = GivenSettings {
+            temperature: self.temperature,
+            top_p: self.top_p,
+            presence_penalty: self.presence_penalty,
+            frequency_penalty: self.frequency_penalty,
+            top_logprobs: self.top_logprobs,
+            service_tier: self.service_tier,
+            safety_identifier: self.safety_identifier,
+            prompt_cache_key: self.prompt_cache_key,
+            ..GivenSettings::default()
+        }
+        .checked()?;
         let limit = self.max_completion_tokens.or(self.max_tokens);
         Ok(Ask {
             model: ask::model(self.model)?,
             input: ask::chat(self.messages)?,
             metadata: ask::metadata(self.metadata)?,
             max_output_tokens: limit.map(NonZeroU32::get),
+            settings,
             store: self.store.unwrap_or(may_come_again),
             ..Ask::default()
         })

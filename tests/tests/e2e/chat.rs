@@ -40,6 +40,7 @@ async fn the_whole_dialogue_is_read_and_nothing_is_kept() {
         (&json!("chat.completion"), &json!("told"))
     );
     let asked = &model.asked()[0];
+    assert_eq!(asked.body["temperature"], 0.5);
     assert!(asked.text_of("system").contains("Be brief."));
     assert_eq!(asked.text_of("assistant"), "Three.");
     assert_eq!(asked.text_of("user"), "How many?\nAnd in DE?");
@@ -113,11 +114,18 @@ async fn bad_input_names_the_parameter() {
         (with("n", json!(2)), "n"),
         (with("tools", json!([{"type": "function"}])), "tools"),
         (with("metadata", json!({"a": 1})), "metadata"),
+        (with("temperature", json!(3)), "temperature"),
+        (with("temperature", json!(-1)), "temperature"),
+        (with("top_p", json!(7)), "top_p"),
+        (with("top_logprobs", json!(21)), "top_logprobs"),
     ] {
         let error = host.post("/chat/completions", body.clone()).await;
         let error = error.expect_error(400, "invalid_parameter");
         assert_eq!(error["param"], param, "{body}");
     }
+    let bogus = host.post("/chat/completions", with("service_tier", json!("bogus")));
+    let error = bogus.await.expect_error(400, "invalid_body");
+    assert_eq!(error["param"], "service_tier");
     for (messages, param) in [
         (json!("x"), "messages"),
         (

@@ -46,6 +46,16 @@ fn messages_have_roles_and_parts_and_references_name_an_id() {
 }
 
 #[test]
+fn values_of_include_are_known_or_those_of_openai() {
+    let with = |include: Value| json!({"model": "m", "input": "x", "include": include});
+    let given = json!(["steps", "reasoning.encrypted_content"]);
+    let known = ask(with(given)).expect("valid");
+    assert!(known.shows_steps && !known.wants_chart);
+    assert!(ask(with(Value::Null)).is_ok());
+    check_refused(with(json!(["steps", "bogus"])), "include[1]");
+}
+
+#[test]
 fn what_is_wrong_is_named() {
     check_refused(json!({"input": "x"}), "model");
     check_refused(json!({"model": "m"}), "input");

@@ -1848,6 +1848,19 @@ export interface components {
             max_tokens?: number | null;
             /** Format: u-int32 */
             max_completion_tokens?: number | null;
+            /** Format: double */
+            temperature?: number | null;
+            /** Format: double */
+            top_p?: number | null;
+            /** Format: double */
+            presence_penalty?: number | null;
+            /** Format: double */
+            frequency_penalty?: number | null;
+            /** Format: u-int32 */
+            top_logprobs?: number | null;
+            service_tier?: components["schemas"]["ServiceTier"] | null;
+            safety_identifier?: string | null;
+            prompt_cache_key?: string | null;
             metadata?: {
                 [key: string]: string;
             } | null;
