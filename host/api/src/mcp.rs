@@ -23,14 +23,16 @@ use http_body::Body as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
-        PaginatedRequestParams, ServerCapabilities, ServerConfig,
+        CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
+        ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
+        ServerConfig,
     },
     service::RequestContext,
     transport::streamable_http_server::{
         StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
     },
 };
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use utoipa_axum::routes;
 
@@ -170,6 +172,23 @@ impl ServerHandler for Server {
         Ok(ListToolsResult::with_all_items(tools::offered(allows_sql)))
     }
 
+    /// Requests that the library does not know, and those whose `params` it cannot read.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        match request.method.as_str() {
+            "tools/call" => Err(unreadable::<CallToolRequestParams>(request.params)),
+            "tools/list" => Err(unreadable::<PaginatedRequestParams>(request.params)),
+            _ => Err(ErrorData::new(
+                ErrorCode::METHOD_NOT_FOUND,
+                request.method,
+                None,
+            )),
+        }
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -212,6 +231,18 @@ impl ServerHandler for Server {
         };
         Ok(result.into())
     }
+}
+
+/// The error of params that are no `T`, which names the field at fault.
+fn unreadable<T: DeserializeOwned>(params: Option<Value>) -> ErrorData {
+    let Some(params) = params.filter(Value::is_object) else {
+        return ErrorData::invalid_params("`params` must be an object", None);
+    };
+    let message = match extract::parse::<T>(params.to_string().as_bytes()) {
+        Err(error) => error.message().to_owned(),
+        Ok(_) => "`params` are not what this method takes".to_owned(),
+    };
+    ErrorData::invalid_params(message, None)
 }
 
 /// The head of the request that brought a message.

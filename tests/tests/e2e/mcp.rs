@@ -160,6 +160,28 @@ async fn sql_is_offered_only_where_a_mind_allows_it_and_refused_elsewhere() {
 }
 
 #[tokio::test]
+async fn params_that_cannot_be_read_are_named() {
+    let host = Host::start().await;
+    let call = |params: serde_json::Value| rpc(&host, "tools/call", params);
+    for (params, field) in [
+        (json!(null), "params"),
+        (json!({}), "name"),
+        (json!({"name": 7}), "name"),
+        (json!({"name": "list_minds", "arguments": []}), "arguments"),
+    ] {
+        let refused = call(params.clone()).await.json();
+        assert_eq!(refused["error"]["code"], -32602, "{params}: {refused}");
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(
+            message.contains(&format!("`{field}`")),
+            "{params}: {message}"
+        );
+    }
+    let unknown = rpc(&host, "tools/fetch", json!({})).await.json();
+    assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
+}
+
+#[tokio::test]
 async fn client_gets_no_counts_of_a_datasource_whose_rows_stay() {
     let host = shop().await;
     let withheld = host.patch("/datasources/shop", json!({"send_rows": false}));
