@@ -85,6 +85,11 @@ impl Dialogue {
         &self.messages
     }
 
+    /// The messages that were kept.
+    pub fn into_messages(self) -> Vec<ModelMessage> {
+        self.messages
+    }
+
     /// Tokens of all messages, by the estimate of [`tokens`].
     pub fn tokens(&self) -> usize {
         self.messages.iter().map(tokens_of).sum()

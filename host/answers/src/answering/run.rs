@@ -286,15 +286,28 @@ impl Task {
             .results
             .access(mind, &self.prepared.caller.attributes)
             .await?;
+        let bounds = &services.settings;
+        let pack = |messages| {
+            Dialogue::pack(
+                messages,
+                self.prepared.is_history_whole,
+                bounds.context_tokens,
+                self.record.settings.truncation,
+            )
+        };
+        // What is too long is refused before anything is searched for its words.
+        pack(dialogue(&self.prepared, &self.record, &access, ""))?;
         let earlier = self.prepared.earlier_questions();
         let told =
             services
                 .knowledge
                 .told(mind, self.prepared.question(), &earlier, KNOWLEDGE_TOKENS);
         let told = told.await?;
-        let mut messages = dialogue(&self.prepared, &self.record, &access, &told.text);
+        let messages = dialogue(&self.prepared, &self.record, &access, &told.text);
+        // The model is sent these at most, so the words are theirs.
+        let mut messages = pack(messages)?.into_messages();
         let words = words(&messages);
-        let bounds = &services.settings;
+        let provenance = provenance_of(words.clone()).await?;
         let toolbox = Toolbox {
             results: &services.results,
             catalog: &services.catalog,
@@ -302,7 +315,7 @@ impl Task {
             rights: self.rights(),
             knowledge: services.knowledge.of_tables(mind, &access.scope).await?,
             max_rows: services.settings.rows_for_model,
-            provenance: Mutex::new(Provenance::new(&words, today())),
+            provenance: Mutex::new(provenance),
             has_others: earlier_answers::are_of_others(&self.prepared),
             max_plan_cost: bounds.max_plan_cost,
             // A quarter of the room, at about four bytes a token.
@@ -325,12 +338,7 @@ impl Task {
             step.message += &format!("; knowledge that did not fit: {left_out}");
         }
         log.push(Event::Step(Arc::new(step)));
-        let dialogue = Dialogue::pack(
-            messages,
-            self.prepared.is_history_whole,
-            bounds.context_tokens,
-            self.record.settings.truncation,
-        )?;
+        let dialogue = pack(messages)?;
         let turns = Turns {
             model: &**model,
             target: &provider.target,
@@ -488,6 +496,13 @@ fn words(messages: &[ModelMessage]) -> String {
         }
     }
     words
+}
+
+/// On a thread that may be held: there may be hundreds of thousands of words.
+async fn provenance_of(words: String) -> Result<Provenance> {
+    tokio::task::spawn_blocking(move || Provenance::new(&words, today()))
+        .await
+        .map_err(Error::internal)
 }
 
 /// In UTC.
