@@ -6,16 +6,9 @@ use mindhost_base::config;
 /// Characters of a statement or a reason in such a text.
 const MAX_CHARACTERS: usize = 240;
 
-/// The text of an answer with this ending. `allowed` are the tool calls that the model may make, `follow_ups` questions
-/// that can be answered.
-pub fn text(
-    ending: EarlyEnd,
-    bounds: &config::Answering,
-    allowed: u32,
-    attempts: &[Attempt],
-    follow_ups: &[String],
-) -> String {
-    let mut text = first_sentence(ending, bounds, allowed);
+/// The text of an answer that begins with this sentence. `follow_ups` are questions that can be answered.
+pub fn text(first_sentence: String, attempts: &[Attempt], follow_ups: &[String]) -> String {
+    let mut text = first_sentence;
     if !attempts.is_empty() {
         text.push_str("\n\nWhat was tried last:\n");
         for attempt in attempts {
@@ -41,7 +34,16 @@ pub fn declined(reason: &str, is_empty: bool, follow_ups: &[String]) -> String {
         .to_owned()
 }
 
-fn first_sentence(ending: EarlyEnd, bounds: &config::Answering, allowed: u32) -> String {
+/// What happened, for a turn of which this is too large, in the words of the plugin or the host.
+pub fn too_large(what: &str) -> String {
+    format!(
+        "This answer was stopped: {}. Ask for less at once, or more precisely.",
+        short(what).trim_end_matches('.')
+    )
+}
+
+/// What happened. `allowed` are the tool calls that the model may make.
+pub fn first_sentence(ending: EarlyEnd, bounds: &config::Answering, allowed: u32) -> String {
     match ending {
         EarlyEnd::ToolLimit => format!(
             "This answer was stopped: the model wanted more than {allowed} tool call{}. Ask for less at once, or more \
@@ -63,8 +65,7 @@ fn first_sentence(ending: EarlyEnd, bounds: &config::Answering, allowed: u32) ->
             bounds.wall_clock
         ),
         EarlyEnd::SizeLimit => format!(
-            "This answer was stopped: the model wrote more than {} bytes, or sent more at once than is read. Ask for less \
-             at once, or more precisely.",
+            "This answer was stopped: the model wrote more than {} bytes. Ask for less at once, or more precisely.",
             bounds.answer_bytes
         ),
         EarlyEnd::CannotAnswer => {

@@ -34,6 +34,8 @@ pub struct Turn {
     pub stop: Option<StopReason>,
     /// Whether it was cut, because it is larger than an answer may be.
     pub is_too_large: bool,
+    /// What of it is too large, in the words of the plugin or the host; `None` of its text.
+    pub too_large: Option<String>,
     /// What is wrong with calls, by id.
     faults: HashMap<String, String>,
 }
@@ -76,7 +78,12 @@ impl Turn {
         let kept: usize = self.opaque.iter().map(bytes).sum();
         match kept + kind.len() + data.len() <= MAX_OPAQUE_BYTES {
             true => self.opaque.push(Part::Opaque { kind, data }),
-            false => self.is_too_large = true,
+            false => {
+                self.is_too_large = true;
+                self.too_large = Some(format!(
+                    "the vendor sent more than {MAX_OPAQUE_BYTES} bytes of its own data"
+                ));
+            }
         }
     }
 

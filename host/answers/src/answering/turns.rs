@@ -107,6 +107,8 @@ enum End {
     Answered(Option<StopReason>),
     /// At a limit.
     At(EarlyEnd),
+    /// With a turn that was too large: what of it, if not its text.
+    TooLarge(Option<String>),
     /// The model declined, for this reason.
     Declined(String),
 }
@@ -171,7 +173,7 @@ impl Turns<'_> {
                 .turn(dialogue.messages(), max_output_tokens, left > 0, call)
                 .await?;
             if turn.is_too_large {
-                return Ok(End::At(EarlyEnd::SizeLimit));
+                return Ok(End::TooLarge(turn.too_large));
             }
             let wants_more = turn.calls.len() > left;
             turn.calls.truncate(left);
@@ -305,7 +307,10 @@ impl Turns<'_> {
                     }
                 }
                 Ok(None) => break,
-                Err(error) if AnswerTooLarge::is_source_of(&error) => turn.is_too_large = true,
+                Err(error) if AnswerTooLarge::is_source_of(&error) => {
+                    turn.is_too_large = true;
+                    turn.too_large = Some(error.message().to_owned());
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -379,6 +384,7 @@ impl Turns<'_> {
         if let End::Answered(_) = end {
             self.answer.facts.unverified_numbers = self.doubts();
         }
+        let mut too_large = None;
         let (ending, reason) = match end {
             End::Answered(Some(StopReason::Length)) => (Some(EarlyEnd::Length), None),
             End::Answered(Some(StopReason::Refused)) if is_empty => {
@@ -390,6 +396,10 @@ impl Turns<'_> {
             End::Answered(Some(StopReason::Other)) => (Some(EarlyEnd::UnknownReason), None),
             End::Answered(_) => (None, None),
             End::At(ending) => (Some(ending), None),
+            End::TooLarge(what) => {
+                too_large = what;
+                (Some(EarlyEnd::SizeLimit), None)
+            }
             End::Declined(reason) => (Some(EarlyEnd::CannotAnswer), Some(reason)),
         };
         if let Some(EarlyEnd::CannotAnswer | EarlyEnd::RepairLimit) = ending
@@ -419,7 +429,11 @@ impl Turns<'_> {
             }
             (Some(ending), None) => {
                 let (allowed, attempts) = (self.allowed_calls(), self.spent.attempts());
-                endings::text(ending, self.bounds, allowed, &attempts, &follow_ups)
+                let first = match too_large {
+                    Some(what) => endings::too_large(&what),
+                    None => endings::first_sentence(ending, self.bounds, allowed),
+                };
+                endings::text(first, &attempts, &follow_ups)
             }
         };
         // What the model wrote into a statement or a reason may be a link, too.

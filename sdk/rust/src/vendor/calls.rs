@@ -44,7 +44,8 @@ impl<K> ToolCalls<K> {
     /// `TooLarge` for too many calls.
     pub fn begin(&mut self, key: K) -> Result<usize> {
         if self.calls.len() >= MOST_CALLS {
-            return Err(too_large("more tool calls in one answer than can be meant"));
+            let what = format!("more than {MOST_CALLS} tool calls in one answer");
+            return Err(too_large(&what));
         }
         let call = ToolCall {
             id: String::new(),
@@ -83,8 +84,13 @@ impl<K> ToolCalls<K> {
         let more = name.len() + arguments.len();
         self.bytes += more;
         let length = call.name.len() + call.arguments.len() + more;
-        if length > LARGEST_CALL || self.bytes > LARGEST_TOGETHER {
-            return Err(too_large("a tool call larger than can be meant"));
+        if length > LARGEST_CALL {
+            let what = format!("a tool call of more than {LARGEST_CALL} bytes");
+            return Err(too_large(&what));
+        }
+        if self.bytes > LARGEST_TOGETHER {
+            let what = format!("tool calls of more than {LARGEST_TOGETHER} bytes together");
+            return Err(too_large(&what));
         }
         call.name.push_str(name);
         call.arguments.push_str(arguments);
@@ -128,7 +134,10 @@ mod tests {
         for key in 0..MOST_CALLS {
             assert_eq!(calls.begin(key).ok(), Some(key));
         }
-        assert_eq!(calls.begin(0).unwrap_err().kind(), ErrorKind::TooLarge);
+        let error = calls.begin(0).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooLarge);
+        // The host ends the answer with these words.
+        assert!(error.message().contains("more than 128 tool calls"));
     }
 
     #[test]

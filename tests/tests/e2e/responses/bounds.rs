@@ -102,6 +102,24 @@ async fn too_much_text_ends_the_answer() {
 }
 
 #[tokio::test]
+async fn too_many_tool_calls_of_one_turn_end_the_answer_with_their_number() {
+    let search = json!({"query": "item"});
+    let many = |calls: usize| {
+        let more = |turn: Turn, _| turn.and_call("search_catalog", search.clone());
+        (0..calls).fold(Turn::empty(), more)
+    };
+    // The calls of a turn count against the limit of the answer first.
+    for (calls, reason, words) in [
+        (128, "tool_limit", "3 tool calls"),
+        (129, "size_limit", "more than 128 tool calls"),
+    ] {
+        let turns = vec![many(calls), many(1)];
+        let (_host, mind, _model) = bounded(turns, ("MINDHOST_ANSWERING__TOOL_CALLS", "3")).await;
+        ended(&mind, reason, words).await;
+    }
+}
+
+#[tokio::test]
 async fn a_vendor_that_refuses_is_named_without_its_key() {
     // The host repeats what a limit of the rate refused, three times.
     for (status, asked, code, answer) in [
@@ -111,8 +129,17 @@ async fn a_vendor_that_refuses_is_named_without_its_key() {
     ] {
         let turns = vec![Turn::error(status, "no luck today"); asked];
         let (_host, mind, model) = bounded(turns, ("MINDHOST_ANSWERING__REPAIRS", "3")).await;
-        let error = mind.ask("How many?").await.expect_error(answer, code);
+        let reply = mind.ask("How many?").await;
+        let error = reply.expect_error(answer, code);
         assert!(!error.to_string().contains("sk-scripted"), "{error}");
+        // A refused key stays refused. The vendor does not say how long to wait.
+        let (retry, wait) = match status {
+            401 => ("false", ""),
+            429 => ("", "1"),
+            _ => ("", ""),
+        };
+        assert_eq!(reply.header("x-should-retry"), retry, "{status}");
+        assert_eq!(reply.header("retry-after"), wait, "{status}");
         assert_eq!(model.asked().len(), asked);
     }
 }
