@@ -35,7 +35,10 @@ fn next(turn: &Turn) -> Result<Action, String> {
         Err(call) => return Ok(call),
     };
     if found.tables.is_empty() {
-        return Err("The catalog holds no tables yet, so I have nothing to look at. Load the catalog, then ask again.".to_owned());
+        let note = found.note.unwrap_or_else(|| {
+            "The catalog holds no tables yet, so I have nothing to look at. Load the catalog, then ask again.".to_owned()
+        });
+        return Err(note);
     }
     if about == Some(Meta::Tables) {
         return Ok(Action::Say(meta::tables_text(&found)));

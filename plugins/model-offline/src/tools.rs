@@ -63,6 +63,9 @@ pub struct FoundTables {
     pub tables: Vec<Found>,
     /// How many the Mind has in all.
     pub total_tables: usize,
+    /// Why there are none, where the host says so.
+    #[serde(default)]
+    pub note: Option<String>,
 }
 
 impl FoundTables {

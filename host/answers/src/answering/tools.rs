@@ -85,6 +85,10 @@ pub struct Outcome {
 /// Rows that the model gets by default.
 const USUAL_ROWS: u32 = 50;
 
+/// What a search says where it cannot find anything.
+const NO_DATASOURCE: &str = "This Mind has no datasource, so there is nothing to look at. An editor adds one to it, with \
+     `PUT /minds/{name}` or in the console.";
+
 /// The tools, with JSON schemas of their arguments.
 pub fn offered(max_rows: NonZeroU32) -> Vec<Tool> {
     let tool = |name: &str, description: &str, parameters: Value| Tool {
@@ -294,7 +298,10 @@ impl Toolbox<'_> {
             )
             .await?;
         let message = format!("{} tables", found.tables.len());
-        let content = serde_json::to_value(found).map_err(Error::internal)?;
+        let mut content = serde_json::to_value(found).map_err(Error::internal)?;
+        if self.access.view.sources.is_empty() {
+            content["note"] = json!(NO_DATASOURCE);
+        }
         self.note_tables(&content["tables"]);
         Ok((content, None, message))
     }

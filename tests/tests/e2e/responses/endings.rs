@@ -25,6 +25,16 @@ fn text(response: &Value) -> &str {
         .unwrap_or_default()
 }
 
+#[tokio::test]
+async fn mind_without_datasource_says_so() {
+    let host = Host::start().await;
+    let mind = host.mind("bare").create().await;
+    let response = mind.ask("How many orders are there?").await;
+    let response = response.expect_status(200).json();
+    let said = text(&response);
+    assert!(said.contains("no datasource"), "{said}");
+}
+
 /// The answer ended for this reason, by a text with questions that can be answered, and the shop is as it was.
 async fn ended(mind: &Mind, response: &Value, reason: &str) {
     assert_eq!(response["status"], "completed", "{response}");
