@@ -1115,6 +1115,7 @@ export interface components {
         AnswerText: {
             format?: components["schemas"]["AnswerFormat"] | null;
         };
+        Attribute: components["schemas"]["Scalar"] | components["schemas"]["Scalar"][];
         AuditEntry: {
             id: string;
             /** Format: date-time */
@@ -1131,9 +1132,6 @@ export interface components {
         };
         /** @enum {string} */
         Author: "user" | "assistant" | "system" | "developer";
-        BTreeMap: {
-            [key: string]: components["schemas"]["Scalar"] | components["schemas"]["Scalar"][];
-        };
         /** @enum {string} */
         Blame: "plugin" | "upstream" | "host";
         Canary: {
@@ -1602,7 +1600,9 @@ export interface components {
             prefix: string;
             role: components["schemas"]["Role"];
             compat: components["schemas"]["Compat"] | null;
-            attributes: components["schemas"]["BTreeMap"];
+            attributes: {
+                [key: string]: components["schemas"]["Attribute"];
+            };
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -1911,7 +1911,9 @@ export interface components {
             /** Format: date-time */
             expires_at?: string | null;
             compat?: components["schemas"]["Compat"] | null;
-            attributes?: components["schemas"]["BTreeMap"];
+            attributes?: {
+                [key: string]: components["schemas"]["Attribute"];
+            };
             policies?: components["schemas"]["NewPolicy"][];
         };
         NewMind: {
@@ -1980,7 +1982,9 @@ export interface components {
             /** Format: date-time */
             expires_at?: string | null;
             compat?: components["schemas"]["Compat"] | null;
-            attributes?: components["schemas"]["BTreeMap"];
+            attributes?: {
+                [key: string]: components["schemas"]["Attribute"];
+            };
         };
         NonEmptyText: string;
         /** @enum {string} */
@@ -2260,7 +2264,9 @@ export interface components {
         PreviewPolicies: {
             datasource: string;
             table: string;
-            attributes?: components["schemas"]["BTreeMap"];
+            attributes?: {
+                [key: string]: components["schemas"]["Attribute"];
+            };
             policies?: components["schemas"]["NewPolicy"][] | null;
             key_policies?: components["schemas"]["NewPolicy"][];
             /** Format: u-int32 */
