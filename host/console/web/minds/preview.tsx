@@ -21,7 +21,7 @@ interface Props {
   draft: NewPolicy;
 }
 
-export function attributesText(of: Schemas["BTreeMap"]): string {
+export function attributesText(of: Record<string, Schemas["Attribute"]>): string {
   const all = Object.entries(of).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
   return all.length === 0 ? "no attributes" : all.join(", ");
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { Schemas } from "../lib/api";
 
-type Attributes = Schemas["BTreeMap"];
+type Attributes = Record<string, Schemas["Attribute"]>;
 const KINDS = { text: "Text", number: "Number", flag: "True or false", texts: "List of texts", numbers: "List of numbers" } as const;
 
 export interface Attribute {
