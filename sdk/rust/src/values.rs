@@ -146,26 +146,22 @@ pub fn double_of_single(number: f32) -> f64 {
     /// From here on a whole number may have a shorter text than all its digits.
     const LARGE: f32 = 16_777_216.0;
     let exact = f64::from(number);
-    if number.abs() >= LARGE || !number.is_finite() {
-        return match number.is_finite() {
-            true => number.to_string().parse().unwrap_or(exact),
-            false => exact,
-        };
-    }
-    let mut power = 1.0;
-    for _ in 0..=MOST_DECIMALS {
-        // Of so many decimals, the one that is nearest; of two, the farther one from zero, as texts are written.
-        let rounded = (exact * power).round() / power;
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "asks whether it reads back"
-        )]
-        if rounded as f32 == number {
-            return rounded;
+    if number.abs() < LARGE {
+        let mut power = 1.0;
+        for _ in 0..=MOST_DECIMALS {
+            // Of so many decimals, the one that is nearest; of two, the farther one from zero, as texts are written.
+            let rounded = (exact * power).round() / power;
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "asks whether it reads back"
+            )]
+            if rounded as f32 == number {
+                return rounded;
+            }
+            power *= 10.0;
         }
-        power *= 10.0;
     }
-    // Small numbers with an exponent.
+    // Large numbers, small ones with an exponent, and those that are not finite.
     number.to_string().parse().unwrap_or(exact)
 }
 
