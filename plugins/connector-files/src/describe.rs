@@ -25,6 +25,8 @@ pub struct Table {
     pub name: String,
     /// Its files, as they were.
     pub layout: Layout,
+    /// Of CSV files.
+    pub delimiter: u8,
     /// Those of the files, then those of partitions.
     pub columns: Vec<Column>,
     partitions: Vec<Column>,
@@ -82,7 +84,7 @@ impl Catalog {
     /// # Errors
     /// `InvalidConfig` when a delimiter cannot be used.
     pub fn new(settings: Settings) -> Result<Self> {
-        delimiter(settings.delimiter)?;
+        settings.delimiter.map(delimiter).transpose()?;
         for table in settings.tables.values() {
             table.delimiter.map(delimiter).transpose()?;
         }
@@ -158,8 +160,10 @@ impl Catalog {
                 .get(&format!("{name}.{column}"))
                 .copied()
         };
+        let delimiter = self.delimiter(&layout);
+        let rows = self.settings.types_from_rows;
         let (mut columns, headers) = match layout.format.is_text() {
-            true => text::sample(&self.root, &layout, self.settings.types_from_rows, given)?,
+            true => text::sample(&self.root, &layout, delimiter, rows, given)?,
             false => (columnar::columns(&self.root, &layout)?, Default::default()),
         };
         let partitions = partitions::columns(&layout, given)?;
@@ -176,11 +180,22 @@ impl Catalog {
         Ok(Table {
             name: name.to_owned(),
             layout,
+            delimiter,
             given: names.filter(|name| given(name).is_some()).collect(),
             columns,
             partitions,
             headers,
         })
+    }
+
+    /// What stands between two fields: what the configuration says, or else what the first file shows.
+    fn delimiter(&self, layout: &Layout) -> u8 {
+        let rows = self.settings.types_from_rows;
+        match (layout.delimiter, layout.format, layout.files.first()) {
+            (Some(given), _, _) => given,
+            (None, Format::Csv, Some(first)) => text::recognised_delimiter(&self.root, first, rows),
+            (None, ..) => text::USUAL_DELIMITER,
+        }
     }
 
     /// Whether every column that `types` names is there.

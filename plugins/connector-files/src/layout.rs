@@ -11,7 +11,7 @@ use mindhost_sdk::{Error, ErrorKind, Result};
 use crate::directory::{Entry, State};
 use crate::format::{Codec, Format, Name};
 use crate::partitions;
-use crate::settings::{Settings, TableSettings, delimiter};
+use crate::settings::{self, Settings, TableSettings};
 
 /// Files of one table, at most.
 const MAX_FILES: usize = 20_000;
@@ -45,8 +45,8 @@ pub struct Layout {
     pub files: Vec<File>,
     /// Of all files.
     pub format: Format,
-    /// Of CSV files.
-    pub delimiter: u8,
+    /// Of CSV files, if the configuration says it. Else the first file shows it.
+    pub delimiter: Option<u8>,
     /// Names of the partition columns.
     pub keys: Vec<String>,
 }
@@ -69,12 +69,8 @@ pub fn tables(entries: &[Entry], settings: &Settings) -> Result<BTreeMap<String,
         .collect();
     let names = tables.keys().cloned().collect();
     for (name, format, files) in by_default(&left, names) {
-        let tab = if format == Format::Tsv {
-            '\t'
-        } else {
-            settings.delimiter
-        };
-        let layout = layout(&name, format, delimiter(tab)?, &files)?;
+        let delimiter = usual_delimiter(format, settings);
+        let layout = layout(&name, format, delimiter, &files)?;
         tables.insert(name, layout);
     }
     Ok(tables)
@@ -117,13 +113,18 @@ fn named<'a>(
             ));
         }
     };
-    let usual = if format == Format::Tsv {
-        '\t'
-    } else {
-        settings.delimiter
-    };
-    let delimiter = delimiter(table.delimiter.unwrap_or(usual))?;
+    let delimiter = table
+        .delimiter
+        .or_else(|| usual_delimiter(format, settings));
     layout(name, format, delimiter, &files).map(Some)
+}
+
+/// The delimiter of a table that says none itself.
+fn usual_delimiter(format: Format, settings: &Settings) -> Option<char> {
+    match format {
+        Format::Tsv => Some('\t'),
+        _ => settings.delimiter,
+    }
 }
 
 /// A table a file, and a table a directory of one format. Names are those without the ending. Where two are the same,
@@ -192,7 +193,12 @@ fn of(entry: &Entry) -> Name<'_> {
     )
 }
 
-fn layout(name: &str, format: Format, delimiter: u8, entries: &[&Entry]) -> Result<Layout> {
+fn layout(
+    name: &str,
+    format: Format,
+    delimiter: Option<char>,
+    entries: &[&Entry],
+) -> Result<Layout> {
     if entries.len() > MAX_FILES {
         let message = format!(
             "the table `{name}` has more than {MAX_FILES} files; make them fewer and larger"
@@ -213,7 +219,7 @@ fn layout(name: &str, format: Format, delimiter: u8, entries: &[&Entry]) -> Resu
     Ok(Layout {
         files: entries.iter().map(file).collect(),
         format,
-        delimiter,
+        delimiter: delimiter.map(settings::delimiter).transpose()?,
         keys,
     })
 }

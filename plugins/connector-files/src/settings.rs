@@ -14,9 +14,8 @@ use crate::text::types::TypeName;
 pub struct Settings {
     /// The directory, as the sandbox shows it.
     pub path: String,
-    /// What stands between two fields of a CSV file.
-    #[serde(default = "comma")]
-    pub delimiter: char,
+    /// What stands between two fields of a CSV file; if absent, what the file shows.
+    pub delimiter: Option<char>,
     /// `table.column` to a type, for files of text.
     #[serde(default)]
     pub types: BTreeMap<String, TypeName>,
@@ -38,10 +37,6 @@ pub struct TableSettings {
     pub format: Option<Format>,
     /// In place of the one of all tables.
     pub delimiter: Option<char>,
-}
-
-fn comma() -> char {
-    ','
 }
 
 fn a_thousand() -> u32 {

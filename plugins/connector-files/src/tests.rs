@@ -2,6 +2,7 @@
 
 mod columnar;
 mod csv;
+mod delimiters;
 mod foreign;
 mod hostile;
 mod readme;

@@ -1,19 +1,21 @@
 //! Files that are lines of text: rows with fields.
 
 mod csv_rows;
+mod delimiter;
 mod json_rows;
 mod quotes;
 mod sample;
 mod scan;
 pub mod types;
 
+pub use delimiter::{USUAL_DELIMITER, recognised_delimiter};
 pub use sample::{Headers, sample, spread};
 pub use scan::TextScan;
 
 use mindhost_sdk::Result;
 
 use crate::format::Format;
-use crate::layout::{File, Layout};
+use crate::layout::File;
 
 use self::csv_rows::CsvRows;
 use self::json_rows::JsonRows;
@@ -41,10 +43,10 @@ enum Field<'a> {
 
 impl Rows {
     /// Opens a file, at most `most` bytes of what is in it. A CSV file is then behind its first line.
-    fn open(root: &str, file: &File, layout: &Layout, most: u64) -> Result<Self> {
-        Ok(match layout.format {
+    fn open(root: &str, file: &File, format: Format, delimiter: u8, most: u64) -> Result<Self> {
+        Ok(match format {
             Format::Jsonl => Self::Json(Box::new(JsonRows::open(root, file, most)?)),
-            _ => Self::Csv(Box::new(CsvRows::open(root, file, layout.delimiter, most)?)),
+            _ => Self::Csv(Box::new(CsvRows::open(root, file, delimiter, most)?)),
         })
     }
 

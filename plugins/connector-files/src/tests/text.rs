@@ -10,13 +10,13 @@ use mindhost_sdk::{DataType, ErrorKind, Scanner, Value};
 
 use super::{LIMITS, columnar::stream_of, open, read, table, types};
 
-fn gzip(text: &str) -> Vec<u8> {
+pub fn gzip(text: &str) -> Vec<u8> {
     let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     writer.write_all(text.as_bytes()).expect("gzip");
     writer.finish().expect("gzip")
 }
 
-fn zstd(text: &str) -> Vec<u8> {
+pub fn zstd(text: &str) -> Vec<u8> {
     zstd::encode_all(text.as_bytes(), 1).expect("zstd")
 }
 

@@ -15,7 +15,7 @@ use crate::input::{self, Budget, Input, fault};
 use crate::layout::File;
 
 /// What some programs write before the first line.
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+pub const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// Bytes of a row and fields of a row for which there is room at first.
 const FIRST_BYTES: usize = 4 << 10;
 const FIRST_FIELDS: usize = 64;

@@ -11,11 +11,11 @@ use crate::format::Format;
 use crate::layout::{File, Layout, MAX_HEADERS};
 
 /// Bytes of a file that decide its columns, at most.
-const MAX_LOOK: u64 = 8 << 20;
+pub const MAX_LOOK: u64 = 8 << 20;
 /// Files of a table that are looked at, at most: the first, the last and some between.
 const MAX_FILES: usize = 16;
 /// Rows of each of several files, at least.
-const FEWEST_ROWS: u32 = 50;
+pub const FEWEST_ROWS: u32 = 50;
 /// Rows of a file of JSON lines that say its columns where none is to decide their types.
 const ROWS_FOR_NAMES: u32 = 1_000;
 
@@ -42,14 +42,16 @@ fn digest(names: &[String]) -> u64 {
     hasher.finish()
 }
 
-/// The columns of a table of text, from the first rows of some of its files, and the first lines of its files of CSV.
-/// Of further ones the first lines are read; rows only of those that have a column which no file before has.
+/// The columns of a table of text with this delimiter, from the first rows of some of its files, and the first lines of
+/// its files of CSV. Of further ones the first lines are read; rows only of those that have a column which no file
+/// before has.
 ///
 /// # Errors
 /// When a file cannot be read, or a row of the sample is no row.
 pub fn sample(
     root: &str,
     layout: &Layout,
+    delimiter: u8,
     rows: u32,
     given: impl Fn(&str) -> Option<TypeName>,
 ) -> Result<(Vec<Column>, Headers)> {
@@ -59,14 +61,15 @@ pub fn sample(
         count => (rows / u32::try_from(count).unwrap_or(u32::MAX)).max(FEWEST_ROWS.min(rows)),
     };
     let mut seen = Seen::default();
+    let form = (layout.format, delimiter);
     for file in files {
         control::check()?;
-        seen.file(root, file, layout, each, false)?;
+        seen.file(root, file, form, each, false)?;
     }
     if layout.format != Format::Jsonl && layout.files.len() > MAX_FILES {
         for file in spread(&layout.files, MAX_HEADERS) {
             control::check()?;
-            match seen.file(root, file, layout, each, true) {
+            match seen.file(root, file, form, each, true) {
                 // A scan of this file says so; scans that leave it out can be run.
                 Err(error) if error.kind() == ErrorKind::Upstream => {}
                 looked => looked?,
@@ -103,11 +106,11 @@ impl Seen {
         &mut self,
         root: &str,
         file: &File,
-        layout: &Layout,
+        (format, delimiter): (Format, u8),
         rows: u32,
         only_new: bool,
     ) -> Result<()> {
-        let mut reader = Rows::open(root, file, layout, MAX_LOOK)?;
+        let mut reader = Rows::open(root, file, format, delimiter, MAX_LOOK)?;
         if let Rows::Csv(reader) = &reader {
             self.headers.add(&file.path, reader.names());
             let known = self.names.len();

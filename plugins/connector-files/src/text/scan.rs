@@ -144,7 +144,8 @@ impl TextScan {
                 continue;
             }
             let beginning = Beginning::of(&self.root, &file.path)?;
-            let mut rows = Rows::open(&self.root, file, &self.table.layout, u64::MAX)?;
+            let (format, delimiter) = (self.table.layout.format, self.table.delimiter);
+            let mut rows = Rows::open(&self.root, file, format, delimiter, u64::MAX)?;
             check_not_cut(&self.root, &file.path, file.state)?;
             let names: Vec<&str> = self
                 .columns
