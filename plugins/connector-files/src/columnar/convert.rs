@@ -76,6 +76,14 @@ pub fn normal(array: &ArrayRef, column: &Column, mark: Mark) -> Converted {
     }
 }
 
+/// As [`normal`], for comparisons. A time may be outside of its day: a condition can leave it out.
+pub fn comparable(array: &ArrayRef, column: &Column, mark: Mark) -> Converted {
+    match (column.data_type, array.data_type()) {
+        (DataType::Time, Arrow::Time32(_) | Arrow::Time64(_)) => Ok(Arc::new(micros(array)?)),
+        _ => normal(array, column, mark),
+    }
+}
+
 /// An array of [`normal`] as the host takes it: decimals are texts there.
 pub fn wire(array: ArrayRef) -> Converted {
     let Some(decimals) = array.as_primitive_opt::<Decimal128Type>() else {
@@ -324,7 +332,17 @@ fn date(array: &ArrayRef) -> Converted {
 }
 
 fn time(array: &ArrayRef) -> Converted {
-    let micros: PrimitiveArray<Time64MicrosecondType> = match array.data_type() {
+    let micros = micros(array)?;
+    let mut values = micros.iter().flatten();
+    match values.find(|value| !(0..DAY_MICROS).contains(value)) {
+        None => Ok(Arc::new(micros)),
+        Some(value) => Err(json::no_time_of_day(value)),
+    }
+}
+
+/// Microseconds since midnight, of any day.
+fn micros(array: &ArrayRef) -> Result<PrimitiveArray<Time64MicrosecondType>, String> {
+    Ok(match array.data_type() {
         Arrow::Time32(TimeUnit::Second) => array
             .as_primitive::<Time32SecondType>()
             .unary(|value| i64::from(value) * 1_000_000),
@@ -338,15 +356,7 @@ fn time(array: &ArrayRef) -> Converted {
             .as_primitive::<Time64NanosecondType>()
             .unary(|value| value.div_euclid(1_000)),
         _ => return Err(unfit(array)),
-    };
-    match micros
-        .iter()
-        .flatten()
-        .all(|value| (0..DAY_MICROS).contains(&value))
-    {
-        true => Ok(Arc::new(micros)),
-        false => Err(outside("time of day")),
-    }
+    })
 }
 
 /// Microseconds; smaller parts are cut off towards the past, so the order stays.

@@ -435,6 +435,19 @@ fn write_date(days: i64, text: &mut String) {
     put(text, format_args!("{year:04}-{civil:02}-{day:02}"));
 }
 
+/// What is wrong with a time that is none of a day, as 24:00:00 is not.
+pub fn no_time_of_day(micros: i64) -> String {
+    let mut text = String::new();
+    if micros < 0 {
+        text.push('-');
+    }
+    write_time(micros.saturating_abs(), &mut text);
+    format!(
+        "has the value {text}, and a time of day is at most 23:59:59.999999; exclude such rows with a condition, or do \
+         not select the column"
+    )
+}
+
 fn write_time(micros: i64, text: &mut String) {
     let (seconds, rest) = (micros / 1_000_000, micros % 1_000_000);
     put(

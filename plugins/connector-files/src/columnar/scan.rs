@@ -234,7 +234,7 @@ impl ColumnarScan {
                     match predicate.is_of_nulls() {
                         true => predicate.mask(array, column),
                         false => {
-                            let normal = convert::normal(array, column, *mark);
+                            let normal = convert::comparable(array, column, *mark);
                             predicate.mask(
                                 &normal.map_err(|what| fault(&open.path, column, &what))?,
                                 column,

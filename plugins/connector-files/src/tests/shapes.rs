@@ -7,7 +7,7 @@ use arrow_array::builder::{
 };
 use arrow_array::{
     ArrayRef, Decimal128Array, Decimal256Array, Int64Array, ListArray, RecordBatch, StringArray,
-    StructArray, types,
+    StructArray, Time64MicrosecondArray, types,
 };
 use arrow_buffer::i256;
 use arrow_schema::{DataType as Arrow, Field, Schema};
@@ -349,4 +349,33 @@ fn dictionary_in_a_list_is_read_once() {
     assert_eq!(rows, [[Value::Json(format!("[{expected}]"))]]);
     // Wide: a reader that looks at the whole list for each word looks 10,000,000,000 times.
     assert!(start.elapsed() < std::time::Duration::from_secs(100));
+}
+
+#[test]
+fn time_outside_of_its_day_is_named_and_conditions_leave_it_out() {
+    const DAY: i64 = 86_400_000_000;
+    for (other, shown) in [
+        (DAY, "24:00:00"),
+        (DAY + 90_000_500_000, "49:00:00.500000"),
+        (-1, "-00:00:00.000001"),
+    ] {
+        let times: ArrayRef = Arc::new(Time64MicrosecondArray::from(vec![0, other, DAY - 1]));
+        let (_folder, mut files) = open(&[("t.arrows", stream_of("at", times))], "");
+        let mut request = ScanRequest::new(table("t"), &["at"]);
+        let error = read(&mut files, &request).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Upstream);
+        let expected = format!("the column `at` of `t.arrows` has the value {shown}, ");
+        assert!(error.message().starts_with(&expected), "{error}");
+        request.filters = vec![
+            Filter::new(
+                "at",
+                FilterOp::LtEq,
+                vec![Value::Time(DAY.cast_unsigned() - 1)],
+            ),
+            Filter::new("at", FilterOp::GtEq, vec![Value::Time(0)]),
+        ];
+        let rows = read(&mut files, &request).expect("rows");
+        let last = Value::Time(DAY.cast_unsigned() - 1);
+        assert_eq!(rows, [[Value::Time(0)], [last]]);
+    }
 }
