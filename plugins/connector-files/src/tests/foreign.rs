@@ -1,4 +1,5 @@
-//! Files of other writers, DuckDB, pyarrow and Polars: `fixture/make.py` wrote them.
+//! Files of other writers, DuckDB, pyarrow and Polars: `fixture/make.py` wrote them, but for
+//! one of Apache's collection.
 
 use mindhost_sdk::scanner::ScanRequest;
 use mindhost_sdk::{Config, Scanner, TableRef, Value};
@@ -141,4 +142,21 @@ fn what_polars_writes_is_read_with_its_types() {
     ] {
         assert_eq!(all(&mut files, &table(name)), expected, "{name}");
     }
+}
+
+/// Its writer did not count the headers of dictionaries in the lengths of columns.
+#[test]
+fn column_that_is_longer_than_the_footer_says_is_read() {
+    let mut files = fixtures();
+    let rows = all(&mut files, &table("nation.dict-malformed"));
+    assert_eq!(rows.len(), 25);
+    let bytes = |text: &str| Value::Bytes(text.as_bytes().to_vec());
+    let first = [
+        Value::Int64(0),
+        bytes("ALGERIA"),
+        Value::Int64(0),
+        bytes(" haggle. carefully final deposits detect slyly agai"),
+    ];
+    assert_eq!(rows[0], first);
+    assert_eq!(rows[24][..2], [Value::Int64(24), bytes("UNITED STATES")]);
 }

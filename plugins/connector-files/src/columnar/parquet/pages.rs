@@ -24,6 +24,9 @@ const MAX_HEADER: usize = 1 << 20;
 const READ_AHEAD: usize = 16 << 20;
 const MOST_AHEAD: usize = 256 << 10;
 const LEAST_AHEAD: usize = 8 << 10;
+/// Bytes by which a column may be longer than its footer says: parquet-mr up to 1.2.8 did not count the header of the
+/// dictionary. The number of values says where a column ends.
+const UNCOUNTED: u64 = 100;
 
 /// Data, by Parquet's numbers of kinds of pages.
 pub const DATA: i64 = 0;
@@ -105,7 +108,7 @@ pub struct Chunk {
     source: Source,
     codec: Compression,
     shape: Shape,
-    /// Where the next page begins, and where the last one ends.
+    /// Where the next page begins, and where the last one ends at the latest.
     at: u64,
     end: u64,
     /// Bytes that were read ahead, from `ahead_at` on.
@@ -141,7 +144,10 @@ impl Chunk {
             codec: column.compression(),
             shape: Shape::of(column.column_descr()),
             at,
-            end: at.saturating_add(size),
+            end: at
+                .saturating_add(size)
+                .saturating_add(UNCOUNTED)
+                .min(source.length()),
             ahead: Bytes::new(),
             ahead_at: at,
             ahead_bytes: (READ_AHEAD / columns.max(1)).clamp(LEAST_AHEAD, MOST_AHEAD),
