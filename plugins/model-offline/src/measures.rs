@@ -156,10 +156,10 @@ fn rated(catalog: &Catalog) -> Vec<Candidate> {
 /// The amounts of orders and invoices, or what their lines come to.
 fn revenue(catalog: &Catalog) -> Vec<Candidate> {
     let sells = |c: &ColumnRef| {
-        let head = name_stems(&catalog.table(c.table).plain)
-            .pop()
-            .unwrap_or_default();
-        matches!(concept(&head), "order" | "invoice")
+        let table = catalog.table(c.table);
+        let head = name_stems(&table.plain).pop().unwrap_or_default();
+        // A row of `books_order` says how many copies of a book an order has.
+        matches!(concept(&head), "order" | "invoice") && table.primary_key.len() < 2
     };
     let has = |c: &ColumnRef, concept| concept_column(catalog.table(c.table), concept).is_some();
     // A sale with a price of its own, where nothing holds pieces.

@@ -13,7 +13,9 @@ pub fn label_columns(table: &Table) -> Vec<usize> {
         return vec![at];
     }
     // The title of a person is that of many.
-    if let (Some(first), Some(last)) = (position("first_name"), position("last_name")) {
+    let either = |long: &str, short: &str| position(long).or_else(|| position(short));
+    if let (Some(first), Some(last)) = (either("first_name", "fname"), either("last_name", "lname"))
+    {
         return vec![first, last];
     }
     if let Some(at) = any(&["title", "label", "display_name"]) {
@@ -82,8 +84,22 @@ pub fn concept_column(table: &Table, concept: &str) -> Option<usize> {
                 .any(|s| s == w || crate::vocabulary::concept(s) == w)
         };
         let other = [
-            "tax", "discount", "shipping", "cost", "refund", "sub", "subtotal", "net", "compare",
-            "old", "min", "max",
+            "tax",
+            "discount",
+            "shipping",
+            "cost",
+            "refund",
+            "sub",
+            "subtotal",
+            "net",
+            "compare",
+            "old",
+            "min",
+            "max",
+            "stock",
+            "inventory",
+            "reorder",
+            "buy",
         ];
         // A price of a unit is no number of units.
         let is_price = concept == "quantity" && (is("price") || is("amount"));
