@@ -33,7 +33,8 @@ pub fn about_tables(question: &str) -> Option<Meta> {
     }
     let help = says(&["help", "examples", "example"]) && content.len() <= 1;
     let text: Vec<&str> = tokens.iter().map(|t| t.norm.as_str()).collect();
-    let able = ABILITIES.iter().any(|a| text.join(" ").contains(a));
+    let text = format!(" {} ", text.join(" "));
+    let able = ABILITIES.iter().any(|a| text.contains(&format!(" {a} ")));
     // "list them" asks for rows, though it does not say which.
     let points = says(&["them", "they", "it", "these", "those"]);
     (help || able || content.is_empty() && !points).then_some(Meta::Help)

@@ -266,6 +266,9 @@ pub fn stem(word: &str) -> String {
         "children" => return "child".into(),
         _ => {}
     }
+    if let Some(base) = word.strip_suffix("men").filter(|b| b.len() > 1) {
+        return format!("{base}man");
+    }
     if word.len() <= 3 || !word.ends_with('s') {
         return word.to_owned();
     }
@@ -320,6 +323,11 @@ mod tests {
 
     fn norms(text: &str) -> Vec<String> {
         tokenize(text).into_iter().map(|t| t.norm).collect()
+    }
+
+    #[test]
+    fn men_are_several() {
+        assert_eq!(["spokesmen", "women"].map(stem), ["spokesman", "woman"]);
     }
 
     #[test]

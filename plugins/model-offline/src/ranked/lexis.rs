@@ -127,7 +127,7 @@ const PHRASES: &[(Op, &str)] = &[
     (Op::HowMany,
         "how many; count the number of; count number of; count the; count; total count of; count the total number of; \
          what is the count of; total number of; what is the number of"),
-    (Op::NumberOf, "number of; count of; amount of; how many of; total number of; number of times"),
+    (Op::NumberOf, "number of; numbers of; count of; amount of; how many of; total number of; number of times"),
     (Op::Agg(Average), "average; avg; mean; on average"),
     (Op::Agg(Sum), "total; sum; sum of; total amount of; combined; in total; overall; how much; summed"),
     (Op::Agg(Min), "minimum; min"),
@@ -242,14 +242,14 @@ const PHRASES: &[(Op, &str)] = &[
     (Op::Named,
         "named; called; titled; is named; is called; are named; with the name; by the name of; whose name is"),
     (Op::Like(MatchPosition::Inside),
-        "containing; contains; contain; include; includes; including; has the substring; contains the substring; \
+        "containing; contains; contain; contain letter; contains letter; include; includes; including; has the substring; contains the substring; \
          contains the letter; contain the letter; containing the letter; contains the word; contain the word; contain the phrase; contain the string; containing the string; contains the string; containing the phrase; \
          contains the phrase; with \
          the substring; containing the word; has substring; contains substring; including the word; include the \
          substring; have the substring; including the substring; contain the substring; containing substring; with \
          substring; includes the word; include the word; includes the substring"),
     (Op::Like(MatchPosition::Start),
-        "starting with; starts with; start with; beginning with; begins with; begin with; starting with the letter; \
+        "starting with; starts with; start with; starts with letter; start with letter; begins with letter; beginning with; begins with; begin with; starting with the letter; \
          starts with the letter; start with the letter; starts with the letters; starts with the word; beginning with the letter; begins with the letter; starting \
          with letter; with prefix; with the prefix; has prefix; has the prefix; prefix; started with"),
     (Op::Like(MatchPosition::End),
@@ -336,7 +336,7 @@ const RELATIONS: &str = "brought ordered taken posted located enrolled place pla
     sponsored trained coached lie lies speak spoken speaks reside resides residing resided occurs happen associated \
     linked connected related attached serving presented presenting featured features featuring contributed \
     contributing contributes originating originates originated headquartered occupying handled handles handling \
-    shows showed showing go goes going went gone raised selling spend spends leave leaves leaving land landing \
+    shows showed showing go goes going went gone raised selling spend spends leave leaves leaving land landing occur speaking kept \
     lands flow flows flowing gotten caused mentioned tagged majoring advised advises advise contain contains include included";
 
 /// Whether two words are forms of one verb, or a verb and what it is about: "write" and `written`, "born" and `birth`.

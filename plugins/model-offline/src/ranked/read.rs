@@ -7,8 +7,9 @@ use super::lexis::{self, Op, Quality, holds};
 use super::link::{Hit, Index, LONGEST, Target};
 use super::requests::{directed, requested};
 use super::sentences::{
-    TAIL, as_percentage, counts_of, defined, elliptic, ends_as_figures, names_in_full, opposites,
-    plain_order, plain_rows, restated, sentences, with_tail, without_matching, without_tail,
+    TAIL, as_percentage, counts_of, defined, elliptic, ends_as_figures, figures_as_ends,
+    names_in_full, opposites, plain_order, plain_rows, restated, sentences, with_tail,
+    without_matching, without_tail,
 };
 use super::{lengths, times};
 use crate::catalog::ColumnRef;
@@ -57,6 +58,7 @@ pub fn read(question: &str, index: &Index, today: Option<Date>) -> Vec<Item> {
         }
     }
     ends_as_figures(&mut items);
+    figures_as_ends(&mut items);
     as_percentage(&mut items);
     restated(&mut items);
     lengths::settle(&mut items, index);
@@ -127,6 +129,10 @@ impl Place<'_> {
         }
         let code = self.is_code(before.last());
         let op = self.op().filter(|op| !code || *op != (1, Op::In));
+        if self.at < 3 && self.word(self.at) == "all" && self.word(self.at + 1) == "of" {
+            // "What are all of the names?"
+            return self.plain(2, Kind::Soft);
+        }
         let special = self.special();
         // A view called `average_rating` must not swallow "average rating", which has a meaning without it.
         let of_views = |hits: &[Hit]| hits.iter().all(|h| self.index.is_of_view(&h.target));
@@ -150,7 +156,8 @@ impl Place<'_> {
             let strength = item.table().max(item.column()).max(item.value());
             let wins = match op {
                 Some((length, Op::Beyond | Op::Pair(_))) if used == length => {
-                    item.table().max(item.column()) >= 0.8
+                    item.table().max(item.column()) >= 0.8 && !holds("best worst", &token.norm)
+                        || item.column() >= 0.95
                         || (item.value() > 0.9 && self.is_capital())
                 }
                 _ => used > op.map_or(0, |(length, _)| length),
@@ -475,7 +482,24 @@ impl Place<'_> {
         let amount = || hits.iter().any(|h| self.is_amount(h));
         let says = holds("number numbers", next) || holds("name names", next) && !amount();
         if says && hits.iter().any(exactly) && !hits.iter().any(rows) {
+            hits.retain(|h| !value(h));
             used += 1;
+        }
+        // "driver names", where `driver.driver` is what each is called
+        let free = self
+            .tokens
+            .get(self.at + used)
+            .is_some_and(|t| self.index.hits(std::slice::from_ref(t)).is_empty());
+        if holds("name names", next) && free && hits.iter().any(rows) {
+            let called = |h: &Hit| {
+                h.score >= 0.95
+                    && h.column()
+                        .is_some_and(|c| hits.iter().any(|r| r.table() == Some(c.table)))
+            };
+            let name: Vec<Hit> = hits.iter().filter(|h| called(h)).cloned().collect();
+            if !name.is_empty() {
+                (used, hits) = (used + 1, name);
+            }
         }
         // A phrase that starts or ends with a small word is that phrase without it, and one that starts with a metric
         // is the metric.

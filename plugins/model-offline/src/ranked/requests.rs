@@ -21,7 +21,30 @@ pub fn requested(tokens: Vec<Token>, index: &Index) -> Vec<Token> {
         return Vec::new();
     }
     let tokens = peopled(worded(scaled(without_join(tokens, index))), index);
-    excluded(neither(once(only(without_additions(tokens, index)))))
+    excluded(neither(once(only(without_additions(
+        kinds(tokens, index),
+        index,
+    )))))
+}
+
+/// "for each type of food", where a column holds the foods, is "for each food".
+fn kinds(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
+    let is_column = |at: usize| {
+        let hits = tokens.get(at..=at).map_or_else(Vec::new, |t| index.hits(t));
+        let known = hits.iter().any(|h| h.score >= 0.85 && h.column().is_some());
+        known && hits.iter().all(|h| h.table().is_none())
+    };
+    let said = |at: &usize| {
+        is(&tokens, *at, "type types kind kinds")
+            && is(&tokens, at + 1, "of")
+            && is(&tokens, at - 1, "each every different distinct")
+            && index.hits(&tokens[*at..=*at]).is_empty()
+            && is_column(at + 2)
+    };
+    if let Some(at) = (1..tokens.len()).find(said) {
+        tokens.drain(at..at + 2);
+    }
+    tokens
 }
 
 /// ", by doing a left join from shops to orders" says how the statement is to be written. What rows are meant is said

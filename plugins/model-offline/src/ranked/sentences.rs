@@ -109,6 +109,27 @@ pub fn ends_as_figures(items: &mut [Item]) {
     }
 }
 
+/// "the sailor with the maximum age" is the one with the highest.
+pub fn figures_as_ends(items: &mut [Item]) {
+    let small = |i: &Item| i.kind == Kind::Soft && i.text.eq_ignore_ascii_case("the");
+    for at in 1..items.len() {
+        let down = match items[at].op() {
+            Some(Op::Agg(Aggregate::Max)) => true,
+            Some(Op::Agg(Aggregate::Min)) => false,
+            _ => continue,
+        };
+        let before = items[..at].iter().rev().find(|i| !small(i));
+        let with = before.is_some_and(|i| holds("with has have", &i.text.to_lowercase()));
+        let column = items
+            .get(at + 1)
+            .is_some_and(|i| i.is_name() && i.column() >= 0.85);
+        let ends = items.get(at + 2).is_none_or(|i| i.is(Op::Break));
+        if with && column && ends {
+            items[at].kind = Kind::Op(Op::Most(down, None));
+        }
+    }
+}
+
 /// "List the town, the average and the count." behind another sentence shows the figures that are asked for there.
 pub fn restated(items: &mut [Item]) {
     let Some(start) = items.iter().position(|i| i.is(Op::Break)) else {

@@ -281,7 +281,10 @@ pub fn is_alone(items: &[Item], at: usize) -> bool {
         .find(|i| is_thing(i) || i.is(Op::Relative));
     let relative = before.iter().any(|i| i.is(Op::Relative));
     let of_value = relative && last.is_some_and(Item::is_value) && closes(next);
-    let is_joined = asked || has && closes(next) || points || at_end || of_value;
+    // "where more than 5 students live"
+    let counts = |i: &Item| matches!(i.op(), Some(Op::Compare(..)));
+    let counted = relative && before.iter().any(counts) && closes(next);
+    let is_joined = asked || counted || has && closes(next) || points || at_end || of_value;
     let is_end = |i: &Item| matches!(i.kind, Kind::End(_));
     if things > 1 && is_joined || next.is_some_and(is_small) || before.iter().any(is_end) {
         return false;

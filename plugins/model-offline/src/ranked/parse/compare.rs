@@ -99,7 +99,7 @@ impl Parser<'_> {
             }
         }
         if self.op(right) == Some(Op::Agg(Aggregate::Average)) {
-            return self.average(at, right, left, comparison);
+            return self.average((at, right), left, comparison, quality);
         }
         if let Some(Kind::Period(period)) = self.get(right).map(|i| i.kind.clone()) {
             // What is older than a day was before it.
@@ -217,12 +217,18 @@ impl Parser<'_> {
     /// "above the average", "above the average age"
     fn average(
         &mut self,
-        at: usize,
-        right: usize,
+        (at, right): (usize, usize),
         left: Option<At>,
         comparison: Comparison,
+        quality: Option<Quality>,
     ) -> Result<(), Stuck> {
         let named = self.name(self.skip_ops(right + 1, &[Op::Of]));
+        if let (None, None, Some(quality)) = (left, named, quality) {
+            // "who are older than average"
+            let test = Test::Average(comparison);
+            self.keep(at..right + 1, Filter::of_quality(at, quality, test));
+            return Ok(());
+        }
         let (column, end) = match (left, named) {
             (Some(l), Some(r)) if self.items[r].hits == self.items[l].hits => (l, r + 1),
             (Some(l), None) => (l, right + 1),
@@ -292,7 +298,12 @@ impl Parser<'_> {
         let after = self
             .name(self.skip(last + 1))
             .filter(|n| self.is_numeric(*n));
-        let column = self.left(at).or(after);
+        // "founded between 1850 and 1900", where a column of numbers is called so
+        let verb = at.checked_sub(1).and_then(|b| self.figures(b));
+        let column = self
+            .left(at)
+            .or(after)
+            .or(verb.filter(|b| self.items[*b].column() >= 0.95));
         let (Some((low, high)), Some(_), false) = (numbers, column, self.negated_before(at)) else {
             return Err(self.stuck(at));
         };
