@@ -96,6 +96,9 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     {
         return Err(Stuck::Unclear(item.text.clone()));
     }
+    if let Some(item) = besides(items) {
+        return Err(Stuck::Unclear(item.text.clone()));
+    }
     let mut parser = Parser {
         catalog,
         items,
@@ -133,7 +136,26 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
         .windows(2)
         .any(|w| w[0].text.eq_ignore_ascii_case("shared") && w[1].is(Op::By));
     parser.frame.both |= shared && parser.frame.filters.len() == 2;
+    parser.both_rows()?;
+    parser.excepted()?;
     Ok(parser.frame)
+}
+
+/// A word that says more than the rules tell: "any town but Rome", "who rent flats that they own".
+fn besides(items: &[Item]) -> Option<&Item> {
+    let says = |i: Option<&Item>, words: &str| {
+        i.is_some_and(|i| lexis::holds(words, &i.text.to_lowercase()))
+    };
+    let is_verb = |i: &Item| {
+        (i.kind == Kind::Soft || i.optional) && lexis::is_relation(&i.text.to_lowercase())
+    };
+    let place = (0..items.len()).find(|at| {
+        let next = items.get(at + 1);
+        let excepts = says(Some(&items[*at]), "but") && next.is_some_and(Item::is_value);
+        let again = items[*at].is(Op::Relative) && says(next, "they he she it");
+        excepts || again && items[..*at].iter().any(is_verb)
+    });
+    place.map(|at| &items[at])
 }
 
 /// Whether a word asks for what follows.
@@ -148,6 +170,10 @@ fn heads(items: &[Item]) -> Vec<bool> {
     let mut head = true;
     let mut any = false;
     let mut start = 0;
+    let says = |at: usize, words: &str| {
+        let item = items.get(at);
+        item.is_some_and(|i| lexis::holds(words, &i.text.to_lowercase()))
+    };
     items
         .iter()
         .enumerate()
@@ -171,6 +197,12 @@ fn heads(items: &[Item]) -> Vec<bool> {
                 }
                 // "buyers who paid by card, along with the total": goes on with what is shown.
                 Some(Op::And) if !lexis::holds("and & but", &item.text) => head = true,
+                // "films that are shown and the name of the cinema"
+                Some(Op::And) if says(at + 1, "the") && says(at + 2, "name names") => {
+                    head |= items.get(at + 3).is_some_and(|i| i.is(Op::Of));
+                }
+                // "days for which the price is high"
+                Some(Op::Of | Op::In) if any && says(at + 1, "which whom") => head = false,
                 Some(Op::Relative | Op::Without) if any => head = false,
                 Some(Op::Have) if any => head = false,
                 _ => any |= item.is_name(),
@@ -303,6 +335,41 @@ impl Parser<'_> {
         alone && self.items[at].table() >= 0.99 && !others.any(|(_, item)| says(item))
     }
 
+    /// "both shops with a garden and shops with a yard": rows of two kinds, which no single row is.
+    fn both_rows(&mut self) -> Result<(), Stuck> {
+        let Some(both) = (0..self.items.len()).find(|at| self.op(*at) == Some(Op::Both)) else {
+            return Ok(());
+        };
+        let next = self.skip(both + 1);
+        let again =
+            |at: usize| at > next && self.items[at].best_table() == self.items[next].best_table();
+        let is_said = self.is_table(next) && (next..self.items.len()).any(again);
+        if !is_said || self.frame.both || self.frame.filters.is_empty() {
+            return Ok(());
+        }
+        let mut filters = self.frame.filters.iter();
+        if self.frame.filters.len() != 2 || filters.any(|f| f.at < both || f.or) {
+            return Err(self.stuck(both));
+        }
+        self.frame.both = true;
+        Ok(())
+    }
+
+    /// "except those in Rome with two rooms": all others, or of the others those with two rooms.
+    fn excepted(&self) -> Result<(), Stuck> {
+        let excepts = |at: &usize| {
+            let word = self.items[*at].text.to_lowercase();
+            self.op(*at) == Some(Op::Not)
+                && (word.starts_with("except") || word.starts_with("exclud"))
+        };
+        match (0..self.items.len()).find(excepts) {
+            Some(at) if self.frame.filters.iter().filter(|f| f.at > at).count() > 1 => {
+                Err(self.stuck(at))
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn soft(&self, at: usize) -> bool {
         self.items.get(at).is_some_and(|i| i.kind == Kind::Soft)
     }
@@ -379,6 +446,12 @@ impl Parser<'_> {
                     return Some((figure, end));
                 }
                 let name = self.name(next)?;
+                // "how many customers ordered": no rows of `customer_order`.
+                let last = self.items[name].text.to_lowercase();
+                let verb = last.rsplit_once(' ').map(|words| words.1);
+                if verb.is_some_and(|w| w.ends_with("ed") && lexis::is_relation(w)) {
+                    return None;
+                }
                 let inner = self
                     .name(name + 1)
                     .filter(|n| self.is_table(name) && self.is_column(*n));

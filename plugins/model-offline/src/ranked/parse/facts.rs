@@ -331,9 +331,10 @@ impl Parser<'_> {
         }
     }
 
-    /// "albums by artists whose name is long": certain rows, and no group.
+    /// "albums by artists whose name is long", "by artists with a long name": certain rows, and no group.
     pub(super) fn are_described(&self, at: At) -> bool {
-        let described = |i: &Item| lexis::holds("whose who which that", &i.text.to_lowercase());
+        let described =
+            |i: &Item| lexis::holds("whose who which that with", &i.text.to_lowercase());
         let next = self.items.get(at + 1);
         next.is_some_and(|i| i.is(Op::Relative) && described(i)) && self.is_table(at)
     }

@@ -87,6 +87,13 @@ impl Parser<'_> {
                         }
                         self.frame.tables.push(at);
                     } else {
+                        // "of the price of dish": what of it is no order of its own.
+                        let of = self
+                            .back(at, &[])
+                            .is_some_and(|b| self.op(b) == Some(Op::Of));
+                        if of && !keys.is_empty() {
+                            return Err(self.stuck(at));
+                        }
                         // "by placed date": two names side by side, which together may mean a third column.
                         if matches!(keys.last(), Some((Figure::Plain(last), _)) if last + 1 == at) {
                             return Err(self.stuck(at));
@@ -174,8 +181,10 @@ impl Parser<'_> {
                 self.used[next] = true;
                 next = held;
             }
-            if self.name(next).is_none() && (next > at + 1 || self.op(next) == Some(Op::Each)) {
-                // "in each state", where nothing is called so.
+            let lost =
+                || self.op(next) == Some(Op::Each) || self.get(next).is_some_and(Item::is_value);
+            if self.name(next).is_none() && (next > at + 1 || lost()) {
+                // "in each state", where nothing is called so, or "per manager", where that is a value.
                 return Err(self.stuck(next - 1));
             }
             while let Some(name) = self.name(next) {

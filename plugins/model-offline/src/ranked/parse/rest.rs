@@ -98,7 +98,7 @@ impl Parser<'_> {
             matches!(self.items[b].kind, Kind::Names | Kind::Measure(_)) && !self.items[b].optional
         });
         let next = self.name(self.skip(at + 1));
-        figures && noun && next.is_some_and(|n| !self.is_numeric(n))
+        figures && noun && next.is_some_and(|n| !self.is_numeric(n) && !self.are_described(n))
     }
 
     /// Nothing of weight may be left over.

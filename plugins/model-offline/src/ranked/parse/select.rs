@@ -350,6 +350,15 @@ impl Parser<'_> {
                 self.used[at] = true;
                 return Ok(());
             }
+            let words = |n: usize| at.checked_sub(n).map(|b| self.items[b].text.to_lowercase());
+            let ends = self
+                .items
+                .get(at + 1)
+                .is_none_or(|i| matches!(i.op(), Some(Op::Break | Op::Relative)));
+            if ends && words(1).as_deref() == Some("the") && words(2).as_deref() == Some("with") {
+                // "films with the cinemas that show them": whether these are shown too is not said.
+                return Err(self.stuck(at));
+            }
             self.frame.tables.push(at);
             if head
                 && self.frame.select.is_empty()
