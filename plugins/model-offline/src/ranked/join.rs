@@ -114,6 +114,19 @@ impl Graph {
         });
     }
 
+    /// Keeps of the steps between two tables those over one column.
+    pub fn keep_only(&mut self, column: ColumnRef, other: usize) {
+        self.edges.retain(|e| match (e.from, e.to) {
+            (from, to) if from == column.table && to == other => {
+                e.pairs.iter().any(|p| p.0 == column.column)
+            }
+            (from, to) if from == other && to == column.table => {
+                e.pairs.iter().any(|p| p.1 == column.column)
+            }
+            _ => true,
+        });
+    }
+
     /// Whether a table pairs rows of another one with each other.
     pub fn is_paired(&self, table: usize) -> bool {
         self.paired.contains(&table)

@@ -164,7 +164,7 @@ struct Resolved {
 impl Resolver<'_> {
     pub(super) fn figure(&mut self, figure: &Figure, at: At) -> Answer<Expr> {
         Ok(match figure {
-            Figure::Plain(at) => Expr::Column(self.column(*at)?),
+            Figure::Plain(at) => Expr::Column(self.shown(*at)?),
             Figure::Measure(..) => self.measured()?,
             Figure::End(end, at) => {
                 let table = self.table(*at)?;
@@ -204,6 +204,13 @@ impl Resolver<'_> {
                 let item = &self.items[*at];
                 if item.is_table() && !(*distinct && item.column() > 0.9) {
                     let table = self.table(*at)?;
+                    if *distinct
+                        && self.key(table).len() != 1
+                        && self.label(table) == self.key(table)
+                    {
+                        // "different bookings": each is another one, or those of the same room are not.
+                        return Err(Trouble::Shape("what tells those rows apart"));
+                    }
                     let parent = self.child.and_then(|child| self.own_key(child, table));
                     match parent {
                         Some(key) => {
@@ -334,8 +341,13 @@ impl Resolver<'_> {
         self.valued = valued.copied().collect();
         self.child = self.child_of_counted()?;
         let mut select = Vec::new();
+        let mut shown = Vec::new();
         for figure in &self.frame.select {
             let expr = self.figure(figure, 0)?;
+            if let (Figure::Plain(at), Expr::Column(column)) = (figure, &expr) {
+                self.is_of_its_rows(*at, *column, &shown, &filters)?;
+                shown.push((*at, *column));
+            }
             if !select.contains(&expr) {
                 select.push(expr);
             }
@@ -403,15 +415,10 @@ impl Resolver<'_> {
             return Err(Trouble::Shape("a time beside a value"));
         }
         // "Anna Berg", where one table has an Anna and another a Berg: neither is meant.
-        let part = |f: &Resolved, part: usize| {
-            let label = self.label(f.condition.column.table);
-            label.len() == 2 && label.get(part) == Some(&f.condition.column)
-        };
         let torn = filters.windows(2).any(|w| {
             w[0].at + 1 == w[1].at
                 && w[0].condition.column.table != w[1].condition.column.table
-                && part(&w[0], 0)
-                && part(&w[1], 1)
+                && w.iter().all(|f| self.is_part_of_name(f.condition.column))
         });
         if torn {
             return Err(Trouble::Shape("a full name that no row has"));
@@ -492,7 +499,11 @@ impl Resolver<'_> {
     }
 
     /// The oldest are those who were born first, also among those of the same age.
-    fn by_birth(&self, by: Expr, down: bool) -> Answer<(Expr, bool)> {
+    fn by_birth(&self, figure: &Figure, by: Expr, down: bool) -> Answer<(Expr, bool)> {
+        let of_age = *figure == Figure::Quality(Quality::Age);
+        if of_age && by.column().is_some_and(|c| self.is_year(c)) {
+            return Ok((by, !down));
+        }
         let span = by
             .column()
             .and_then(|c| Some((c, self.catalog.column(c).span.as_ref()?)));
@@ -512,11 +523,11 @@ impl Resolver<'_> {
         let mut order = Vec::new();
         if let Some(rank) = &self.frame.rank {
             let by = self.figure(&rank.by, rank.at)?;
-            order.push(self.by_birth(by, rank.descending)?);
+            order.push(self.by_birth(&rank.by, by, rank.descending)?);
             let mut others = Vec::new();
             for (figure, down) in &self.frame.order {
                 let by = self.figure(figure, 0)?;
-                others.push(self.by_birth(by, *down)?);
+                others.push(self.by_birth(figure, by, *down)?);
             }
             let others_down = self.frame.by_figure.unwrap_or(rank.descending);
             let others_down = if others.len() > 1 {
@@ -540,7 +551,7 @@ impl Resolver<'_> {
             if column.is_some_and(|c| names_times(&self.catalog.column(c).common_values)) {
                 return Err(Trouble::Shape("an order of months or days by their names"));
             }
-            order.push(self.by_birth(by, *down)?);
+            order.push(self.by_birth(figure, by, *down)?);
         }
         if let Some(down) = self.frame.by_figure {
             let number = |e: &&Expr| {

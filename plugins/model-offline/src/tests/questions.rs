@@ -151,8 +151,8 @@ fn shop() {
 const SCHEMAS: &[(&str, &str)] = &files!(
     "airline" "allies" "bakehouse" "bakery" "boathouse" "branches" "campus" "cellar" "cinema" "clientele" "clinic"
     "club" "coaches" "crates" "dues" "ferries" "festival" "freight" "gallery" "garage" "guides" "gym" "harbour" "hostels"
-    "jockeys" "league" "library" "markets" "marks" "offices" "parlours" "press" "races" "regatta" "school" "shelter"
-    "stalls" "till" "tools" "traders" "vets" "workshops" "wrestlers"
+    "jockeys" "kennels" "league" "library" "markets" "marks" "offices" "parlours" "press" "races" "regatta" "school"
+    "shelter" "stalls" "till" "tools" "traders" "vets" "workshops" "wrestlers"
 );
 
 #[test]

@@ -4,6 +4,7 @@ use super::*;
 use crate::catalog::Column;
 use crate::dates::Period;
 use crate::ranked::parse::bounded;
+use crate::ranked::rivals::stems;
 
 impl Resolver<'_> {
     pub(super) fn filter(
@@ -189,13 +190,24 @@ impl Resolver<'_> {
         Ok(found)
     }
 
-    /// The column of some values, and the condition that they make.
     /// A pattern is looked for in texts, and in a key only where the question says so.
     fn is_searched(&self, column: ColumnRef, filter: &Filter) -> bool {
         let key = self.key(column.table) == [column];
         let rows = filter.column.and_then(|at| self.item_table(at));
         let is_text = matches!(self.catalog.column(column).kind, Type::Text | Type::Other);
         is_text && !(rows.is_some() && key && !self.is_its_name(column.table))
+    }
+
+    /// The column of other rows that refers to those of a value by its words: `customers.sales_rep_number`.
+    fn role(&self, at: At, value: ColumnRef) -> Option<ColumnRef> {
+        let said = stems(&self.items[at].text);
+        let tables = self.catalog.tables.iter().enumerate();
+        let mut keys = tables.flat_map(|(t, table)| table.foreign_keys.iter().map(move |k| (t, k)));
+        keys.find_map(|(table, key)| {
+            let column = ColumnRef::new(table, *key.columns.first()?);
+            let is_said = stems(&self.catalog.column(column).plain).starts_with(&said);
+            (key.target == value.table && !key.guessed && is_said).then_some(column)
+        })
     }
 
     fn is_near(&self, table: usize) -> bool {
@@ -214,6 +226,7 @@ impl Resolver<'_> {
         Err(Trouble::Ambiguous(self.items[at].text.clone(), choices))
     }
 
+    /// The column of some values, and the condition that they make.
     fn values(
         &mut self,
         filter: &Filter,
@@ -278,6 +291,13 @@ impl Resolver<'_> {
         }
         let others: Vec<ColumnRef> = hits.iter().filter(|h| h.1 > 0.9).map(|h| h.0).collect();
         let column = self.choose(named.unwrap_or(filter.at), hits)?;
+        if named.is_none()
+            && let Some(role) = self.role(filter.at, column)
+        {
+            // "who is the sales rep of Ann": one of those who are called so, or the one that she has.
+            let names = [column, role].map(|c| self.catalog.label(c));
+            return Err(Trouble::Ambiguous(text(), names.to_vec()));
+        }
         // The orders of "Alfreds Futterkiste" are those of the customer as well as those shipped to that name.
         let is_owner = |c: &&ColumnRef| {
             self.label(c.table) == [**c]

@@ -93,7 +93,7 @@ impl Resolver<'_> {
                 }
                 keys.extend(self.label(table).into_iter().filter(|_| !in_table));
             } else {
-                let column = self.column(at)?;
+                let column = self.shown(at)?;
                 keys.push(column);
                 shown.push(column);
             }
@@ -173,6 +173,7 @@ impl Resolver<'_> {
         }
         dedup(&mut keys);
         dedup(&mut shown);
+        self.names_someone(&shown)?;
         if keys.is_empty() && buckets.is_empty() {
             return Err(Trouble::Shape("a group without a key"));
         }

@@ -1,7 +1,7 @@
 //! Which table and column a name means.
 
 use super::*;
-use crate::ranked::forms::figure_of;
+use crate::ranked::forms::{figure_of, written_out};
 use crate::ranked::rivals::{stems, told_by_rest};
 use crate::vocabulary::synonyms;
 
@@ -334,6 +334,36 @@ impl Resolver<'_> {
         self.choose(at, hits)
     }
 
+    /// The column that is shown for a name: where that is a key, and the question does not say so, what its rows are
+    /// called. "the eye colour of each cat", for `eye_colour_id`.
+    pub(super) fn shown(&mut self, at: At) -> Answer<ColumnRef> {
+        let column = self.column(at)?;
+        let (table, source) = (
+            self.catalog.table(column.table),
+            self.catalog.column(column),
+        );
+        let mut keys = table.foreign_keys.iter();
+        let key = keys.find(|k| k.columns == [column.column] && k.target != column.table);
+        let last = split(&source.plain).pop().unwrap_or_default();
+        let is_key = lexis::holds("id key code number no", &last);
+        let text = self.items[at].text.to_lowercase();
+        let said = text.split(' ').any(|w| w.starts_with(&last));
+        let hidden = if is_key { !said } else { source.is_numeric() };
+        let other = key
+            .map(|k| k.target)
+            .filter(|t| hidden && self.subject != Some(*t));
+        let Some(other) = other.filter(|_| table.primary_key != [column.column]) else {
+            return Ok(column);
+        };
+        match self.label(other).as_slice() {
+            [name] if self.key(other) != [*name] => {
+                self.graph.keep_only(column, other);
+                Ok(*name)
+            }
+            _ => Ok(column),
+        }
+    }
+
     /// Whether a table has another column that names its rows: `makers.maker` beside `makers.full_name`.
     fn twice_named(&self, label: ColumnRef) -> bool {
         let table = self.catalog.table(label.table);
@@ -367,6 +397,13 @@ impl Resolver<'_> {
         let column = self.catalog.column(column);
         let name = stemmed(&column.plain);
         column.kind == Type::Text && (name == own || name == format!("{own}name"))
+    }
+
+    /// Whether a column holds first or last names.
+    pub(super) fn is_part_of_name(&self, column: ColumnRef) -> bool {
+        let name = written_out(&split(&self.catalog.column(column).plain));
+        name.ends_with(&["first".to_owned(), "name".to_owned()])
+            || name.ends_with(&["last".to_owned(), "name".to_owned()])
     }
 
     /// Whether the name of a row is its key: `town.town_name`.

@@ -37,6 +37,12 @@ impl Resolver<'_> {
                 }
             }
         }
+        // "the guest who made the earliest booking"
+        if let Some(rows) = self.item_table(at + 1)
+            && found.iter().any(|(c, _)| c.table == rows)
+        {
+            found.retain(|(c, _)| c.table == rows);
+        }
         let near = |t: usize, me: &Self| {
             me.mentioned.contains(&t) || me.subject == Some(t) || me.mentioned.is_empty()
         };
@@ -52,6 +58,17 @@ impl Resolver<'_> {
             let named = quality != Quality::Time || self.verb_before(at).is_some();
             found.retain(|(c, _)| named && of_parent(c.table, self));
             self.sure.extend(found.iter().map(|(c, _)| c.table));
+        }
+        if let (Quality::Age, Some(subject), true) = (quality, self.subject, found.is_empty()) {
+            // "the oldest painting" has the first year.
+            let columns =
+                (0..self.catalog.table(subject).columns.len()).map(|c| ColumnRef::new(subject, c));
+            let ranked = self.frame.rank.as_ref().is_some_and(|r| r.at == at);
+            found.extend(
+                columns
+                    .filter(|c| ranked && self.is_year(*c))
+                    .map(|c| (c, 1.0)),
+            );
         }
         if quality == Quality::Time {
             found.retain(|(c, _)| self.verb_fits(at, *c));
@@ -88,6 +105,12 @@ impl Resolver<'_> {
         let chosen = self.choose(at, found)?;
         self.say_column(at, chosen);
         Ok(chosen)
+    }
+
+    /// Whether a column holds the years of its rows.
+    pub(super) fn is_year(&self, column: ColumnRef) -> bool {
+        let source = self.catalog.column(column);
+        source.is_numeric() && source.plain.eq_ignore_ascii_case("year")
     }
 
     /// Says which column was taken for a word that names none.

@@ -1,6 +1,9 @@
 //! Queries for rows, and for figures over all rows.
 
+use super::groups::dedup;
 use super::*;
+use crate::pick::date_column;
+use crate::ranked::rivals::stems;
 use crate::ranked::sentences::TAIL;
 
 impl Resolver<'_> {
@@ -71,7 +74,7 @@ impl Resolver<'_> {
             if self.frame.distinct {
                 return Err(Trouble::Shape("a column whose values differ"));
             }
-            select = self.everything_of(subject);
+            select = self.everything_of(subject, &filters);
         }
         // "the game ids and the number of hours": of each row, or their sum.
         let shared = |e: &Expr| {
@@ -110,15 +113,8 @@ impl Resolver<'_> {
             let column = self.column(at)?;
             return Err(self.weak(at, column));
         }
-        // "Who does Ann report to?" asks for a name, and not for a key.
-        let refers =
-            |e: &Expr| matches!(e, Expr::Column(c) if self.catalog.parent_key(*c).is_some());
-        let who = self.items.first();
-        if who.is_some_and(|i| lexis::holds("who whom", &i.text.to_lowercase()))
-            && select.iter().all(refers)
-        {
-            return Err(Trouble::Shape("the name of the row that a key refers to"));
-        }
+        let plain = select.iter().filter(|e| !e.is_figure());
+        self.names_someone(&plain.filter_map(Expr::column).collect::<Vec<_>>())?;
         let order = self.order(&select)?;
         if self.ranks_groups(&select, &order) {
             return Err(Trouble::Shape("an order of several rows each"));
@@ -128,7 +124,7 @@ impl Resolver<'_> {
             return Err(Trouble::Shape("a figure over different values"));
         }
         let mut query = Query {
-            distinct: !aggregated && (self.frame.distinct || self.asks_which(&select)),
+            distinct: !aggregated && (self.frame.distinct || self.asks_which(&select, &filters)),
             limit: self
                 .frame
                 .rank
@@ -143,6 +139,26 @@ impl Resolver<'_> {
             && query.source.joins.iter().any(|e| e.many)
         {
             return Err(Trouble::Shape("an order of several rows each"));
+        }
+        // "the shop with the largest quantity of lamps": of one kind of them, or of all.
+        let pieces = |c: &ColumnRef| {
+            concept_column(self.catalog.table(c.table), "quantity") == Some(c.column)
+        };
+        let repeated = |c: &ColumnRef| query.source.joins.iter().any(|e| e.many && e.to == c.table);
+        if self.frame.rank.is_some()
+            && matches!(order.first(), Some((Expr::Column(c), _)) if pieces(c) && repeated(c))
+        {
+            return Err(Trouble::Shape("a number for each of several rows"));
+        }
+        if let [Figure::Count(at, false)] = self.frame.select[..]
+            && self.counts_pieces(at, base, &query)
+        {
+            let rows = &self.catalog.table(base).name;
+            let choices = vec![
+                format!("number of {rows}"),
+                "sum of their quantities".to_owned(),
+            ];
+            return Err(Trouble::Ambiguous(self.items[at].text.clone(), choices));
         }
         // "the average grade point of the students", who share grades: each grade counts as often as it was given, but the
         // rows of grades are each there once.
@@ -176,10 +192,39 @@ impl Resolver<'_> {
         Ok(query)
     }
 
+    /// "Who does Ann report to?" and "Who made the largest payment?" ask for a name, and not for a key or a number.
+    pub(super) fn names_someone(&self, shown: &[ColumnRef]) -> Answer<()> {
+        let who = self.items.first();
+        let who = who.is_some_and(|i| lexis::holds("who whom", &i.text.to_lowercase()));
+        let is_name = |c: &ColumnRef| {
+            let (table, column) = (self.catalog.table(c.table), self.catalog.column(*c));
+            let is_key = table.is_key(c.column) && !self.is_its_name(c.table);
+            !is_key && column.kind == Type::Text && !column.holds_numbers()
+        };
+        match who && !shown.is_empty() && !shown.iter().any(is_name) {
+            true => Err(Trouble::Shape("the name of the row that a key refers to")),
+            false => Ok(()),
+        }
+    }
+
     /// "How many shows in 2023 sold out": those that did, and not a figure for yes and one for no.
     pub(super) fn no_flag_beside(&mut self, select: &[Expr]) -> Answer<()> {
         let listed = |i: &Item| matches!(i.op(), Some(Op::And | Op::Comma | Op::By | Op::Each));
+        let counted = self.frame.select.iter().find_map(|f| match f {
+            Figure::Count(at, _) => Some(*at),
+            _ => None,
+        });
+        let verb = |i: &Item| lexis::is_relation(&i.text.to_lowercase());
         for figure in self.frame.select.clone() {
+            // "how many orders used a voucher": those with one, and not a figure for each.
+            let between = match (&figure, counted) {
+                (Figure::Plain(at), Some(rows)) if rows < *at => &self.items[rows + 1..*at],
+                _ => &[],
+            };
+            let small = |i: &Item| i.kind == Kind::Soft || i.optional;
+            if between.iter().all(small) && between.iter().any(verb) {
+                return Err(Trouble::Shape("rows that have a value"));
+            }
             if let Figure::Plain(at) = figure
                 && select.iter().any(Expr::is_figure)
                 && at
@@ -191,6 +236,37 @@ impl Resolver<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a column that is another one than the question says: "the name of each film and the name of the cinema"
+    /// are no name twice, and "their sales agent names" are not those of the customers.
+    pub(super) fn is_of_its_rows(
+        &self,
+        at: At,
+        column: ColumnRef,
+        shown: &[(At, ColumnRef)],
+        filters: &[Resolved],
+    ) -> Answer<()> {
+        let text = |at: At| stems(&self.items[at].text);
+        let name = lexis::holds("name names", &self.items[at].text.to_lowercase());
+        let owned = name && self.items.get(at + 1).is_some_and(|i| i.is(Op::Of));
+        // "the eye colour and the coat colour" are no colour twice.
+        let named = self.items[at].has_column(0.0, |c| c == column);
+        let again = |(before, c): &(At, ColumnRef)| {
+            *c == column && (owned || !named && text(*before) != text(at))
+        };
+        let of_value = |f: &Resolved| f.at + 1 == at && f.condition.column.table != column.table;
+        // "the notes of paid visits": those that are, and not whether.
+        let told = self
+            .catalog
+            .column(column)
+            .distinct_count
+            .is_some_and(|n| n < 3);
+        let narrows = told && self.item_table(at + 1) == Some(column.table);
+        match narrows || shown.iter().any(again) || name && filters.iter().any(of_value) {
+            true => Err(self.weak(at, column)),
+            false => Ok(()),
+        }
     }
 
     /// "Which shop has the highest rating, and what is its city?" asks for the name of the shop too.
@@ -233,19 +309,43 @@ impl Resolver<'_> {
 
     /// "Which towns have parks?" asks for each town once, where several rows share it, and so does "What are the towns?",
     /// which names no rows.
-    fn asks_which(&self, select: &[Expr]) -> bool {
-        let which = self
-            .items
-            .first()
-            .is_some_and(|i| i.text.eq_ignore_ascii_case("which"));
+    fn asks_which(&self, select: &[Expr], filters: &[Resolved]) -> bool {
+        // "What towns have parks?"
+        let asks = |i: &Item| match &*i.text.to_lowercase() {
+            "which" => true,
+            word => word == "what" && self.frame.select == [Figure::Plain(1)],
+        };
+        let which = self.items.first().is_some_and(asks);
         let [Expr::Column(column)] = select else {
             return false;
         };
+        // Figures of rows that belong to others may be wanted as often as they are there.
+        let of_others = |f: &Resolved| f.condition.column.table != column.table;
+        let figure = self.catalog.is_figure(*column) && filters.iter().any(of_others);
+        let no_rows = self.frame.tables.is_empty() && !figure;
         self.frame.groups.is_empty()
-            && (which || self.frame.tables.is_empty())
+            && (which || no_rows)
             && self.is_shared(*column)
             && self.frame.rank.is_none()
             && self.frame.order.is_empty()
+    }
+
+    /// "How many lamps are in the shop 'Nord'?": kinds of them, or the pieces that the rows between the two hold.
+    fn counts_pieces(&self, at: At, base: usize, query: &Query) -> bool {
+        let members = query.members.iter().filter(|m| !m.negated);
+        let joins = members
+            .flat_map(|m| &m.source.joins)
+            .chain(&query.source.joins);
+        let holds = |e: &Edge| {
+            let between = self.catalog.table(e.to);
+            let pieces = concept_column(between, "quantity").is_some();
+            e.from == base && e.many && pieces && between.foreign_keys.len() > 1
+        };
+        let held = self.items.get(at + 1).is_some_and(|i| {
+            matches!(i.op(), Some(Op::Is | Op::In))
+                || i.kind == Kind::Soft && lexis::holds("did do does", &i.text.to_lowercase())
+        });
+        held && date_column(self.catalog.table(base)).is_none() && joins.into_iter().any(holds)
     }
 
     /// Whether several rows have the same value in a column.
@@ -270,11 +370,11 @@ impl Resolver<'_> {
             && others.all(repeats)
     }
 
-    pub(super) fn everything_of(&self, table: usize) -> Vec<Expr> {
+    fn everything_of(&self, table: usize, filters: &[Resolved]) -> Vec<Expr> {
         let said = |i: &Item| {
             matches!(
                 i.text.to_lowercase().as_str(),
-                "information" | "info" | "details" | "everything"
+                "information" | "info" | "details" | "everything" | "about"
             )
         };
         if self.items.iter().any(said) {
@@ -296,8 +396,19 @@ impl Resolver<'_> {
             }
             let timed = matches!(&self.frame.rank, Some(r) if matches!(r.by, Figure::Quality(Quality::Time | Quality::Amount)));
             if columns.iter().all(|c| self.key(table).contains(c)) && !timed {
-                // Nothing names these rows but all that they have.
-                return self.whole(table);
+                // Nothing names these rows but when they came to be, and what is said of them.
+                let source = self.catalog.table(table);
+                let date = date_column(source).map(|c| ColumnRef::new(table, c));
+                let amount = concept_column(source, "amount").map(|c| ColumnRef::new(table, c));
+                let said = filters
+                    .iter()
+                    .map(|f| f.condition.column)
+                    .filter(|c| c.table == table);
+                columns.extend(date.into_iter().chain(said).chain(amount));
+                dedup(&mut columns);
+                if columns.len() == self.key(table).len() {
+                    return self.whole(table);
+                }
             }
             return columns.into_iter().map(Expr::Column).collect();
         }
