@@ -139,6 +139,8 @@ pub fn take(text: &str) -> (HashSet<ExactValue>, String) {
                 length
             }
             None => {
+                // Its parts stay: it may be the number of an invoice too.
+                values.extend(ordinal(ahead).filter(|_| !is_within_word));
                 rest.push(first);
                 first.len_utf8()
             }
@@ -171,14 +173,32 @@ pub fn respelt(text: &str) -> Option<String> {
     (usual != number && usual.parse::<f64>().is_ok()).then_some(usual)
 }
 
-/// The date of a number like 20240331.
+/// The date of a number like 20240331, or 2024091 with the day of its year.
 pub fn compact_date(word: &str) -> Option<ExactValue> {
     let (year, rest) = digits(word, 4)?;
+    if rest.len() == 3 {
+        return day_of_year(year, rest);
+    }
     let (month, rest) = digits(rest, 2)?;
     let (day, rest) = digits(rest, 2)?;
     let is_date = rest.is_empty() && USUAL_YEARS.contains(&year);
     let date = date(year, month, day).filter(|_| is_date);
     date.map(ExactValue::Date)
+}
+
+/// The date of a day of a year at the beginning of a text: `2024-091`.
+fn ordinal(text: &str) -> Option<ExactValue> {
+    let (year, rest) = digits(text, 4)?;
+    let (day, rest) = rest.strip_prefix('-')?.split_at_checked(3)?;
+    let goes_on = rest.starts_with(|c: char| c.is_alphanumeric() || c == '-');
+    day_of_year(year, day).filter(|_| !goes_on)
+}
+
+fn day_of_year(year: i16, day: &str) -> Option<ExactValue> {
+    let (day, _) = digits(day, 3).filter(|_| USUAL_YEARS.contains(&year))?;
+    let first = Date::new(year, 1, 1).ok()?;
+    let date = first.with().day_of_year(day).build();
+    date.ok().map(ExactValue::Date)
 }
 
 /// Dates with two digits for the year, as people write them: 6/23/87. All orders and both centuries are meant.
@@ -437,6 +457,22 @@ mod tests {
             compact_date("20240317"),
             take("2024-03-17").0.into_iter().next()
         );
+        for day in ["2024-077", "day 2024-077, a sunday"] {
+            assert_eq!(dates(day), ["2024-03-17"], "{day}");
+        }
+        assert_eq!(compact_date("2024077"), compact_date("20240317"));
+        for text in [
+            "2023-366",
+            "2024-000",
+            "2024-0771",
+            "2024-077-1",
+            "12024-077",
+            "1024-077",
+        ] {
+            assert!(dates(text).is_empty(), "{text}");
+        }
+        assert!(compact_date("2023366").is_none() && compact_date("1002077").is_none());
+        assert!(take("2024-077").1.contains("077"));
         assert!(compact_date("20241317").is_none() && compact_date("202403170").is_none());
         assert!(compact_date("10020317").is_none());
         assert!(take("since march 17").0.contains(&ExactValue::Day(3, 17)));
