@@ -280,7 +280,7 @@ impl Links {
             return Step::Pass(1);
         }
         let target = behind.trim_start();
-        let word = match target.find(SPACES) {
+        let word = match find_space(target) {
             Some(end) => &target[..end],
             None if is_end || behind.len() > MAX_ADDRESS => target,
             None => return Step::Wait,
@@ -305,8 +305,9 @@ impl Links {
         }
     }
 
-    /// After `<`. Text that cannot contain an address stays: `List<String>`.
+    /// After `<`. Text that cannot contain an address stays: `List<String>`, `</tag>`.
     fn at_bracket(&mut self, behind: &str, is_end: bool) -> Step {
+        let behind = behind.strip_prefix('/').unwrap_or(behind);
         let is_type = |c: char| c.is_alphanumeric() || "_,. []".contains(c);
         let end = behind.find(|c: char| !is_type(c));
         if end.is_none() && behind.len() <= MAX_TYPE && !is_end {
@@ -456,6 +457,21 @@ fn start(text: &str) -> &str {
     &text[..end]
 }
 
+/// Where an address that begins a text ends. Each block is looked at as a whole, many bytes at a time: a long text may
+/// have a place for an address every few bytes.
+fn find_space(text: &str) -> Option<usize> {
+    const BLOCK: usize = 64;
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+    let mut blocks = text.as_bytes().chunks(BLOCK).enumerate();
+    blocks.find_map(|(number, block)| {
+        let has_space = block.iter().fold(false, |has, byte| has | is_space(byte));
+        let at = has_space
+            .then(|| block.iter().position(is_space))
+            .flatten()?;
+        Some(number * BLOCK + at)
+    })
+}
+
 /// Whether a text may begin with an address that stays a link: one with a scheme and two slashes, or `www.`.
 fn may_be_address(text: &str) -> bool {
     let is_scheme = |c: char| c.is_alphanumeric() || "+-.".contains(c);
@@ -466,7 +482,7 @@ fn may_be_address(text: &str) -> bool {
 /// The address at the start of a text, without the punctuation after it; `None` until its end is known. Renderers read
 /// up to a space.
 fn address(text: &str, is_end: bool) -> Option<&str> {
-    let whole = match text.find(SPACES) {
+    let whole = match find_space(text) {
         Some(end) => &text[..end],
         // Its end is not known, so no punctuation is removed.
         None if text.len() > MAX_ADDRESS => return Some(text),
