@@ -5,6 +5,8 @@ use std::fs;
 use mindhost_sdk::scanner::{Filter, FilterOp, ScanRequest};
 use mindhost_sdk::{BatchLimits, Config, DataType, ErrorKind, Scanner, Value, testing};
 
+use proptest::prelude::*;
+
 use super::{Files, counting, open, read, table, types};
 
 #[test]
@@ -292,6 +294,65 @@ fn rows_and_fields_may_be_of_any_length() {
     let columns = csv.schema(&mut scan).expect("columns");
     let rows = testing::rows(&batch, &columns).expect("rows");
     assert_eq!(rows[0], [Value::Text(fields)]);
+}
+
+proptest! {
+    /// Lines without quotes are split, and others are parsed. Both find the same, in any order and with any ends.
+    #[test]
+    fn quotes_around_fields_change_nothing(
+        rows in prop::collection::vec(
+            (
+                prop::array::uniform3("[ab é;]{0,5}"),
+                any::<bool>(),
+                prop::sample::select(vec!["\n", "\r\n", "\r", "\n\r\n"]),
+            ),
+            1..40,
+        ),
+        has_last_end in any::<bool>(),
+    ) {
+        let quoted = |field: &String| format!("\"{field}\"");
+        let file = |is_quoted: &dyn Fn(bool) -> bool| {
+            let mut text = "x,y,z\n".to_owned();
+            for (place, (fields, choice, end)) in rows.iter().enumerate() {
+                text += &match is_quoted(*choice) {
+                    true => fields.each_ref().map(quoted).join(","),
+                    false => fields.join(","),
+                };
+                if place + 1 < rows.len() || has_last_end {
+                    text += end;
+                }
+            }
+            text
+        };
+        let files = [("some.csv", file(&|choice| choice)), ("all.csv", file(&|_| true)), ("no.csv", file(&|_| false))];
+        let files = files.each_ref().map(|(name, text)| (*name, text.as_str()));
+        let (_folder, mut csv) = open(&files, "");
+        let mut rows_of = |name| read(&mut csv, &ScanRequest::new(table(name), &["x", "y", "z"]));
+        let all = rows_of("all");
+        prop_assert!(all.is_ok());
+        prop_assert_eq!(&rows_of("some"), &all);
+        prop_assert_eq!(&rows_of("no"), &all);
+    }
+}
+
+#[test]
+fn rows_without_quotes_may_lie_across_what_is_read_at_once() {
+    let fields: Vec<String> = (0..60_000).map(|number| "x".repeat(number % 23)).collect();
+    let lines = fields.iter().enumerate();
+    let text: String = lines
+        .map(|(line, field)| format!("{line},{field}\r\n"))
+        .collect();
+    let (_folder, mut csv) = open(&[("t.csv", &format!("n,x\r\n{text}"))], "");
+    let rows = read(&mut csv, &ScanRequest::new(table("t"), &["n", "x"])).expect("rows");
+    assert_eq!(rows.len(), fields.len());
+    for (line, (row, field)) in rows.iter().zip(fields).enumerate() {
+        let field = if field.is_empty() {
+            Value::Null
+        } else {
+            Value::Text(field)
+        };
+        assert_eq!(*row, [Value::Int64(line as i64), field]);
+    }
 }
 
 #[test]

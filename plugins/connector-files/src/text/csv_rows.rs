@@ -1,12 +1,14 @@
 //! The rows of a CSV file.
 //!
-//! `csv-core` finds the fields. It takes any bytes for CSV, passes over blank lines and does not say where a quote
-//! opened. So blank lines and lines are followed here, and quotes in `quotes`.
+//! `csv-core` finds the fields, but for lines without quotes, which are only split. It takes any bytes for CSV, passes
+//! over blank lines and does not say where a quote opened. So blank lines and lines are followed here, and quotes in
+//! `quotes`.
 
 use std::io::{self, BufRead as _};
 use std::ops::Range;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use memchr::{memchr, memchr_iter, memchr2};
 use mindhost_sdk::{Error, ErrorKind, Result};
 
 use super::quotes::Quotes;
@@ -32,6 +34,8 @@ pub struct CsvRows {
     data: Vec<u8>,
     /// Where each field ends in `data`. The rest is room for more fields.
     ends: Vec<usize>,
+    /// Bytes between two fields in `data`: one where the row was taken as it stands, with its delimiters.
+    gap: usize,
     /// How many fields the current row has.
     count: usize,
     /// The line in which the current row begins, from 1.
@@ -56,6 +60,7 @@ impl CsvRows {
             names: Vec::new(),
             data: vec![0; FIRST_BYTES],
             ends: vec![0; FIRST_FIELDS],
+            gap: 0,
             count: 0,
             line: 1,
             uncounted: 0,
@@ -143,7 +148,7 @@ impl CsvRows {
         }
         let start = match index {
             0 => 0,
-            _ => *self.ends.get(index - 1)?,
+            _ => *self.ends.get(index - 1)? + self.gap,
         };
         Some(start..*self.ends.get(index)?)
     }
@@ -186,11 +191,13 @@ impl CsvRows {
                     self.after_return = end == b'\r';
                     if self.names.len() == 1 {
                         self.count = 1;
+                        self.gap = 0;
                         self.ends.fill(0);
                         return Ok(true);
                     }
                     self.budget.next_row();
                 }
+                Some(_) if self.take_line()? => return Ok(true),
                 Some(_) => return self.parse_row().map(|()| true),
             }
         }
@@ -215,9 +222,50 @@ impl CsvRows {
         fault(&self.path, &what)
     }
 
+    /// Takes the next row as it stands if it is one line without quotes, as most are: the parser looks at each byte.
+    /// False, and nothing is read, if it is not, is not yet here as a whole, or has no room.
+    fn take_line(&mut self) -> Result<bool> {
+        // The parser reads the first row, since it passes over a byte order mark in what it reads first.
+        if self.names.is_empty() {
+            return Ok(false);
+        }
+        let input = self.input.fill_buf();
+        let input = input.map_err(|error| fault(&self.path, &error))?;
+        let end = memchr2(b'\n', b'\r', input).unwrap_or(input.len());
+        let (line, rest) = input.split_at(end);
+        let end_bytes = match rest {
+            [b'\n', ..] => 1,
+            [b'\r', b'\n', ..] => 2,
+            _ => return Ok(false),
+        };
+        let Some(data) = self.data.get_mut(..end) else {
+            return Ok(false);
+        };
+        if memchr(b'"', line).is_some() {
+            return Ok(false);
+        }
+        let mut fields = 0;
+        for place in memchr_iter(self.delimiter, line).chain([end]) {
+            let Some(field_end) = self.ends.get_mut(fields) else {
+                return Ok(false);
+            };
+            *field_end = place;
+            fields += 1;
+        }
+        data.copy_from_slice(line);
+        self.line = self.next_line();
+        self.uncounted += 1;
+        self.after_return = false;
+        self.gap = 1;
+        self.count = fields;
+        self.consume(end + end_bytes);
+        Ok(true)
+    }
+
     fn parse_row(&mut self) -> Result<()> {
         self.line = self.next_line();
         self.after_return = false;
+        self.gap = 0;
         let first = self.parser.line();
         let mut quotes = Quotes::new(self.delimiter, self.line);
         let (mut filled, mut fields) = (0, 0);

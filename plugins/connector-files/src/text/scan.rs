@@ -48,6 +48,17 @@ struct Open {
     sources: Vec<ColumnSource>,
 }
 
+impl Open {
+    /// A field of the current row; none if the file does not have the column.
+    fn field(&self, index: usize) -> Option<Field<'_>> {
+        match (self.sources.get(index)?, &self.rows) {
+            (ColumnSource::Fixed(_), _) => None,
+            (ColumnSource::Field(place), Rows::Csv(rows)) => Some(rows.field(*place)),
+            (ColumnSource::Field(place), Rows::Json(rows)) => Some(rows.field(*place)),
+        }
+    }
+}
+
 enum ColumnSource {
     /// The index of a field.
     Field(usize),
@@ -195,56 +206,30 @@ impl TextScan {
         for index in 0..self.projected {
             if self.is_count {
                 self.batch.append_null();
-                continue;
-            }
-            let text = match (
-                self.columns.get(index).map(|column| column.data_type),
-                self.field(index),
-            ) {
-                (Some(DataType::Text), Some(Field::Plain(bytes)))
-                    if bytes.len() <= self.max_cell =>
-                {
-                    std::str::from_utf8(bytes).ok().map(str::len)
-                }
-                _ => None,
-            };
-            match text {
-                Some(_) => self.append_text(index),
-                None => {
-                    let value = self.value(index)?;
-                    self.batch.append(value);
-                }
+            } else if !self.append_text(index) {
+                let value = self.value(index)?;
+                self.batch.append(value);
             }
         }
         self.batch.end_row();
         Ok(())
     }
 
-    /// Appends a field that is known to be UTF-8, without a copy of its own.
-    fn append_text(&mut self, index: usize) {
-        let Some(Open {
-            rows: Rows::Csv(rows),
-            sources,
-            ..
-        }) = &self.open
-        else {
-            return;
+    /// Appends a field of a text column as it stands in the file, without a copy of its own. False where it is none, or
+    /// no UTF-8, or too large.
+    fn append_text(&mut self, index: usize) -> bool {
+        let column = self.columns.get(index);
+        let is_text = column.is_some_and(|column| column.data_type == DataType::Text);
+        let open = self.open.as_ref().filter(|_| is_text);
+        let Some(Field::Plain(bytes)) = open.and_then(|open| open.field(index)) else {
+            return false;
         };
-        if let Some(ColumnSource::Field(place)) = sources.get(index)
-            && let Field::Plain(bytes) = rows.field(*place)
-        {
-            self.batch
-                .append_text(std::str::from_utf8(bytes).unwrap_or_default());
-        }
-    }
-
-    /// A field of the current row; none if the file does not have the column.
-    fn field(&self, index: usize) -> Option<Field<'_>> {
-        let open = self.open.as_ref()?;
-        match (open.sources.get(index)?, &open.rows) {
-            (ColumnSource::Fixed(_), _) => None,
-            (ColumnSource::Field(place), Rows::Csv(rows)) => Some(rows.field(*place)),
-            (ColumnSource::Field(place), Rows::Json(rows)) => Some(rows.field(*place)),
+        match std::str::from_utf8(bytes) {
+            Ok(text) if bytes.len() <= self.max_cell => {
+                self.batch.append_text(text);
+                true
+            }
+            _ => false,
         }
     }
 
@@ -258,7 +243,8 @@ impl TextScan {
             return Ok(value.clone());
         }
         let is_guessed = self.guessed.get(index).is_some_and(|guessed| *guessed);
-        let text = match self.field(index) {
+        let field = self.open.as_ref().and_then(|open| open.field(index));
+        let text = match field {
             None | Some(Field::Null) => return Ok(Value::Null),
             Some(Field::Plain(bytes)) => std::str::from_utf8(bytes)
                 .map_err(|_| self.fault(ErrorKind::Upstream, column, "is not UTF-8"))?,

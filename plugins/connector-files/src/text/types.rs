@@ -184,25 +184,30 @@ fn is_written_as(text: &str, data_type: DataType) -> bool {
         data_type,
         DataType::Int64 | DataType::Decimal | DataType::Float64
     );
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let is_padded = digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.");
-    let is_plain = digits.starts_with(|c: char| c.is_ascii_digit()) && !is_padded;
-    let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit());
-    let keeps_digits = match data_type {
-        DataType::Decimal => is_whole && digits.len() <= MAX_DIGITS,
-        DataType::Float64 => {
-            let exact = |number: i64| number.unsigned_abs() <= MAX_EXACT;
-            !is_whole || text.parse().is_ok_and(exact)
-        }
-        _ => true,
-    };
+    if !is_number {
+        return true;
+    }
+    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
+    let is_padded = matches!(digits, [b'0', second, ..] if *second != b'.');
     // `.5` and `+1.5` mean nothing else.
-    let is_fraction = text.contains('.') && !is_padded;
-    let is_float = data_type == DataType::Float64 && (is_word(text) || is_fraction);
-    !is_number || is_float || is_plain && keeps_digits
+    if data_type == DataType::Float64 && (is_word(text) || !is_padded && digits.contains(&b'.')) {
+        return true;
+    }
+    let is_plain = digits.first().is_some_and(u8::is_ascii_digit) && !is_padded;
+    let is_whole = || digits.iter().all(u8::is_ascii_digit);
+    is_plain
+        && match data_type {
+            DataType::Decimal => digits.len() <= MAX_DIGITS && is_whole(),
+            DataType::Float64 => {
+                let is_exact = |number: i64| number.unsigned_abs() <= MAX_EXACT;
+                !is_whole() || text.parse().is_ok_and(is_exact)
+            }
+            _ => true,
+        }
 }
 
 /// A text as a value. A number that is too large for a float is none.
+#[inline]
 fn value(text: &str, data_type: DataType) -> Option<Value> {
     match value_of_text(text, data_type)? {
         Value::Float64(number) if number.is_infinite() && text.contains(char::is_numeric) => None,
@@ -211,6 +216,7 @@ fn value(text: &str, data_type: DataType) -> Option<Value> {
 }
 
 /// A field as a value of its column, with all its digits; `None` where that is not possible.
+#[inline]
 pub fn value_of(text: &str, column: &Column) -> Option<Value> {
     let fits = column.data_type != DataType::Decimal || has_room(text, scale(column));
     value(text, column.data_type).filter(|_| fits)
@@ -218,6 +224,7 @@ pub fn value_of(text: &str, column: &Column) -> Option<Value> {
 
 /// As [`value_of`], for a column whose type the first lines show: `None` also where the text would have ruled that type
 /// out among them. Otherwise `00501` would be a name there and a number here.
+#[inline]
 pub fn guessed_value_of(text: &str, column: &Column) -> Option<Value> {
     value_of(text, column).filter(|_| is_written_as(text, column.data_type))
 }

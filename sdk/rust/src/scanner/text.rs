@@ -46,20 +46,36 @@ pub fn parse_date(text: &str) -> Option<i32> {
 
 /// `23:59:59.123456` as microseconds since midnight; seconds and their fraction may be absent.
 pub fn parse_time(text: &str) -> Option<u64> {
-    let (clock, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let mut parts = clock.split(':');
-    let two = |part: &str| (part.len() == 2).then(|| digits(part)).flatten();
-    let hours = two(parts.next()?)?;
-    let minutes = two(parts.next()?)?;
-    let seconds = parts.next().map_or(Some(0), two)?;
-    let sane = hours < 24 && minutes < 60 && seconds < 60 && parts.next().is_none();
-    if !sane || fraction.is_empty() || fraction.len() > 9 {
-        return None;
+    let (hours, rest) = two_digits(text.as_bytes())?;
+    let (minutes, rest) = two_digits(rest.strip_prefix(b":")?)?;
+    let (seconds, rest) = match rest.strip_prefix(b":") {
+        Some(rest) => two_digits(rest)?,
+        None => (0, rest),
+    };
+    let micros = match rest.strip_prefix(b".") {
+        Some(fraction) => micros_of(fraction)?,
+        None if rest.is_empty() => 0,
+        None => return None,
+    };
+    let is_sane = hours < 24 && minutes < 60 && seconds < 60;
+    is_sane.then_some(((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + micros)
+}
+
+/// The number that the first two characters write, and what follows.
+fn two_digits(text: &[u8]) -> Option<(u64, &[u8])> {
+    match text {
+        [tens @ b'0'..=b'9', ones @ b'0'..=b'9', rest @ ..] => {
+            Some((u64::from(tens - b'0') * 10 + u64::from(ones - b'0'), rest))
+        }
+        _ => None,
     }
-    let digits_of_micros = &fraction[..fraction.len().min(6)];
-    digits(fraction)?;
-    let micros = digits(digits_of_micros)? * 10_i64.pow(6 - digits_of_micros.len() as u32);
-    u64::try_from(((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + micros).ok()
+}
+
+/// The microseconds of one to nine digits behind the point of seconds. Those after the sixth are cut off.
+fn micros_of(fraction: &[u8]) -> Option<u64> {
+    let is_fraction = matches!(fraction.len(), 1..=9) && fraction.iter().all(u8::is_ascii_digit);
+    let digit = |at: usize| fraction.get(at).map_or(0, |digit| u64::from(digit - b'0'));
+    is_fraction.then(|| (0..6).fold(0, |micros, at| micros * 10 + digit(at)))
 }
 
 /// `2024-02-29T23:59:59.5+02:00` as microseconds since 1970-01-01T00:00:00 of the clock that it shows, and the
@@ -67,7 +83,8 @@ pub fn parse_time(text: &str) -> Option<u64> {
 pub fn parse_timestamp(text: &str) -> Option<(i64, Option<i64>)> {
     let (date, rest) = text.split_at_checked(10)?;
     let rest = rest.strip_prefix(['T', 't', ' '])?;
-    let (clock, offset) = match rest.find(['Z', 'z', '+', '-']) {
+    let begins_offset = |byte| matches!(byte, b'Z' | b'z' | b'+' | b'-');
+    let (clock, offset) = match rest.bytes().position(begins_offset) {
         Some(at) => (&rest[..at], Some(offset(&rest[at..])?)),
         None => (rest, None),
     };
@@ -169,11 +186,6 @@ pub fn decimal_of(minor: i128, digits: u32) -> String {
         0 => format!("{sign}{whole}"),
         _ => format!("{sign}{whole}.{fraction}"),
     }
-}
-
-fn digits(text: &str) -> Option<i64> {
-    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    plain.then(|| text.parse().ok()).flatten()
 }
 
 #[cfg(test)]
