@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mindhost_sdk::{ForeignKeyColumn, KeyColumn, Result, Table, TableColumn, TableRef};
+use mindhost_sdk::{Error, ForeignKeyColumn, KeyColumn, Result, Table, TableColumn, TableRef};
 
 use crate::error::untrue;
 use crate::session::{Session, TextRow};
@@ -45,6 +45,30 @@ const FOREIGN_KEYS: &str = "SELECT f.parent_object_id, f.name, k.constraint_colu
      JOIN sys.schemas AS s ON s.schema_id = o.schema_id \
      JOIN sys.columns AS r ON r.object_id = k.referenced_object_id AND r.column_id = k.referenced_column_id \
      WHERE f.parent_object_id IN ";
+
+/// Looks for the schemas that the catalog is restricted to. The server compares names by its collation.
+///
+/// # Errors
+/// `NotFound` with the first that the login does not see.
+pub(crate) fn check_schemas(session: &mut Session, schemas: &[&str]) -> Result<()> {
+    for schema in schemas {
+        let sql = format!(
+            "SELECT s.name FROM sys.schemas AS s WHERE s.name = {}",
+            literal(schema)
+        );
+        let mut is_known = false;
+        session.rows(&sql, |_| {
+            is_known = true;
+            Ok(())
+        })?;
+        if !is_known {
+            return Err(Error::not_found(format!(
+                "the database has no schema `{schema}`, or the login may not see it; correct `schema`"
+            )));
+        }
+    }
+    Ok(())
+}
 
 /// Every table and view that the login may read, in these schemas or in all.
 pub(crate) fn tables(session: &mut Session, schemas: &[&str]) -> Result<Vec<TableRef>> {

@@ -34,6 +34,7 @@ impl Connector for Mssql {
 
     fn check(&mut self) -> Result<ServerInfo> {
         self.session.ping(control::remaining())?;
+        catalog::check_schemas(&mut self.session, &self.data.schemas())?;
         let (product, version) = (&self.session.product, &self.session.version);
         Ok(ServerInfo::new(product.as_str(), version.as_str()))
     }

@@ -10,7 +10,7 @@
 mod support;
 
 use connector_mssql::Mssql;
-use mindhost_sdk::{Connector, TableRef};
+use mindhost_sdk::{Connector, ErrorKind, TableRef};
 use serde_json::json;
 use support::{connect, data, shop};
 use tds_double::Double;
@@ -33,6 +33,23 @@ fn tables_are_those_of_the_schemas_asked_for() {
             .collect();
         assert_eq!(names, expected, "{schema}");
     }
+}
+
+#[test]
+fn schema_that_the_database_lacks_is_named_by_a_check() {
+    let double = shop();
+    let check = |schema: serde_json::Value| {
+        let config = data(&double, json!({"schema": schema, "sslmode": "disable"}));
+        Mssql::open(&config).unwrap().check()
+    };
+    assert!(check(json!(null)).is_ok());
+    assert!(check(json!(["dbo", "sales"])).is_ok());
+    let refused = check(json!(["dbo", "it's not there"])).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::NotFound);
+    assert!(
+        refused.message().contains("no schema `it's not there`"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use mindhost_sdk::{ForeignKeyColumn, KeyColumn, Result, Table, TableColumn, TableRef};
+use mindhost_sdk::{Error, ForeignKeyColumn, KeyColumn, Result, Table, TableColumn, TableRef};
 
 use crate::session::{Session, TextRow, literal};
 
@@ -12,6 +12,9 @@ const TABLES: &str = "
     SELECT t.TABLE_SCHEMA, t.TABLE_NAME, @@lower_case_table_names FROM information_schema.TABLES t
     WHERE t.TABLE_SCHEMA NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys')
         AND t.TABLE_TYPE IN ('BASE TABLE', 'VIEW', 'SYSTEM VERSIONED')";
+
+const DATABASES: &str = "
+    SELECT s.SCHEMA_NAME, @@lower_case_table_names FROM information_schema.SCHEMATA s WHERE s.SCHEMA_NAME IN ";
 
 const DESCRIBED: &str = "
     SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.TABLE_TYPE, t.TABLE_COMMENT, t.TABLE_ROWS
@@ -33,13 +36,39 @@ const FOREIGN_KEYS: &str = "
         t.REFERENCED_TABLE_SCHEMA, t.REFERENCED_TABLE_NAME, t.REFERENCED_COLUMN_NAME
     FROM information_schema.KEY_COLUMN_USAGE t WHERE t.REFERENCED_TABLE_NAME IS NOT NULL AND ";
 
+/// Looks for the databases that the catalog is restricted to.
+///
+/// # Errors
+/// `NotFound` with the first that the user does not see.
+pub(crate) fn check_databases(session: &mut Session, wanted: &[&str]) -> Result<()> {
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let mut absent = wanted.to_vec();
+    session.rows(&format!("{DATABASES}{}", list(wanted)), |row| {
+        let (stored, folds) = (row.text(0), row.text(1) != "0");
+        absent.retain(|wanted| !same(wanted, stored, folds));
+        Ok(())
+    })?;
+    match absent.first() {
+        None => Ok(()),
+        Some(absent) => Err(Error::not_found(format!(
+            "the server has no database `{absent}`, or the user may not see it; correct `schema`"
+        ))),
+    }
+}
+
+fn list(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| literal(name)).collect();
+    format!("({})", names.join(", "))
+}
+
 /// Every table and view that the user may read, in these databases or in all.
 pub(crate) fn tables(session: &mut Session, schemas: &[&str]) -> Result<Vec<TableRef>> {
     let mut sql = TABLES.to_owned();
     if !schemas.is_empty() {
-        let list: Vec<String> = schemas.iter().map(|schema| literal(schema)).collect();
         // Writing into a string cannot fail.
-        _ = write!(sql, " AND t.TABLE_SCHEMA IN ({})", list.join(", "));
+        _ = write!(sql, " AND t.TABLE_SCHEMA IN {}", list(schemas));
     }
     sql.push_str(" ORDER BY 1, 2");
     let mut tables = Vec::new();

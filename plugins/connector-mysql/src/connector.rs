@@ -45,6 +45,10 @@ impl Connector for MySql {
 
     fn check(&mut self) -> Result<ServerInfo> {
         let mut version = String::new();
+        // The one of the connection is known to be there.
+        let mut databases = self.data.schemas();
+        databases.retain(|name| self.data.database.as_deref() != Some(*name));
+        catalog::check_databases(&mut self.session, &databases)?;
         // Within a snapshot, so that a server that refuses one is found here and not by the first question.
         self.session.begin_snapshot(CHECK_IDLE)?;
         let asked = self.session.rows("SELECT VERSION()", |row| {

@@ -8,7 +8,7 @@ use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use connector_mysql::MySql;
-use mindhost_sdk::{Connector, StatisticsOptions, Table, TableRef, Value};
+use mindhost_sdk::{Connector, ErrorKind, StatisticsOptions, Table, TableRef, Value};
 use serde_json::json;
 use support::{Server, connect, data, query};
 
@@ -96,6 +96,27 @@ fn all_tables_and_views_of_the_database_are_listed() {
     // This server keeps `STORE` and `store` apart, but its catalog compares them without case.
     let mut other_case = MySql::open(&data(json!({"schema": "STORE"}))).unwrap();
     assert!(other_case.tables().unwrap().is_empty());
+}
+
+#[test]
+fn database_that_the_server_lacks_is_named_by_a_check() {
+    store();
+    let check = |schema: &str| {
+        MySql::open(&data(json!({"schema": schema})))
+            .unwrap()
+            .check()
+    };
+    assert!(check("store").is_ok());
+    for schema in ["nowhere", "store, nowhere"] {
+        let refused = check(schema).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::NotFound);
+        assert!(
+            refused.message().contains("no database `nowhere`"),
+            "{refused}"
+        );
+    }
+    // This server keeps the two apart.
+    assert!(check("STORE").is_err());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mindhost_sdk::{ForeignKeyColumn, KeyColumn, Result, Table, TableColumn, TableRef};
+use mindhost_sdk::{Error, ForeignKeyColumn, KeyColumn, Result, Table, TableColumn, TableRef};
 
 use crate::array::literal;
 use crate::error::untrue;
@@ -31,6 +31,9 @@ const TABLES: &str = "
                             WHERE b.attrelid = r.oid AND b.attname = a.attname
                                 AND has_column_privilege(r.oid, b.attnum, 'SELECT'))))))
     ORDER BY 1, 2";
+
+const SCHEMAS: &str =
+    "SELECT nspname FROM pg_catalog.pg_namespace WHERE nspname = ANY ($1::text[])";
 
 /// The tables of a request, as the other statements join them. $1 and $2 are their schemas and names.
 const WANTED: &str = "
@@ -93,6 +96,27 @@ const FOREIGN_KEYS: &str = "
     JOIN pg_catalog.pg_class r ON r.oid = k.confrelid
     JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace
     ORDER BY k.conrelid, k.conname, p.place";
+
+/// Looks for the schemas that the catalog is restricted to.
+///
+/// # Errors
+/// `NotFound` with the first that the database does not have.
+pub(crate) fn check_schemas(session: &mut Session, schemas: &[&str]) -> Result<()> {
+    if schemas.is_empty() {
+        return Ok(());
+    }
+    let mut known = HashSet::new();
+    session.rows(SCHEMAS, &[&literal(schemas.iter().copied())], |row| {
+        known.insert(row.text(0).to_owned());
+        Ok(())
+    })?;
+    match schemas.iter().find(|schema| !known.contains(**schema)) {
+        None => Ok(()),
+        Some(absent) => Err(Error::not_found(format!(
+            "the database has no schema `{absent}`; correct `schema`"
+        ))),
+    }
+}
 
 /// Every table and view that the user may read, in these schemas or in all.
 pub(crate) fn tables(session: &mut Session, schemas: &[&str]) -> Result<Vec<TableRef>> {

@@ -51,6 +51,7 @@ impl Connector for Postgres {
             banner = row.text(0).to_owned();
             Ok(())
         })?;
+        catalog::check_schemas(&mut self.session, &self.data.schemas())?;
         let product = banner
             .split(' ')
             .next()

@@ -6,7 +6,7 @@ mod support;
 
 use connector_postgres::Postgres;
 use mindhost_sdk::{
-    ColumnStatistics, Connector, ForeignKeyColumn, StatisticsOptions, Table, TableRef,
+    ColumnStatistics, Connector, ErrorKind, ForeignKeyColumn, StatisticsOptions, Table, TableRef,
 };
 use serde_json::json;
 use support::{Server, connect, data};
@@ -79,6 +79,20 @@ fn describe(names: &[(&str, &str)]) -> Vec<Table> {
     shop("postgres", json!(null))
         .describe_tables(&tables)
         .unwrap()
+}
+
+#[test]
+fn schema_that_the_database_lacks_is_named_by_a_check() {
+    assert!(
+        shop("reader", json!(["shop", "Human Resources"]))
+            .check()
+            .is_ok()
+    );
+    for schema in [json!("shpo"), json!(["shop", "shpo"]), json!("shop, shpo")] {
+        let refused = shop("reader", schema).check().unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::NotFound);
+        assert!(refused.message().contains("no schema `shpo`"), "{refused}");
+    }
 }
 
 #[test]

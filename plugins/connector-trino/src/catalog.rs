@@ -19,6 +19,33 @@ const MAX_TABLES: usize = 100_000;
 /// How long the rows of tables are asked for in one call; those behind it have no count.
 const COUNTING: Duration = Duration::from_secs(10);
 
+/// Looks for the schemas that the catalog is restricted to.
+///
+/// # Errors
+/// `NotFound` with the first that the user does not see.
+pub(crate) fn check_schemas(data: &ConnectionData) -> Result<()> {
+    if data.schemas.is_empty() {
+        return Ok(());
+    }
+    let sql = format!(
+        "SELECT schema_name FROM {}.information_schema.schemata WHERE schema_name IN ({})",
+        quoted(&data.catalog),
+        literals(&data.schemas)
+    );
+    let known: Vec<_> = rows(data, &sql, MAX_ANSWER)?
+        .into_iter()
+        .flatten()
+        .flatten()
+        .collect();
+    match data.schemas.iter().find(|schema| !known.contains(schema)) {
+        None => Ok(()),
+        Some(absent) => Err(Error::not_found(format!(
+            "the catalog `{}` has no schema `{absent}`, or the user may not see it; correct `schemas`",
+            data.catalog
+        ))),
+    }
+}
+
 /// Every table and view of the catalog, or of its schemas in the connection data.
 pub(crate) fn tables(data: &ConnectionData) -> Result<Vec<TableRef>> {
     let only = match data.schemas.as_slice() {

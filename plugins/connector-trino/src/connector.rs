@@ -52,7 +52,9 @@ impl Connector for Trino {
     }
 
     fn check(&mut self) -> Result<ServerInfo> {
-        Ok(ServerInfo::new("Trino", self.meet()?))
+        let version = self.meet()?;
+        catalog::check_schemas(&self.data)?;
+        Ok(ServerInfo::new("Trino", version))
     }
 
     fn tables(&mut self) -> Result<Vec<TableRef>> {
@@ -136,6 +138,24 @@ mod tests {
             }
             _ => Err(lost()),
         }
+    }
+
+    #[test]
+    fn schema_that_the_catalog_lacks_is_named() {
+        let _host = stand_in(|request| match &*String::from_utf8_lossy(&request.body) {
+            sql if sql.contains("information_schema.schemata") => {
+                Ok(page(r#"{"id": "s", "data": [["tiny"]]}"#))
+            }
+            _ => answer(request, || Err(lost())),
+        });
+        let check = |schemas: &str| {
+            let config = CONFIG.replace('}', &format!(r#", "schemas": {schemas}}}"#));
+            Trino::open(&Config::from_json(config)).unwrap().check()
+        };
+        assert!(check(r#"["TINY"]"#).is_ok());
+        let refused = check(r#"["tiny", "tyni"]"#).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::NotFound);
+        assert!(refused.message().contains("no schema `tyni`"), "{refused}");
     }
 
     const CONFIG: &str = r#"{"url": "http://localhost:8080", "user": "app", "catalog": "tpch"}"#;

@@ -33,6 +33,43 @@ async fn fails(host: &Host, user: &str, more: Value) -> String {
 }
 
 #[tokio::test]
+async fn schema_that_does_not_exist_is_refused_when_it_is_named() {
+    let host = Host::start().await;
+    let database = Postgres::shared().database("CREATE SCHEMA shop").await;
+    let mut data = database.connection_data();
+    data["schema"] = json!("shpo");
+    let body = json!({"name": "pg", "engine": "postgres", "connection_data": data});
+    let refused = host.post("/datasources", body).await;
+    let error = refused.expect_error(400, "connection_failed");
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .contains("no schema `shpo`"),
+        "{error}"
+    );
+    // One without a table is no mistake.
+    data["schema"] = json!("shop");
+    host.datasource("pg", "postgres", data).await;
+    let change = json!({"connection_data": {"schema": ["shop", "shpo"]}});
+    host.patch("/datasources/pg", change.clone())
+        .await
+        .expect_error(400, "connection_failed");
+    let untested = host
+        .patch("/datasources/pg?check_connection=false", change)
+        .await;
+    untested.expect_status(200);
+    let shown = host
+        .get("/datasources/pg?check_connection=true")
+        .await
+        .json();
+    let told = shown["connection_status"]["error_message"]
+        .as_str()
+        .unwrap();
+    assert!(told.contains("no schema `shpo`"), "{shown}");
+}
+
+#[tokio::test]
 async fn passwords_are_checked_by_every_method() {
     let host = Host::start().await;
     Postgres::shared().special_roles().await;
