@@ -396,19 +396,18 @@ impl Resolver<'_> {
             }
             let timed = matches!(&self.frame.rank, Some(r) if matches!(r.by, Figure::Quality(Quality::Time | Quality::Amount)));
             if columns.iter().all(|c| self.key(table).contains(c)) && !timed {
-                // Nothing names these rows but when they came to be, and what is said of them.
                 let source = self.catalog.table(table);
-                let date = date_column(source).map(|c| ColumnRef::new(table, c));
-                let amount = concept_column(source, "amount").map(|c| ColumnRef::new(table, c));
-                let said = filters
-                    .iter()
-                    .map(|f| f.condition.column)
-                    .filter(|c| c.table == table);
-                columns.extend(date.into_iter().chain(said).chain(amount));
-                dedup(&mut columns);
-                if columns.len() == self.key(table).len() {
+                let Some(date) = date_column(source) else {
+                    // Nothing names these rows but all that they have.
                     return self.whole(table);
-                }
+                };
+                // An order is known by its date and what it comes to, and by what is said of it.
+                let known = concept_column(source, "amount").into_iter();
+                let known = [date].into_iter().chain(known);
+                columns.extend(known.map(|column| ColumnRef::new(table, column)));
+                let said = filters.iter().map(|f| f.condition.column);
+                columns.extend(said.filter(|c| c.table == table));
+                dedup(&mut columns);
             }
             return columns.into_iter().map(Expr::Column).collect();
         }
