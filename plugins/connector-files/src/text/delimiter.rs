@@ -3,7 +3,6 @@
 use std::io::Read as _;
 
 use super::csv_rows::{BYTE_ORDER_MARK, CsvRows};
-use super::quotes::Quotes;
 use super::sample::{FEWEST_ROWS, MAX_LOOK};
 use crate::input;
 use crate::layout::File;
@@ -42,19 +41,16 @@ fn head(root: &str, file: &File) -> Option<Vec<u8>> {
 fn divides(head: &[u8], delimiter: u8) -> bool {
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
-    let mut quotes = Quotes::new(delimiter, 1);
-    let mut is_there = false;
+    let (mut is_quoted, mut is_there) = (false, false);
     for byte in head.iter().skip_while(|byte| is_end(byte)) {
-        if quotes.open_since().is_none() {
-            if *byte == USUAL_DELIMITER {
-                return false;
-            }
-            if is_end(byte) {
-                break;
-            }
-            is_there |= *byte == delimiter;
+        match *byte {
+            // A doubled quote closes and opens.
+            b'"' => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            USUAL_DELIMITER => return false,
+            b'\n' | b'\r' => break,
+            other => is_there |= other == delimiter,
         }
-        quotes.see(&[*byte]);
     }
     is_there
 }
