@@ -7,6 +7,7 @@ mod functions;
 mod joins;
 mod meaning;
 mod memory;
+mod refused;
 mod subqueries;
 mod texts;
 mod values;

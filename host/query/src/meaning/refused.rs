@@ -1,10 +1,10 @@
 //! What DataFusion plans and computes in another way than SQL means it.
 
-use std::ops::ControlFlow;
+use std::{collections::HashSet, ops::ControlFlow};
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, LimitClause, Query, SetExpr, SetOperator, SetQuantifier, Statement,
-    Value, Visit as _, Visitor,
+    BinaryOperator, Expr, GroupByExpr, LimitClause, Query, Select, SetExpr, SetOperator,
+    SetQuantifier, Statement, Value, Visit as _, Visitor, visit_expressions,
 };
 
 use super::similar;
@@ -27,6 +27,12 @@ impl Visitor for Refusal {
     type Break = &'static str;
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<&'static str> {
+        if query.limit_clause.as_ref().is_some_and(has_subquery) {
+            return ControlFlow::Break(
+                "LIMIT and OFFSET take a number here, no (SELECT …); number the rows with row_number() OVER (ORDER BY …) \
+                 in a subquery, and compare that number with the (SELECT …) in WHERE",
+            );
+        }
         let mut bodies = vec![query.body.as_ref()];
         while let Some(body) = bodies.pop() {
             let SetExpr::SetOperation {
@@ -53,6 +59,19 @@ impl Visitor for Refusal {
         ControlFlow::Continue(())
     }
 
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<&'static str> {
+        let GroupByExpr::Expressions(by, modifiers) = &select.group_by else {
+            return ControlFlow::Continue(());
+        };
+        // It is not read.
+        if !modifiers.is_empty() {
+            return ControlFlow::Break(
+                "WITH ROLLUP and WITH CUBE are not supported here; write GROUP BY ROLLUP (a, b)",
+            );
+        }
+        by.iter().try_for_each(grouping_sets)
+    }
+
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<&'static str> {
         if let Expr::Exists { subquery, .. } = expr
             && skips_rows(subquery)
@@ -68,6 +87,14 @@ impl Visitor for Refusal {
             Expr::BinaryOp { left, op, right } if compares(op) && is_row(left) && is_row(right) => {
                 ControlFlow::Break(
                     "comparisons of rows are not supported here; compare their values one by one: a = x AND b = y",
+                )
+            }
+            Expr::BinaryOp { left, op, right }
+                if compares(op) && (is_row(left) || is_row(right)) =>
+            {
+                ControlFlow::Break(
+                    "comparisons of rows are not supported here; write (a, b) IN (SELECT x, y …) in place of \
+                     (a, b) = (SELECT x, y …), or compare the values one by one",
                 )
             }
             Expr::IsNull(of) | Expr::IsNotNull(of) if is_row(of) => ControlFlow::Break(
@@ -95,6 +122,47 @@ impl Visitor for Refusal {
             _ => ControlFlow::Continue(()),
         }
     }
+}
+
+/// ROLLUP, CUBE or GROUPING SETS with what DataFusion does not take for a column.
+fn grouping_sets(by: &Expr) -> ControlFlow<&'static str> {
+    let is_rollup = matches!(by, Expr::Rollup(_) | Expr::Cube(_));
+    let (Expr::Rollup(items) | Expr::Cube(items) | Expr::GroupingSets(items)) = by else {
+        return ControlFlow::Continue(());
+    };
+    let is_number = |item: &Expr| matches!(item, Expr::Value(value) if matches!(value.value, Value::Number(..)));
+    if items.iter().flatten().any(is_number) {
+        return ControlFlow::Break(
+            "ROLLUP, CUBE and GROUPING SETS take no numbers of columns here; write the columns or expressions themselves",
+        );
+    }
+    if is_rollup && items.iter().any(|item| item.len() != 1) {
+        return ControlFlow::Break(
+            "ROLLUP and CUBE take no columns in brackets of their own here; write the sets: \
+             GROUPING SETS ((a, b, c), (a, b), ())",
+        );
+    }
+    let mut seen = HashSet::new();
+    let is_twice = |set: &Vec<Expr>| {
+        if !is_rollup {
+            seen.clear();
+        }
+        set.iter().any(|item| !seen.insert(item.to_string()))
+    };
+    match items.iter().any(is_twice) {
+        true => ControlFlow::Break(
+            "ROLLUP, CUBE and GROUPING SETS name each column once here; leave out the second mention of a column",
+        ),
+        false => ControlFlow::Continue(()),
+    }
+}
+
+fn has_subquery(limit: &LimitClause) -> bool {
+    let found = visit_expressions(limit, |expr| match expr {
+        Expr::Subquery(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 fn is_text(expr: &Expr) -> bool {
