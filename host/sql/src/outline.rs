@@ -4,6 +4,7 @@
 //! An outline is flat: it does not tell which subquery a name belongs to, apart from the joins and aggregates of one
 //! SELECT. So advice that is made from it may be wrong, and is worded as advice.
 
+mod aliases;
 mod read;
 mod sums;
 mod words;
@@ -120,6 +121,38 @@ pub struct Comparison {
     pub text: String,
 }
 
+/// A clause that not every engine lets use the names that SELECT gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clause {
+    /// Another expression of the same SELECT.
+    Select,
+    /// WHERE
+    Where,
+    /// GROUP BY
+    GroupBy,
+    /// HAVING
+    Having,
+    /// ORDER BY
+    OrderBy,
+}
+
+/// A name that a SELECT gives to an expression, where its statement uses it once more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AliasUse {
+    /// As it stands in the clause.
+    pub name: Name,
+    /// The clause.
+    pub clause: Clause,
+    /// Whether the clause, or an item of it, is the name and nothing else.
+    pub is_whole: bool,
+    /// The expression as it can stand in place of the name; `None` where it is long.
+    pub expression: Option<String>,
+    /// Whether the expression has an aggregate, not in a subquery.
+    pub has_aggregate: bool,
+    /// Whether the expression has a function with OVER.
+    pub has_window: bool,
+}
+
 /// A side of a division.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
@@ -157,6 +190,8 @@ pub struct Outline {
     pub comparisons: Vec<Comparison>,
     /// Each `/` between two columns or whole numbers, so that a division of whole numbers can be found.
     pub divisions: Vec<Division>,
+    /// Where names that a SELECT gives are used; of each SELECT, the first 32.
+    pub alias_uses: Vec<AliasUse>,
 }
 
 impl Outline {
@@ -298,6 +333,53 @@ mod tests {
         assert_eq!((of("a"), of("b")), (16, 1));
         let texts: Vec<_> = outline.divisions.iter().map(|one| &one.text).collect();
         assert_eq!(texts, ["x / y", "x / y"]);
+    }
+
+    #[test]
+    fn names_of_select_are_told_where_they_are_used() {
+        let sql = "SELECT a + 1 AS n, sum(b) AS total, total / 2 AS half, rank() OVER (ORDER BY a) AS place, c AS c \
+                   FROM t WHERE n > 1 AND c = 2 AND a IN (SELECT half FROM u) GROUP BY n HAVING total > 5 AND place < 3 \
+                   ORDER BY total, half + 1";
+        let outline = outline(sql, Dialect::Postgresql).unwrap();
+        let uses: Vec<_> = outline
+            .alias_uses
+            .iter()
+            .map(|one| {
+                let at = one.name.position as usize - 1;
+                assert!(sql[at..].starts_with(&one.name.text), "{one:?}");
+                let of = (one.is_whole, one.has_aggregate, one.has_window);
+                (one.clause, one.expression.as_deref().unwrap(), of)
+            })
+            .collect();
+        let sum = "sum(b)";
+        assert_eq!(
+            uses,
+            [
+                (Clause::OrderBy, sum, (true, true, false)),
+                (Clause::OrderBy, "(total / 2)", (false, false, false)),
+                (Clause::Select, sum, (false, true, false)),
+                (Clause::Where, "(a + 1)", (false, false, false)),
+                (Clause::GroupBy, "(a + 1)", (true, false, false)),
+                (Clause::Having, sum, (false, true, false)),
+                (
+                    Clause::Having,
+                    "rank() OVER (ORDER BY a)",
+                    (false, false, true)
+                ),
+            ]
+        );
+        let long = format!(
+            "SELECT a + {} AS n FROM t WHERE n = 1",
+            "1 + ".repeat(300) + "1"
+        );
+        let outline = super::outline(&long, Dialect::Postgresql).unwrap();
+        assert_eq!(outline.alias_uses[0].expression, None);
+        let many = format!(
+            "SELECT a AS n FROM t WHERE {} 1 = 1",
+            "n = 1 AND ".repeat(300)
+        );
+        let outline = super::outline(&many, Dialect::Sqlite).map(|one| one.alias_uses.len());
+        assert!(outline.is_none_or(|uses| uses == 32), "{outline:?}");
     }
 
     #[test]

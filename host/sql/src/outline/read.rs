@@ -14,7 +14,7 @@ use sqlparser::{
 
 use super::{
     Aggregate, Block, Column, Comparison, Division, FunctionCall, Literal, Name, Operand, Outline,
-    Table,
+    Table, aliases::Aliases,
 };
 use crate::{
     dialect::PrefixLimited,
@@ -38,6 +38,7 @@ pub fn outline(sql: &str, dialect: Dialect) -> Option<Outline> {
     parse(sql, dialect, |source, query| {
         let mut reader = Reader {
             source,
+            rules: Rules::of(dialect),
             outline: Outline::default(),
         };
         let _ = Visit::visit(query, &mut reader);
@@ -71,6 +72,7 @@ pub(super) fn parse<T>(
 
 struct Reader<'a> {
     source: &'a Source<'a>,
+    rules: &'static Rules,
     outline: Outline,
 }
 
@@ -84,12 +86,16 @@ impl Visitor for Reader<'_> {
                 self.define(&column.name);
             }
         }
+        let uses = Aliases::uses_in_order(query, self.rules, &|ident| self.name(ident));
+        self.outline.alias_uses.extend(uses);
         ControlFlow::Continue(())
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
         let block = self.block(select);
         self.outline.blocks.push(block);
+        let uses = Aliases::of(select, self.rules).uses(&|ident| self.name(ident));
+        self.outline.alias_uses.extend(uses);
         ControlFlow::Continue(())
     }
 
@@ -492,7 +498,7 @@ impl Visitor for Columns<'_, '_> {
     }
 }
 
-fn last_ident(name: &ObjectName) -> Option<&Ident> {
+pub(super) fn last_ident(name: &ObjectName) -> Option<&Ident> {
     name.0.last().and_then(ObjectNamePart::as_ident)
 }
 
