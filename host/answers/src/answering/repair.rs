@@ -1,21 +1,31 @@
 //! What a model is told when a statement failed, and beside a result that looks wrong: where, why, and what to write
 //! instead. Everything comes from the statement and the catalog, so it needs no word of the engine.
 
+mod added_times;
+mod aliases;
 mod cartesian;
+mod casts;
 mod concepts;
 mod excerpt;
 mod fan_out;
 mod functions;
+mod intervals;
+mod joined_texts;
 mod joins;
+mod mysql_words;
 mod names;
 mod nearest;
 mod qualifiers;
 mod ranges;
+mod row_limits;
 mod statement_scope;
 mod syntax;
 mod top;
 mod types;
 mod warnings;
+mod year_constants;
+
+use std::collections::HashSet;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -25,7 +35,10 @@ use crate::results::{AcceptedStatement, Access, RefusedInPlan};
 use mindhost_base::error::{Blame, Code, Error};
 use mindhost_catalog::{Catalog, TableDetail};
 use mindhost_plugin_api::Dialect;
-use mindhost_sql::outline::{self, Outline, Word};
+use mindhost_sql::{
+    ScopeDatasource,
+    outline::{self, Outline, Word},
+};
 
 pub use types::{Kind, kind};
 pub use warnings::warnings;
@@ -103,7 +116,8 @@ pub struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// The dialect that it is written in: that of the only datasource, or of the first one whose table it names.
+    /// The dialect that it is written in: that of the datasource whose tables it names, or that of the host if they are
+    /// of several. Without a table that is known, that of the first datasource.
     pub fn dialect(&self) -> Dialect {
         let datasources = &self.access.scope.datasources;
         let first = datasources
@@ -113,17 +127,24 @@ impl Subject<'_> {
             return first;
         }
         let known = StatementScope::new(self.access, first);
-        let names = |one: &&mindhost_sql::ScopeDatasource| {
-            let Some(outline) = outline::outline(self.sql, one.dialect) else {
-                return false;
-            };
-            let mut tables = outline.tables().filter_map(|table| known.find(table));
-            tables.any(|table| table.datasource == one.name)
+        let dialects = datasources.iter().map(|one| one.dialect);
+        let mut outlines = dialects.filter_map(|dialect| outline::outline(self.sql, dialect));
+        let named: HashSet<&str> = match outlines.find(|one| known.reads_any(one)) {
+            Some(outline) => {
+                let tables = outline.tables().filter_map(|table| known.find(table));
+                tables.map(|table| table.datasource).collect()
+            }
+            // The text is no statement.
+            None => known.qualifying(&outline::words(self.sql, Dialect::Datafusion)),
         };
-        datasources
-            .iter()
-            .find(names)
-            .map_or(first, |one| one.dialect)
+        let is_named = |one: &&ScopeDatasource| named.contains(one.name.as_str());
+        match named.len() {
+            0 | 1 => datasources
+                .iter()
+                .find(is_named)
+                .map_or(first, |one| one.dialect),
+            _ => Dialect::Datafusion,
+        }
     }
 
     /// The tables that an outline reads, as the catalog names them.
@@ -218,7 +239,7 @@ async fn advise(subject: &Subject<'_>, error: &Error) -> Advice {
         Some(outline) => {
             advise_outline(subject, &known, &outline, (&words, error), &mut advice).await;
             // The parser reads these in every dialect.
-            syntax::of_other_dialects(&words, dialect, &mut advice);
+            syntax::of_other_dialects(subject.sql, &words, dialect, &mut advice);
         }
     }
     if advice.replace.is_empty() && error.code() == Code::SqlNotReadOnly {
@@ -282,10 +303,12 @@ async fn advise_outline(
     ) {
         return;
     }
+    aliases::advise(known, outline, &used, advice);
     if advice.replace.is_empty() && advice.add_join.is_empty() {
         let names: Vec<String> = used.iter().map(|table| table.in_full()).collect();
         let described = subject.described(&names).await;
         types::advise(known, outline, &described, advice);
+        types::rounding(error, advice);
         if types::is_of_grouping(error) {
             types::group_by(outline, advice);
         }

@@ -3,6 +3,7 @@
 
 mod corpus;
 mod fixer;
+mod several;
 
 use mindhost_tests::{Host, MariaDb, Mind, Postgres, ScriptedModel, Turn};
 use serde_json::{Value, json};
@@ -369,6 +370,35 @@ const SUSPICIOUS: [(&str, &str); 12] = [
     ),
 ];
 
+/// Statements that mean something else there than on other engines.
+const OF_MARIADB: [(&str, &str); 4] = [
+    ("SELECT name || country FROM customers", "CONCAT(a, b)"),
+    (
+        "SELECT id, \"name\" FROM customers",
+        "not the column; write name",
+    ),
+    (
+        "SELECT count(*) FROM orders WHERE placed_at BETWEEN 2023 AND 2024",
+        "write YEAR(placed_at) BETWEEN 2023 AND 2024",
+    ),
+    (
+        "SELECT id FROM orders WHERE placed_at > 2023",
+        "write YEAR(placed_at) > 2023",
+    ),
+];
+
+/// Statements over days that are kept as texts.
+const YEARS_AS_TEXTS: [(&str, &str); 2] = [
+    (
+        "SELECT count(*) FROM orders o WHERE o.placed_at = 2024",
+        "write CAST(strftime('%Y', o.placed_at) AS INTEGER) = 2024",
+    ),
+    (
+        "SELECT count(*) FROM orders WHERE placed_at BETWEEN '2023' AND '2024'",
+        "AS INTEGER) BETWEEN 2023 AND 2024",
+    ),
+];
+
 /// Statements with a result that is as it should be.
 const SOUND: [&str; 13] = [
     "SELECT count(*) FROM customers WHERE country = 'DE'",
@@ -396,10 +426,16 @@ async fn suspicious_results_are_told(engine: Engine) {
     let division = "SELECT count(*) / 4 FROM orders";
     match engine {
         // It compares without regard to case, and keeps the fraction.
-        Engine::Mariadb => sound.extend([other_case, division]),
+        Engine::Mariadb => {
+            sound.extend([other_case, division]);
+            suspicious.extend(OF_MARIADB);
+        }
         Engine::Sqlite | Engine::Postgresql => {
             suspicious.extend([(other_case, "'DE'"), (division, "fraction")]);
         }
+    }
+    if engine == Engine::Sqlite {
+        suspicious.extend(YEARS_AS_TEXTS);
     }
     for (sql, word) in suspicious {
         let result = result_of(&host, sql).await;

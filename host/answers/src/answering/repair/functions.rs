@@ -3,13 +3,19 @@
 use std::collections::HashSet;
 
 use super::{
-    Advice, MAX_ADVICES, MAX_UNKNOWN, Replace, concepts::CONCEPTS, nearest::is_function_misspelt,
+    Advice, MAX_ADVICES, MAX_UNKNOWN, Replace,
+    added_times::Added,
+    concepts::{CONCEPTS, WITH_OTHER_ARGUMENTS},
+    joined_texts,
+    nearest::is_function_misspelt,
 };
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{self, Word};
 
 /// Functions that a misspelt one may be.
 const MAX_MISSPELT: usize = 3;
+/// Bytes of what stands in place of a call. Some templates have an argument several times.
+const MAX_INSTEAD: usize = 4_000;
 
 /// Adds how this dialect writes the calls that it does not know. Works on text that may be no statement.
 pub fn advise(sql: &str, words: &[Word], dialect: Dialect, advice: &mut Advice) {
@@ -22,26 +28,37 @@ pub fn advise(sql: &str, words: &[Word], dialect: Dialect, advice: &mut Advice) 
         .map(str::to_ascii_lowercase)
         .collect();
     let mut looked_up = 0;
-    for Call { at, commas, close } in calls(words) {
+    for call in calls(words) {
+        let (at, close) = (call.at, call.close);
         let Some((word, end)) = words.get(at).zip(words.get(close)) else {
             continue;
         };
         let name = word.text.to_lowercase();
-        let is_known = functions.contains(&name);
+        let is_known = functions.contains(&name) && !has_other_arguments(&call, &name, dialect);
         let is_meant = is_known || stands_before_brackets(&name);
-        let has_separator = name == "group_concat" && dialect != Dialect::Mysql;
-        if (is_meant && name != "extract" && !has_separator) || is_cte(words, close) {
+        let is_foreign_extract = name == "extract" && lacks_extract(dialect);
+        let joins_texts = matches!(name.as_str(), "string_agg" | "group_concat" | "listagg")
+            && !(is_known && dialect == Dialect::Clickhouse);
+        if (is_meant && !is_foreign_extract && !joins_texts) || is_cte(words, close) {
             continue;
         }
         if advice.replace.len() >= MAX_ADVICES || looked_up >= MAX_UNKNOWN {
             break;
         }
         looked_up += 1;
+        if joins_texts {
+            match joined_texts::advise(sql, words, &call, dialect) {
+                Some(Some(replace)) => advice.replace.push(replace),
+                Some(None) => advice.hint(joined_texts::NO_SHORT_FORM),
+                None => {}
+            }
+            continue;
+        }
         // A position counts from 1, so it is the index of the letter behind a bracket or a comma.
         let place = |index: usize| words.get(index).map_or(0, |word| word.position as usize);
         let mut arguments = Vec::new();
         let mut from = place(at + 1);
-        for comma in commas.into_iter().chain([close]) {
+        for comma in call.commas.iter().copied().chain([close]) {
             let argument = text(from, place(comma).saturating_sub(1));
             arguments.push(argument.trim().to_owned());
             from = place(comma);
@@ -53,15 +70,13 @@ pub fn advise(sql: &str, words: &[Word], dialect: Dialect, advice: &mut Advice) 
             (word.position as usize).saturating_sub(1),
             end.position as usize,
         );
-        if let Some(separated) = separated(&name, &arguments, dialect) {
-            arguments = separated;
-        } else if is_known && name != "extract" {
-            continue;
-        }
-        if name == "dateadd" && arguments.len() == 3 && !is_known {
-            let instead = date_add(&arguments, dialect);
+        if let Some(added) = Added::of(&name, &arguments).filter(|_| !is_known) {
+            let instead = added.written(dialect);
             match instead.len() {
-                0 => advice.hint("write the unit of DATEADD in full, such as month or minute"),
+                0 => advice.hint(format!(
+                    "write the unit of {} in full, such as month or minute",
+                    word.text
+                )),
                 1 => {}
                 _ => advice.hint("date() drops the time of day, datetime() adds one; choose the one that is meant"),
             }
@@ -73,7 +88,10 @@ pub fn advise(sql: &str, words: &[Word], dialect: Dialect, advice: &mut Advice) 
             continue;
         }
         match translation(&name, &arguments, dialect) {
-            Some(instead) if instead.is_empty() || same(&instead, &written) => {}
+            Some(instead)
+                if instead.is_empty()
+                    || instead.len() > MAX_INSTEAD
+                    || same(&instead, &written) => {}
             Some(instead) => {
                 advice
                     .replace
@@ -85,16 +103,29 @@ pub fn advise(sql: &str, words: &[Word], dialect: Dialect, advice: &mut Advice) 
     }
 }
 
+/// Whether a dialect has a function, but not with the arguments of this call.
+fn has_other_arguments(call: &Call, name: &str, dialect: Dialect) -> bool {
+    let count = call.commas.len() + 1;
+    WITH_OTHER_ARGUMENTS.contains(&(dialect, name, count))
+}
+
+/// Whether a dialect does not have EXTRACT.
+fn lacks_extract(dialect: Dialect) -> bool {
+    matches!(dialect, Dialect::Sqlite | Dialect::Mssql)
+}
+
 /// A name with brackets behind it. The numbers are indices of words.
-struct Call {
-    at: usize,
+pub struct Call {
+    /// The name.
+    pub at: usize,
     /// Those between its arguments.
-    commas: Vec<usize>,
-    close: usize,
+    pub commas: Vec<usize>,
+    /// The bracket at its end.
+    pub close: usize,
 }
 
 /// The calls whose brackets are closed, in their order. One pass finds them all, however deep they are nested.
-fn calls(words: &[Word]) -> Vec<Call> {
+pub fn calls(words: &[Word]) -> Vec<Call> {
     let mut found: Vec<Call> = Vec::new();
     let mut open: Vec<(usize, Vec<usize>)> = Vec::new();
     for (index, word) in words.iter().enumerate() {
@@ -135,7 +166,7 @@ fn is_cte(words: &[Word], close: usize) -> bool {
 }
 
 /// Whether a word in lower case is a keyword or a type that brackets may follow.
-fn stands_before_brackets(name: &str) -> bool {
+pub fn stands_before_brackets(name: &str) -> bool {
     const IN_FRONT: [&str; 34] = [
         "in", "as", "over", "and", "or", "not", "on", "where", "from", "join", "select", "values",
         "using", "by", "exists", "any", "all", "some", "filter", "group", "case", "when", "then",
@@ -180,75 +211,48 @@ fn translation(name: &str, arguments: &[String], dialect: Dialect) -> Option<Str
         Some((name, argument)) => (name.as_str(), std::slice::from_ref(argument)),
         None => (name, arguments),
     };
-    // The units of `date_trunc` have any case; in a format, `m` and `M` are two things.
-    let is_constant = |argument: &str, wanted: &str| {
-        let constant = argument.trim_matches('\'');
-        constant == wanted || (name == "date_trunc" && constant.eq_ignore_ascii_case(wanted))
-    };
     for concept in CONCEPTS {
-        let fits = |(form, count, wanted): &&(&str, usize, Option<&str>)| {
-            let has = |wanted: &str| arguments.iter().any(|one| is_constant(one, wanted));
-            *form == name && *count == arguments.len() && wanted.is_none_or(has)
-        };
-        let Some((.., wanted)) = concept.forms.iter().find(fits) else {
-            continue;
-        };
-        let date = arguments
-            .iter()
-            .find(|one| wanted.is_some_and(|wanted| !is_constant(one, wanted)));
-        let date = date.or(arguments.first()).map_or("", String::as_str);
-        return Some(filled(concept.template(dialect), date, arguments));
+        for (form, count, wanted) in concept.forms {
+            if *form != name || *count != arguments.len() {
+                continue;
+            }
+            let at = match wanted {
+                Some(wanted) => match constant(name, arguments, wanted) {
+                    None => continue,
+                    at => at,
+                },
+                None => None,
+            };
+            let mut others = arguments.iter().enumerate();
+            let date = others.find(|(index, _)| Some(*index) != at);
+            let date = date.map_or("", |(_, date)| date.as_str());
+            return Some(filled(concept.template(dialect), date, arguments));
+        }
     }
     None
 }
 
-/// The units of DATEADD that mean the same in all dialects that have it: the names of each, the unit of an interval,
-/// and how many of those it is.
-const UNITS: [(&str, &[&str], &str, u8); 8] = [
-    ("year", &["years", "yy", "yyyy"], "year", 1),
-    ("quarter", &["quarters", "qq", "q"], "month", 3),
-    ("month", &["months", "mm"], "month", 1),
-    ("week", &["weeks", "wk"], "day", 7),
-    ("day", &["days", "dd", "d"], "day", 1),
-    ("hour", &["hours", "hh"], "hour", 1),
-    ("minute", &["minutes", "mi"], "minute", 1),
-    ("second", &["seconds", "ss", "s"], "second", 1),
-];
-
-/// How this dialect writes `DATEADD(unit, count, date)`; none if that is not known.
-fn date_add(arguments: &[String], dialect: Dialect) -> Vec<String> {
-    let [unit, count, date] = arguments else {
-        return Vec::new();
-    };
-    let unit = unit.trim_matches('\'').to_lowercase();
-    let is_it = |(name, others, ..): &&(&str, &[&str], &str, u8)| {
-        *name == unit || others.contains(&unit.as_str())
-    };
-    let Some((name, _, part, parts)) = UNITS.iter().find(is_it) else {
-        return Vec::new();
-    };
-    match dialect {
-        Dialect::Sqlite => {
-            let amount = match parts {
-                1 => format!("({count})"),
-                _ => format!("({parts} * ({count}))"),
-            };
-            // The last day of a shorter month, as DATEADD has it.
-            let floor = match *part {
-                "month" | "year" => ", 'floor'",
-                _ => "",
-            };
-            let call = |function| format!("{function}({date}, {amount} || ' {part}'{floor})");
-            match *part {
-                "hour" | "minute" | "second" => vec![call("datetime")],
-                _ => vec![call("date"), call("datetime")],
-            }
-        }
-        Dialect::Mysql => vec![format!("DATE_ADD({date}, INTERVAL ({count}) {name})")],
-        Dialect::Mssql => vec![format!("DATEADD({name}, {count}, {date})")],
-        Dialect::Clickhouse => vec![format!("dateAdd({name}, {count}, {date})")],
-        _ => vec![format!("({date} + ({count}) * INTERVAL '{parts} {part}')")],
+/// Which argument is a constant. A unit may stand without quotes and in any case; in a format, `m` and `M` are two
+/// things.
+fn constant(name: &str, arguments: &[String], wanted: &str) -> Option<usize> {
+    const OF_UNITS: [&str; 5] = [
+        "date_trunc",
+        "datetrunc",
+        "date_part",
+        "datepart",
+        "datediff",
+    ];
+    let plain = |argument: &String| argument.trim_matches('\'').to_owned();
+    if !OF_UNITS.contains(&name) {
+        let is_it = |one: &String| plain(one) == wanted && one != wanted;
+        return arguments.iter().position(is_it);
     }
+    // `date_trunc(d, MONTH)` of BigQuery. Elsewhere another argument of this name is a column.
+    let is_last = name == "date_trunc" && !arguments.first()?.starts_with('\'');
+    let at = if is_last { arguments.len() - 1 } else { 0 };
+    plain(arguments.get(at)?)
+        .eq_ignore_ascii_case(wanted)
+        .then_some(at)
 }
 
 /// A template with arguments in place of `$date`, `$1`, …. What stands in an argument is not replaced again: one with
@@ -272,27 +276,6 @@ fn filled(template: &str, date: &str, arguments: &[String]) -> String {
         text.push_str(rest);
     }
     text
-}
-
-/// The arguments of MySQL's `GROUP_CONCAT(a ORDER BY b SEPARATOR ', ')`, where the dialect has the separator as an
-/// argument: the order stands behind it, if the dialect has it there.
-fn separated(name: &str, arguments: &[String], dialect: Dialect) -> Option<Vec<String>> {
-    let [only] = arguments else { return None };
-    // Letters outside of ASCII keep their length.
-    let lower = only.to_ascii_lowercase();
-    let at = lower
-        .rfind(" separator ")
-        .filter(|_| name == "group_concat" && dialect != Dialect::Mysql)?;
-    let separator = only[at + " separator ".len()..].trim();
-    let (of, order) = match lower[..at].find(" order by ") {
-        Some(order) => (&only[..order], &only[order..at]),
-        None => (&only[..at], ""),
-    };
-    let order = match dialect {
-        Dialect::Clickhouse | Dialect::Mssql => "",
-        _ => order,
-    };
-    Some(vec![of.to_owned(), format!("{separator}{order}")])
 }
 
 /// Reads `YEAR FROM d` of EXTRACT.
@@ -428,6 +411,45 @@ mod tests {
                 "date_trunc('MONTH', d)",
                 "strftime('%Y-%m-01', d)",
             ),
+            (
+                Dialect::Mysql,
+                "date_trunc(day, MONTH)",
+                "DATE_FORMAT(day, '%Y-%m-01')",
+            ),
+            (
+                Dialect::Postgresql,
+                "DATEDIFF(Day, month, year)",
+                "(CAST(year AS date) - CAST(month AS date))",
+            ),
+            (Dialect::Mysql, "ISNULL(zip, '-')", "COALESCE(zip, '-')"),
+            (Dialect::Mysql, "DATEDIFF(day, a, b)", "DATEDIFF(b, a)"),
+            (Dialect::Mssql, "DATEDIFF(b, a)", "DATEDIFF(day, a, b)"),
+            (
+                Dialect::Mssql,
+                "EXTRACT(QUARTER FROM d)",
+                "DATEPART(quarter, d)",
+            ),
+            (
+                Dialect::Sqlite,
+                "date_part('dow', d)",
+                "CAST(strftime('%w', d) AS INTEGER)",
+            ),
+            (Dialect::Trino, "to_char(d, 'YYYY')", "date_format(d, '%Y')"),
+            (
+                Dialect::Postgresql,
+                "DATE_SUB(d, INTERVAL 3 DAY)",
+                "(d + (-(3)) * INTERVAL '1 day')",
+            ),
+            (
+                Dialect::Mssql,
+                "date_add(d, INTERVAL '2 months')",
+                "DATEADD(month, 2, d)",
+            ),
+            (
+                Dialect::Trino,
+                "DATEADD(day, n, d)",
+                "date_add('day', n, d)",
+            ),
         ] {
             let found = advised(
                 &format!("SELECT {written} FROM t WHERE a IN (1, 2)"),
@@ -452,6 +474,12 @@ mod tests {
             ("stdev(total)", Dialect::Sqlite),
             ("stddev(total)", Dialect::Sqlite),
             ("newid()", Dialect::Sqlite),
+            // The unit is another one, and a column has the name of this one.
+            ("date_trunc('minute', day)", Dialect::Sqlite),
+            ("DATEDIFF(hour, day, month)", Dialect::Postgresql),
+            ("EXTRACT(YEAR FROM d)", Dialect::Mysql),
+            ("EXTRACT(YEAR FROM d)", Dialect::Trino),
+            ("DATE_SUB(d, 3)", Dialect::Postgresql),
         ] {
             let found = advised(&format!("SELECT {call} FROM t"), dialect);
             assert_eq!(found, [], "{call}");

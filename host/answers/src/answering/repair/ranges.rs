@@ -48,6 +48,13 @@ pub fn outside(
     Some(Warning::with_values(text, table, vec![bound.to_owned()]))
 }
 
+/// Whether the catalog has dates in a column, of whatever type that is.
+pub fn are_dates(column: &ColumnDetail) -> bool {
+    let bounds = [&column.min, &column.max];
+    let is_date = |bound: &Option<String>| bound.as_deref().and_then(date).is_some();
+    bounds.into_iter().all(is_date)
+}
+
 fn number(text: &str) -> Option<f64> {
     let number: f64 = text.trim().parse().ok()?;
     number.is_finite().then_some(number)

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::results::Access;
 use mindhost_catalog::TableDetail;
 use mindhost_plugin_api::Dialect;
-use mindhost_sql::outline::{self, Name, Outline, Table, same_column, spelled};
+use mindhost_sql::outline::{self, Name, Outline, Table, Word, same_column, spelled};
 
 /// The tables of all datasources of an access in one list, with the dialect that names are compared in.
 pub struct StatementScope<'a> {
@@ -116,6 +116,23 @@ impl<'a> StatementScope<'a> {
         let places = places.filter(|at| seen.insert(*at));
         places
             .filter_map(|at| self.tables.get(at).copied())
+            .collect()
+    }
+
+    /// Whether an outline names a table of these.
+    pub fn reads_any(&self, outline: &Outline) -> bool {
+        outline.tables().any(|table| self.place(table).is_some())
+    }
+
+    /// The datasources whose names stand before a dot.
+    pub fn qualifying(&self, words: &[Word]) -> HashSet<&'a str> {
+        let before_dots = words.windows(2).filter(|two| two[1].text == ".");
+        let before_dots: HashSet<String> = before_dots
+            .map(|two| two[0].text.to_ascii_lowercase())
+            .collect();
+        let names = self.tables.iter().map(|table| table.datasource);
+        names
+            .filter(|name| before_dots.contains(&name.to_ascii_lowercase()))
             .collect()
     }
 

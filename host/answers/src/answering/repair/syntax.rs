@@ -2,7 +2,10 @@
 
 use std::{cell::OnceCell, collections::HashSet};
 
-use super::{Advice, MAX_ADVICES, Replace, statement_scope::StatementScope, top};
+use super::{
+    Advice, MAX_ADVICES, Replace, casts, intervals, row_limits, statement_scope::StatementScope,
+    top,
+};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::{Word, functions, quote, spelled};
 
@@ -38,8 +41,7 @@ pub fn advise(sql: &str, words: &[Word], known: &StatementScope<'_>, advice: &mu
     }
     commas(words, advice);
     operators(words, advice);
-    limit(words, known.dialect, sql, advice);
-    of_other_dialects(words, known.dialect, advice);
+    of_other_dialects(sql, words, known.dialect, advice);
 }
 
 /// The names of the tables and columns that a statement may read.
@@ -303,20 +305,31 @@ pub fn fence(sql: &str, advice: &mut Advice) -> bool {
 }
 
 /// What the parser reads in a dialect that does not have it.
-pub fn of_other_dialects(words: &[Word], dialect: Dialect, advice: &mut Advice) {
+pub fn of_other_dialects(sql: &str, words: &[Word], dialect: Dialect, advice: &mut Advice) {
     for word in words {
         let position = (word.position > 0).then_some(word.position);
         // Also almost a keyword.
         let is_told = advice.replace.iter().any(|one| one.position == position);
-        if word.text.eq_ignore_ascii_case("ilike") && !has_ilike(dialect) && !is_told {
+        if !word.text.eq_ignore_ascii_case("ilike") || has_ilike(dialect) || is_told {
+            continue;
+        }
+        if dialect == Dialect::Trino {
+            // Its LIKE sees case.
+            advice.hint("there is no ILIKE; write lower(a) LIKE lower('x%')");
+        } else {
             let instead = vec!["LIKE".to_owned()];
             advice
                 .replace
                 .push(Replace::new(word.text.clone(), word.position, instead));
         }
     }
+    if dialect == Dialect::Mssql && words.iter().any(|word| word.text == "||") {
+        advice.hint("there is no `||`; join texts with CONCAT(a, b)");
+    }
     top::advise(words, dialect, advice);
-    intervals(words, dialect, advice);
+    row_limits::advise(sql, words, dialect, advice);
+    casts::advise(sql, words, dialect, advice);
+    intervals::advise(words, dialect, advice);
 }
 
 fn has_ilike(dialect: Dialect) -> bool {
@@ -338,64 +351,6 @@ fn operators(words: &[Word], advice: &mut Advice) {
         advice
             .replace
             .push(Replace::new(word.text.clone(), word.position, instead));
-    }
-}
-
-/// Whether a word is a whole number.
-pub fn is_count(word: &Word) -> bool {
-    !word.text.is_empty() && word.text.bytes().all(|digit| digit.is_ascii_digit())
-}
-
-/// `LIMIT 20, 10` where the dialect has OFFSET.
-fn limit(words: &[Word], dialect: Dialect, sql: &str, advice: &mut Advice) {
-    let has_both = [Dialect::Mysql, Dialect::Sqlite, Dialect::Clickhouse];
-    if has_both.contains(&dialect) {
-        return;
-    }
-    for four in words.windows(4) {
-        let [limit, offset, comma, count] = four else {
-            continue;
-        };
-        if limit.text.eq_ignore_ascii_case("limit")
-            && comma.text == ","
-            && is_count(offset)
-            && is_count(count)
-        {
-            let length = count.position - limit.position;
-            let written = sql.chars().skip(limit.position as usize - 1);
-            let written: String = written.take(length as usize + count.text.len()).collect();
-            let instead = format!("LIMIT {} OFFSET {}", count.text, offset.text);
-            advice
-                .replace
-                .push(Replace::new(written, limit.position, vec![instead]));
-        }
-    }
-}
-
-/// `INTERVAL 3 MONTH` where the dialect wants quotes, or has no intervals.
-fn intervals(words: &[Word], dialect: Dialect, advice: &mut Advice) {
-    const UNITS: [&str; 8] = [
-        "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND",
-    ];
-    for three in words.windows(3) {
-        let [interval, count, unit] = three else {
-            continue;
-        };
-        let name = unit.text.to_uppercase();
-        let is_unit = UNITS.contains(&name.trim_end_matches('S'));
-        if !interval.text.eq_ignore_ascii_case("interval") || !is_unit {
-            continue;
-        }
-        if dialect == Dialect::Sqlite {
-            advice.hint(
-                "there is no INTERVAL; write date(day, '+3 months') or datetime(time, '-1 hours')",
-            );
-        } else if is_count(count) && matches!(dialect, Dialect::Postgresql | Dialect::Datafusion) {
-            let number = vec![format!("'{}'", count.text)];
-            advice
-                .replace
-                .push(Replace::new(count.text.clone(), count.position, number));
-        }
     }
 }
 
@@ -463,6 +418,7 @@ mod tests {
                 "SELECT 1 LIMIT 20,  10",
                 "LIMIT 10 OFFSET 20",
             ),
+            (Dialect::Sqlite, "SELECT a::date FROM t", "date(a)"),
             (Dialect::Postgresql, "SELECT d + INTERVAL 3 MONTH", "'3'"),
             (Dialect::Sqlite, "SELECT a ILIKE 'x'", "LIKE"),
             (Dialect::Sqlite, "SELECT TOP 5 a FROM t", ""),

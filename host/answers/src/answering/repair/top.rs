@@ -1,6 +1,6 @@
 //! TOP, which SQL Server has in place of LIMIT.
 
-use super::{Advice, MAX_ADVICES, Replace, syntax::is_count};
+use super::{Advice, MAX_ADVICES, Replace, row_limits::is_count};
 use mindhost_plugin_api::Dialect;
 use mindhost_sql::outline::Word;
 
@@ -35,16 +35,16 @@ pub fn advise(words: &[Word], dialect: Dialect, advice: &mut Advice) {
                     let before = before.text.to_uppercase();
                     ["SELECT", "DISTINCT", "ALL"].contains(&before.as_str())
                 });
-                let count = words.get(index + 1).filter(|count| is_count(count));
-                let (true, Some(count), Some(inner)) = (is_of_select, count, open.last_mut())
+                let (true, Some((count, last)), Some(inner)) =
+                    (is_of_select, count(words, index), open.last_mut())
                 else {
                     continue;
                 };
-                let next = words.get(index + 2);
+                let next = words.get(last + 1);
                 let next = next.map_or_else(String::new, |next| next.text.to_uppercase());
                 inner.is_one_of_several |=
                     inner.written.is_some() || next == "PERCENT" || next == "WITH";
-                inner.written = Some((word, count));
+                inner.written = words.get(index..=last).map(|top| (top, count));
             }
             _ => {}
         }
@@ -62,14 +62,25 @@ pub fn advise(words: &[Word], dialect: Dialect, advice: &mut Advice) {
     }
 }
 
+/// The number of the TOP at an index, in brackets or not, and the index of its last word.
+fn count(words: &[Word], top: usize) -> Option<(&Word, usize)> {
+    match words.get(top + 1..)? {
+        [count, ..] if is_count(count) => Some((count, top + 1)),
+        [open, count, close, ..] if open.text == "(" && is_count(count) && close.text == ")" => {
+            Some((count, top + 3))
+        }
+        _ => None,
+    }
+}
+
 /// For a TOP that is not written anew.
 const NO_TOP: &str = "there is no TOP; write LIMIT with the number at the end of the SELECT that has it, in its own brackets";
 
 /// The TOP of one SELECT.
 #[derive(Default)]
 struct Top<'a> {
-    /// The word and its number.
-    written: Option<(&'a Word, &'a Word)>,
+    /// Its words, and the number among them.
+    written: Option<(&'a [Word], &'a Word)>,
     /// Whether a LIMIT would be of several SELECTs, or the TOP is more than a number.
     is_one_of_several: bool,
 }
@@ -77,15 +88,30 @@ struct Top<'a> {
 impl Top<'_> {
     /// What to leave out, and the LIMIT in its place. Both or none of them have room among the advices.
     fn limit(&self, advice: &mut Advice) -> Option<(Replace, String)> {
-        let (top, count) = self.written?;
+        let (words, count) = self.written?;
+        let top = words.first()?;
         if self.is_one_of_several || advice.replace.len() + 2 > MAX_ADVICES {
             advice.hint(NO_TOP);
             return None;
         }
-        let written = format!("{} {}", top.text, count.text);
+        let written = as_written(words);
         let replace = Replace::new(written, top.position, vec![String::new()]);
         Some((replace, format!("LIMIT {}", count.text)))
     }
+}
+
+/// Words as the text has them, with one space where it has any.
+fn as_written(words: &[Word]) -> String {
+    let mut written = String::new();
+    let mut end = None;
+    for word in words {
+        if end.is_some_and(|end| end < word.position) {
+            written.push(' ');
+        }
+        written.push_str(&word.text);
+        end = Some(word.position + u32::try_from(word.text.chars().count()).unwrap_or(0));
+    }
+    written
 }
 
 #[cfg(test)]
@@ -113,6 +139,17 @@ mod tests {
                 None,
             ),
             ("SELECT TOP 10 PERCENT a FROM t", &[], None),
+            ("SELECT TOP (10) PERCENT a FROM t", &[], None),
+            (
+                "SELECT TOP (5) a FROM t",
+                &[("TOP (5)", "")],
+                Some("LIMIT 5"),
+            ),
+            (
+                "SELECT DISTINCT TOP(5) a FROM t",
+                &[("TOP(5)", "")],
+                Some("LIMIT 5"),
+            ),
         ] {
             let mut advice = Advice::default();
             advise(

@@ -103,9 +103,11 @@ pub fn advise(
         let kind = kind(&column.data_type);
         let of_type = format!("{} is of the type {}", column.name, column.data_type);
         if let Some(instead) = fitting(comparison, kind, known.dialect) {
-            advice
-                .replace
-                .push(Replace::new(comparison.text.clone(), 0, vec![instead]));
+            let replace = Replace::new(comparison.text.clone(), 0, vec![instead]);
+            // BETWEEN and IN are several comparisons.
+            if !advice.replace.contains(&replace) {
+                advice.replace.push(replace);
+            }
             advice.hint(of_type);
         } else if let Some(rule) = rule(comparison, kind) {
             advice.hint(format!("{of_type}; {rule}"));
@@ -142,6 +144,11 @@ pub fn advise(
 fn fitting(comparison: &Comparison, kind: Kind, dialect: Dialect) -> Option<String> {
     let column = written(&comparison.column);
     let operator = &comparison.operator;
+    if kind == Kind::Time
+        && let Some(condition) = years(comparison)
+    {
+        return Some(format!("{} {condition}", year_of(&column, dialect)));
+    }
     // Only `column operator constant` is written anew.
     let constant = comparison
         .text
@@ -158,15 +165,6 @@ fn fitting(comparison: &Comparison, kind: Kind, dialect: Dialect) -> Option<Stri
         (Kind::Integer, Literal::Text(text)) if !is_like && is_decimal(text) => {
             Some(format!("{column} {operator} {text}"))
         }
-        (Kind::Time, Literal::Number(year)) if is_year(year) => {
-            let of = match dialect {
-                Dialect::Sqlite => format!("CAST(strftime('%Y', {column}) AS INTEGER)"),
-                Dialect::Clickhouse => format!("toYear({column})"),
-                Dialect::Mssql | Dialect::Mysql => format!("YEAR({column})"),
-                _ => format!("EXTRACT(YEAR FROM {column})"),
-            };
-            Some(format!("{of} {operator} {year}"))
-        }
         (Kind::Time | Kind::Integer | Kind::Number, Literal::Text(text)) if is_like => {
             let text_type = match dialect {
                 Dialect::Mysql => "char",
@@ -179,6 +177,30 @@ fn fitting(comparison: &Comparison, kind: Kind, dialect: Dialect) -> Option<Stri
         }
         _ => None,
     }
+}
+
+/// The year of a column, as this dialect writes it.
+pub fn year_of(column: &str, dialect: Dialect) -> String {
+    match dialect {
+        Dialect::Sqlite => format!("CAST(strftime('%Y', {column}) AS INTEGER)"),
+        Dialect::Clickhouse => format!("toYear({column})"),
+        Dialect::Mssql | Dialect::Mysql => format!("YEAR({column})"),
+        _ => format!("EXTRACT(YEAR FROM {column})"),
+    }
+}
+
+/// What a comparison says of its column, if all its constants are years: `= 2021`, `BETWEEN 2021 AND 2022`,
+/// `IN ('2021', '2022')`. The years stand without quotes then.
+pub fn years(comparison: &Comparison) -> Option<String> {
+    let column = written(&comparison.column);
+    let condition = comparison.text.strip_prefix(&column)?.strip_prefix(' ')?;
+    let mut words = condition
+        .split(|letter: char| " ,()'=<>!".contains(letter))
+        .filter(|word| !word.is_empty())
+        .peekable();
+    words.peek()?;
+    let fits = |word: &str| is_year(word) || ["BETWEEN", "AND", "IN", "NOT"].contains(&word);
+    words.all(fits).then(|| condition.replace('\'', ""))
 }
 
 /// What is said of a comparison that is not written anew, because what it means is not certain.
@@ -195,8 +217,18 @@ fn rule(comparison: &Comparison, kind: Kind) -> Option<&'static str> {
                 "a number stands without quotes, unit and separators of thousands, with a decimal point",
             )
         }
+        (Kind::Time, Literal::Text(text)) if !operator.ends_with("LIKE") && is_month(text) => Some(
+            "compare with whole dates, from the first day of a month to before that of the next",
+        ),
         _ => None,
     }
+}
+
+/// Whether a text is a month such as `2024-02`.
+fn is_month(text: &str) -> bool {
+    let is_two = |month: &str| month.len() == 2 && month.bytes().all(|byte| byte.is_ascii_digit());
+    text.split_once('-')
+        .is_some_and(|(year, month)| is_year(year) && is_two(month))
 }
 
 fn is_order(operator: &str) -> bool {
@@ -217,7 +249,8 @@ fn is_year(number: &str) -> bool {
         .is_ok_and(|year| (1900..=2100).contains(&year))
 }
 
-fn written(column: &Column) -> String {
+/// A column as the statement has it.
+pub fn written(column: &Column) -> String {
     let quoted = |name: &mindhost_sql::outline::Name| match name.quote {
         Some('[') => format!("[{}]", name.text),
         Some(quote) => format!("{quote}{}{quote}", name.text),
@@ -235,6 +268,13 @@ pub fn is_of_grouping(error: &Error) -> bool {
     let has = |words: &[&str]| words.iter().any(|words| message.contains(words));
     has(&["group by", "group_by", "non-aggregate", "nonaggregate"])
         && !has(&["syntax", "not allowed"])
+}
+
+/// Adds what PostgreSQL rounds to a number of digits.
+pub fn rounding(error: &Error, advice: &mut Advice) {
+    if error.message().contains("round(double precision, integer)") {
+        advice.hint("round to digits takes numeric; write round(CAST(x AS numeric), 2)");
+    }
 }
 
 /// Adds the GROUP BY of a SELECT with aggregates and other columns: what it groups by, and what is not grouped.

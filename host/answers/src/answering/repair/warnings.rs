@@ -1,5 +1,5 @@
 //! What looks wrong about a result: empty where the catalog has values, sums and counts that a join multiplies,
-//! divisions of integers.
+//! divisions of integers, dates beside years, and words that another engine reads otherwise.
 
 use std::collections::HashSet;
 
@@ -8,9 +8,10 @@ use serde_json::Value;
 use super::{
     MAX_BYTES, Subject, cartesian,
     fan_out::Joined,
-    ranges,
+    mysql_words, ranges,
     statement_scope::{KnownTable, StatementScope},
     types::{self, Kind},
+    year_constants,
 };
 use mindhost_catalog::{ColumnDetail, TableDetail};
 use mindhost_plugin_api::Dialect;
@@ -70,23 +71,50 @@ pub async fn warnings(subject: &Subject<'_>, total: u64, rows: Option<&Value>) -
         .iter()
         .any(|block| block.tables.len() > 1 && !block.aggregates.is_empty());
     let divides = truncates(dialect) && !outline.divisions.is_empty();
-    if !is_empty && !multiplies && !divides {
-        return Vec::new();
-    }
+    let has_years = outline
+        .comparisons
+        .iter()
+        .any(|one| types::years(one).is_some());
     let used = known.used(&outline);
+    let words = outline::words(subject.sql, dialect);
+    let mut found = match dialect {
+        Dialect::Mysql => mysql_words::warnings(&words, &used),
+        _ => Vec::new(),
+    };
+    if !is_empty && !multiplies && !divides && !has_years {
+        return found;
+    }
     let names: Vec<String> = used.iter().map(KnownTable::in_full).collect();
     let described = subject.described(&names).await;
-    let mut found = Vec::new();
+    if has_years {
+        years(&known, &outline, &used, &described, &mut found);
+    }
     if is_empty {
         empty(&known, &outline, &used, &described, &mut found);
     }
-    let words = outline::words(subject.sql, dialect);
     fan_out(&known, &outline, &used, (&words, &described), &mut found);
     if divides {
         divisions(&known, &outline, &used, &described, &mut found);
     }
     found.truncate(MAX_WARNINGS);
     found
+}
+
+/// Dates that are compared with years.
+fn years(
+    known: &StatementScope<'_>,
+    outline: &Outline,
+    used: &[KnownTable<'_>],
+    described: &[TableDetail],
+    found: &mut Vec<Warning>,
+) {
+    for comparison in &outline.comparisons {
+        let column = types::detail(known, outline, used, &comparison.column, described);
+        let warning =
+            column.and_then(|column| year_constants::warning(comparison, column, known.dialect));
+        // BETWEEN and IN are several comparisons.
+        found.extend(warning.filter(|warning| !found.contains(warning)));
+    }
 }
 
 /// Whether a result is one row of zeros and nulls, as aggregates over no rows give.

@@ -3,8 +3,8 @@
 use super::Engine::{Mariadb, Postgresql, Sqlite};
 
 /// What is wrong with a broken statement.
-pub const KINDS: [&str; 7] = [
-    "column", "table", "syntax", "dialect", "quotes", "type", "join",
+pub const KINDS: [&str; 8] = [
+    "column", "table", "syntax", "dialect", "quotes", "type", "join", "alias",
 ];
 
 /// The engines of the corpus.
@@ -65,6 +65,9 @@ const DIALECTS_MARIADB: &str = include_str!("dialects_mariadb.sql");
 /// Statements, each with one whose constant does not fit its column, on PostgreSQL. The others compare anything.
 const TYPES: &str = include_str!("types.sql");
 
+/// Statements, each with one that uses a name of its SELECT where some engines do not know it.
+const ALIASES: &str = include_str!("aliases.sql");
+
 /// Every statement in each of the ways that break it.
 pub fn broken(engine: Engine) -> Vec<Broken> {
     let mut all = Vec::new();
@@ -98,6 +101,10 @@ pub fn broken(engine: Engine) -> Vec<Broken> {
             let is_known = engine == Sqlite && other.starts_with("SELECT I");
             add("dialect", gold, (!is_known).then(|| (*other).to_owned()));
         }
+    }
+    for group in ALIASES.split("\n\n") {
+        let lines: Vec<&str> = group.lines().collect();
+        add("alias", lines[0], Some(lines[1].to_owned()));
     }
     for group in TYPES.split("\n\n").filter(|_| engine == Postgresql) {
         let lines: Vec<&str> = group.lines().collect();
