@@ -6,7 +6,7 @@ import { inspect, openPage, signIn, tabTo, visit } from "./support.mjs";
 
 let conversation;
 before(async () => {
-  await server.api("POST", "/datasources?check_connection=false", { name: "drawer", engine: "files", connection_data: { path: "drawer" } });
+  await server.api("POST", "/datasources", { name: "drawer", engine: "files", connection_data: { path: "drawer" } });
   const bound = { datasource: "shop", table: "orders", filter: "channel = {{caller.channel}}", hidden: ["voucher"], masked: { status: "null" } };
   await server.api("POST", "/keys", { name: "bound", role: "user", attributes: { channel: "app" }, policies: [bound] });
   conversation = (await server.api("POST", "/responses", { model: "analyst", input: "Average order total per channel" })).conversation.id;

@@ -56,7 +56,7 @@ async function shows(page, texts = PAYLOADS) {
 }
 
 test("names of files: dropped, refused, stored and deleted", async () => {
-  await server.api("POST", "/datasources?check_connection=false", { name: "odd_files", engine: "files", connection_data: { path: "odd" } });
+  await server.api("POST", "/datasources", { name: "odd_files", engine: "files", connection_data: { path: "odd" } });
   const { page, watch } = opened;
   await visit(page, "/console/data/odd_files/files");
   await page.getByText("There is no file yet").waitFor();

@@ -117,7 +117,7 @@ try {
   const baseline = await evaluate({ ...cancelled, sql: "SELECT count(*) FROM orders WHERE status = 'cancelled'" });
   const evaluation = await evaluate({ ...cancelled, rows: [[0]] }, { question: "How many reviews are there?", sql: "SELECT count(*) FROM reviews" });
   await server.keyOf("user");
-  await server.api("POST", "/datasources?check_connection=false", { name: "drawer", engine: "files", connection_data: { path: "drawer" } });
+  await server.api("POST", "/datasources", { name: "drawer", engine: "files", connection_data: { path: "drawer" } });
   await server.api("POST", "/responses/" + asked.id + "/feedback", { rating: "down", comment: "Without cancelled ones." });
   await server.api("POST", "/minds", { name: "gone", datasources: ["shop"] });
   const gone = (await server.api("POST", "/responses", { model: "gone", input: "How many orders are there?" })).conversation.id;

@@ -182,8 +182,7 @@ fn function_schemas() -> Array {
 #[into_params(parameter_in = Query)]
 pub(super) struct Check {
     /// Whether to test the connection. Default: yes when a datasource is created or changed (nothing is stored if the
-    /// test fails), no when it is read. A datasource that is created without a test gets an empty directory if its
-    /// engine reads one that does not exist.
+    /// test fails), no when it is read.
     check_connection: Option<bool>,
 }
 

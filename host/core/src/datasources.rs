@@ -212,14 +212,12 @@ impl Datasources {
             created_at: at,
             modified_at: at,
         };
+        // An engine that reads a directory begins with an empty one: files are uploaded next.
+        self.prepare_directory(connector.manifest(), &datasource, &clear)
+            .await?;
         let mut tables = None;
-        match check {
-            true => tables = Some(self.test(&connector, &datasource, &clear).await?),
-            // An engine that reads a directory may begin with an empty one: files are uploaded next.
-            false => {
-                self.prepare_directory(connector.manifest(), &datasource, &clear)
-                    .await?;
-            }
+        if check {
+            tables = Some(self.test(&connector, &datasource, &clear).await?);
         }
         datasource.connection_data = self.rows.seal(&datasource, &clear, &rules)?;
         store::insert(&self.rows.store, &datasource).await?;

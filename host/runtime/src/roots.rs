@@ -82,11 +82,6 @@ pub fn locate(roots: &[PathBuf], path: &str, kind: FileKind) -> Result<FileLocat
         }
     }
     let message = match missing {
-        Some(()) if kind == FileKind::Directory => format!(
-            "there is no directory `{path}` in the workspace's directory `files/<workspace>/` below the data directory, nor \
-             in one that an operator granted; correct `path`. To begin with an empty directory and upload files, create \
-             the datasource with `?check_connection=false`"
-        ),
         Some(()) => format!(
             "there is no file `{path}`; put it into the workspace's directory `files/<workspace>/` below the data directory, or into a directory that an operator granted"
         ),

@@ -1,4 +1,4 @@
-// Connects a database, or changes a connection. The server tries it first, and stores what fails only on request.
+// Connects a database, or changes a connection. The server tries it first, and stores nothing that fails.
 import { useEffect, useState } from "preact/hooks";
 import { api, may, take, type Schemas } from "../lib/api";
 import { useAction, useLoad } from "../lib/load";
@@ -68,20 +68,18 @@ export function NewDatasource() {
   const [written, setWritten] = useState<Record<string, Values>>({});
   const [privacy, setPrivacy] = useState({ send_values: true, send_rows: true });
   const { busy, error, run } = useAction();
-  const connect = (check_connection: boolean) =>
+  const submit = (event: Event) => {
+    event.preventDefault();
     void run(async () => {
       const body = { name, engine: engine!, description, connection_data: (written[engine!] ?? {}) as Body["connection_data"], ...privacy };
-      await take(api.POST("/api/v1/datasources", { params: { query: { check_connection } }, body }));
+      await take(api.POST("/api/v1/datasources", { body }));
       // It is connected: if the rest fails, its page says what is missing, and sending the form again would only fail.
       go(await begin(name).catch(() => datasourceAddress(name)));
     });
-  const submit = (event: Event) => {
-    event.preventDefault();
-    connect(true);
   };
   return (
     <div class="page narrow">
-      <Head title="Connect a database" up={<Link to={href("data")}>Data</Link>} about="The connection is tried first. Nothing is stored if it fails, unless you connect without a test." />
+      <Head title="Connect a database" up={<Link to={href("data")}>Data</Link>} about="The connection is tried first. Nothing is stored if it fails." />
       <Load of={engines}>
         {(all) => {
           const chosen = all.find((one) => one.engine === engine);
@@ -101,7 +99,6 @@ export function NewDatasource() {
                   {error && <Failure error={error} />}
                   <div class="actions">
                     <button class="primary" type="submit" disabled={busy}>{busy ? "Trying the connection …" : "Test and connect"}</button>
-                    {error?.code === "connection_failed" && <button type="button" disabled={busy} onClick={() => connect(false)}>Connect without a test</button>}
                   </div>
                 </>
               )}

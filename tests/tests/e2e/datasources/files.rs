@@ -12,15 +12,9 @@ pub async fn empty() -> Host {
 
 /// As [`empty`], on a host with other settings.
 pub async fn empty_on(host: Host) -> Host {
-    let made = host
-        .post("/datasources?check_connection=false", sales())
+    host.datasource("sales", "files", json!({"path": "sales"}))
         .await;
-    made.expect_status(201);
     host
-}
-
-fn sales() -> Value {
-    json!({"name": "sales", "engine": "files", "connection_data": {"path": "sales"}})
 }
 
 /// Uploads a file as the body of a request.
@@ -82,47 +76,6 @@ async fn a_datasource_begins_empty_and_is_filled_by_uploads() {
     assert_eq!(listed(&host).await, ["orders.jsonl"]);
     let gone = host.delete("/datasources/sales/files/item.csv").await;
     gone.expect_error(404, "file_not_found");
-}
-
-/// A path that was mistyped is found at once, and an empty directory is none of those.
-#[tokio::test]
-async fn directory_that_does_not_exist_is_refused_by_the_test_of_the_connection() {
-    let host = Host::start().await;
-    fs::create_dir_all(host.files_dir().join("other")).unwrap();
-    let refused = async |reply: Reply| {
-        let error = reply.expect_error(400, "connection_failed");
-        let message = error["message"].as_str().unwrap();
-        assert!(
-            message.starts_with("there is no directory `sales`"),
-            "{message}"
-        );
-        assert!(!host.files_dir().join("sales").exists());
-    };
-    refused(host.post("/datasources", sales()).await).await;
-    assert_eq!(host.get("/datasources").await.json(), json!([]));
-    let mut other = sales();
-    other["connection_data"]["path"] = json!("other");
-    host.post("/datasources", other).await.expect_status(201);
-    let change = json!({"connection_data": {"path": "sales"}});
-    refused(host.patch("/datasources/sales", change.clone()).await).await;
-
-    let path = "/datasources/sales?check_connection=false";
-    host.patch(path, change).await.expect_status(200);
-    let shown = host.get("/datasources/sales?check_connection=true").await;
-    let status = &shown.json()["connection_status"];
-    assert_eq!(status["success"], false, "{status}");
-    assert!(
-        status["error_message"]
-            .as_str()
-            .unwrap()
-            .contains("`sales`")
-    );
-    // An upload makes it.
-    upload(&host, "item.csv", b"id;name\n1;tea, green\n")
-        .await
-        .expect_status(201);
-    let shown = host.get("/datasources/sales?check_connection=true").await;
-    assert_eq!(shown.json()["connection_status"]["success"], true);
 }
 
 /// The first lines of each file say what stands between two fields.
