@@ -278,6 +278,26 @@ mod tests {
     }
 
     #[test]
+    fn quotes_in_names_are_doubled() {
+        for sql in [
+            r#"SELECT 1 AS "a""b""#,
+            r#"SELECT 1 AS `a"b`"#,
+            "SELECT 1 AS `a``b`",
+            "SELECT 1 AS \"a`b\"",
+        ] {
+            assert_eq!(text(sql), sql);
+        }
+        for (sql, code) in [
+            (r#"SELECT 1 AS "a""""b""#, Code::SqlNotSupported),
+            (r#"SELECT 1 AS "a\""#, Code::SqlNotSupported),
+            (r#"SELECT 1 AS "a\"", 2 AS "b""#, Code::SqlSyntax),
+            (r"SELECT 1 AS `a\`", Code::SqlNotSupported),
+        ] {
+            assert_eq!(refused(sql).code(), code, "{sql}");
+        }
+    }
+
+    #[test]
     fn cast_may_be_written_as_a_function() {
         assert_eq!(text("SELECT CAST(1, 'String')"), "SELECT CAST(1, 'String')");
         assert_eq!(

@@ -276,9 +276,23 @@ fn versioned_comments(text: &str) -> Vec<Location> {
 
 /// Splits text into the tokens of a dialect, with their places in the text.
 pub(super) fn tokenise(text: &str, rules: &Rules) -> Result<Vec<TokenWithSpan>, TokenizerError> {
-    Tokenizer::new(rules.parser(), text)
+    let mut tokens = Tokenizer::new(rules.parser(), text)
         .with_unescape(rules.unescapes())
-        .tokenize_with_location()
+        .tokenize_with_location()?;
+    if rules.dialect == Dialect::Clickhouse {
+        tokens.iter_mut().for_each(with_single_quotes);
+    }
+    Ok(tokens)
+}
+
+/// A quoted name as it is meant. Without [`Rules::unescapes`] the quotes in it stay doubled, as in a string.
+fn with_single_quotes(token: &mut TokenWithSpan) {
+    if let Token::Word(word) = &mut token.token
+        && let Some(quote) = word.quote_style
+    {
+        let doubled = format!("{quote}{quote}");
+        word.value = word.value.replace(&doubled, &quote.to_string());
+    }
 }
 
 /// Row counts up to this are not literals. A larger number could carry a value.

@@ -1,5 +1,7 @@
 //! ClickHouse, old and new, through the sandbox: types, catalog, pages, exports, the end of statements, what fails.
 
+mod names;
+
 use std::collections::BTreeSet;
 
 use mindhost_tests::{ClickHouse, Host, Mind, Value, eventually, json};
