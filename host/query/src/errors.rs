@@ -133,7 +133,8 @@ pub fn convert(
         .with_source(what.clone()),
         other => {
             let message = other.strip_backtrace();
-            match advised(&message).or_else(|| mistyped(&message)) {
+            let told = advised(&message).or_else(|| mistyped(&message));
+            match told.or_else(|| ungrouped(&message)) {
                 Some(error) => error,
                 None if says_invented(&message) => unplanned(&message),
                 None => invalid(&message),
@@ -178,6 +179,22 @@ fn mistyped(message: &str) -> Option<Error> {
         _ => "cast them to types that it takes",
     };
     let plain = format!("`{name}` takes no arguments of the types ({types}); {advice}");
+    Some(invalid(&plain).with_source(message.to_owned()))
+}
+
+/// The error of a column that is not grouped. DataFusion tells of wildcards, and lists what is grouped.
+fn ungrouped(message: &str) -> Option<Error> {
+    let (_, rest) = message.split_once("Column in ")?;
+    let (clause, rest) = rest.split_once(" must be in GROUP BY or an aggregate function")?;
+    let (_, column) = rest.split_once("column \"")?;
+    let (column, _) = column.split_once("\" must appear in the GROUP BY clause")?;
+    let advice = match clause {
+        "HAVING" => {
+            "; if SELECT gives this name to an aggregate, repeat the aggregate, for the name of a column means the column"
+        }
+        _ => "",
+    };
+    let plain = format!("{column} in {clause} must be in GROUP BY or inside an aggregate{advice}");
     Some(invalid(&plain).with_source(message.to_owned()))
 }
 

@@ -60,6 +60,28 @@ async fn refused_form_is_told_with_what_to_write() {
 }
 
 #[tokio::test]
+async fn column_that_is_not_grouped_is_told_in_plain_words() {
+    for (sql, expected) in [
+        (
+            "SELECT k, sum(x) AS x FROM a GROUP BY k HAVING x > 1",
+            "a.x in HAVING must be in GROUP BY or inside an aggregate; if SELECT gives this name to an aggregate, \
+             repeat the aggregate, for the name of a column means the column",
+        ),
+        (
+            "SELECT k, x FROM a GROUP BY k",
+            "a.x in SELECT must be in GROUP BY or inside an aggregate",
+        ),
+    ] {
+        let error = refused(&format!("{TABLES} {sql}")).await;
+        assert_eq!(
+            (error.code(), error.message()),
+            (Code::SqlInvalid, expected),
+            "{sql}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn what_is_to_be_written_in_place_of_it_gives_rows() {
     for (sql, expected) in [
         (
