@@ -26,6 +26,24 @@ fn readme_lists_what_declared_types_become() {
     assert!(seen >= 25, "{seen} types");
 }
 
+/// The bundled SQLite gives other rows if it runs EXISTS as a join.
+#[test]
+fn offset_skips_a_row_once_however_many_exists_finds_for_it() {
+    let shop = Shop::new(
+        "CREATE TABLE artist (id INTEGER PRIMARY KEY); CREATE TABLE album (artist INTEGER);
+         INSERT INTO artist VALUES (1), (2), (3), (4); INSERT INTO album VALUES (1), (1), (1), (2), (2), (3), (4);",
+    );
+    let sql = "SELECT a.id FROM artist a WHERE EXISTS (SELECT 1 FROM album b WHERE b.artist = a.id) ORDER BY a.id";
+    for (paging, expected) in [
+        ("", 1..=4),
+        (" LIMIT 2 OFFSET 1", 2..=3),
+        (" LIMIT 9 OFFSET 2", 3..=4),
+    ] {
+        let expected: Vec<_> = expected.map(|id| vec![Value::Int64(id)]).collect();
+        assert_eq!(shop.rows(&format!("{sql}{paging}")), expected, "{paging}");
+    }
+}
+
 #[test]
 fn each_declared_type_has_its_own_form() {
     let shop = Shop::new(
