@@ -13,10 +13,9 @@ use crate::auth::Authentication;
 use crate::config::ConnectionData;
 use crate::wire::{Transport, Wire};
 
-/// What every session is set to. The host sends fully qualified names, so the search path holds nothing that a
-/// table's owner could shadow a built-in with; the rest fixes the text forms that the decoders read, and what `= NULL`
-/// and NULL in arrays mean.
-pub(crate) const SETTINGS: [(&str, &str); 11] = [
+/// What every session is set to: the text forms that the decoders read, and what `= NULL` and NULL in arrays mean. The
+/// search path follows when the role's own is known.
+pub(crate) const SETTINGS: [(&str, &str); 10] = [
     ("client_encoding", "UTF8"),
     ("TimeZone", "UTC"),
     ("DateStyle", "ISO"),
@@ -26,7 +25,6 @@ pub(crate) const SETTINGS: [(&str, &str); 11] = [
     ("transform_null_equals", "off"),
     ("array_nulls", "on"),
     ("quote_all_identifiers", "off"),
-    ("search_path", "pg_catalog"),
     ("default_transaction_read_only", "on"),
 ];
 
@@ -264,7 +262,7 @@ fn start_up(
 }
 
 /// Whether a parameter that a server reports has the value that [`SETTINGS`] give it. Servers report those that decide
-/// how texts, dates, times and intervals are written, and newer ones also two that have another default; others pass.
+/// how texts, dates, times and intervals are written, and newer ones also one that has another default; others pass.
 fn is_as_set(name: &str, value: &str) -> bool {
     match name {
         "TimeZone" => value.eq_ignore_ascii_case("UTC"),
@@ -274,9 +272,8 @@ fn is_as_set(name: &str, value: &str) -> bool {
         "client_encoding" => ["UTF8", "UTF-8", "UNICODE"]
             .iter()
             .any(|name| value.eq_ignore_ascii_case(name)),
-        // Since versions 14 and 18.
+        // Since version 14.
         "default_transaction_read_only" => value == "on",
-        "search_path" => value == "pg_catalog",
         _ => true,
     }
 }
@@ -330,8 +327,7 @@ mod tests {
             ("client_encoding", "LATIN1", false),
             ("default_transaction_read_only", "on", true),
             ("default_transaction_read_only", "off", false),
-            ("search_path", "pg_catalog", true),
-            ("search_path", "\"$user\", public", false),
+            ("search_path", "\"$user\", public", true),
             ("TimeZone", "Etc/UTC", false),
             ("server_encoding", "LATIN1", true),
         ] {

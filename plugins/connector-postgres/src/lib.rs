@@ -18,6 +18,7 @@ mod error;
 mod fields;
 mod handshake;
 mod plans;
+mod search_path;
 mod session;
 mod statistics;
 mod text_row;

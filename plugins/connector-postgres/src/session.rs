@@ -14,12 +14,13 @@ use crate::config::ConnectionData;
 use crate::error::{ServerError, endless, malformed};
 use crate::handshake::{self, CancelKey, Established, SETTINGS};
 use crate::plans::{Plan, Plans};
+use crate::search_path;
 use crate::text_row::TextRow;
 use crate::types::TypeCache;
 use crate::wire::Wire;
 
 /// No statement of the connector's own may take longer.
-const CATALOG_TIMEOUT: Duration = Duration::from_secs(300);
+pub(crate) const CATALOG_TIMEOUT: Duration = Duration::from_secs(300);
 /// A session that nobody used for longer may be gone without its client knowing.
 const STALE_AFTER: Duration = Duration::from_secs(1);
 /// What the answer to a statement of the connector's own may take in memory.
@@ -54,6 +55,8 @@ pub(crate) struct Session {
     pub(crate) types: TypeCache,
     /// A connection pool stands between: what a session is set to does not last beyond the transaction.
     pooled: bool,
+    /// What each transaction sets the search path to, behind a connection pool.
+    path: Option<String>,
     pub(crate) plans: Plans,
     /// What the session is set to.
     limits: Limits,
@@ -87,6 +90,7 @@ impl Session {
             version,
             types: TypeCache::default(),
             pooled,
+            path: None,
             plans: Plans::new(pooled),
             limits: Limits::default(),
             snapshot_idle: 0,
@@ -97,21 +101,11 @@ impl Session {
             snapshot: Snapshot::None,
             heard: Instant::now(),
         };
-        if !pooled {
-            session.ask_to_notice_the_end()?;
+        match pooled {
+            true => session.path = Some(search_path::found(&mut session)?),
+            false => search_path::set(&mut session)?,
         }
         Ok(session)
-    }
-
-    /// Has the server look whether its client is still there while it computes. A server that cannot, because it is too
-    /// old or its system does not tell, refuses; then a statement ends by a cancel request or its timeout alone.
-    fn ask_to_notice_the_end(&mut self) -> Result<()> {
-        self.simple("SET client_connection_check_interval TO 500")?;
-        self.wire.flush()?;
-        match self.settle() {
-            Err(error) if !error.is_connection_usable() => Err(error),
-            _ => Ok(()),
-        }
     }
 
     /// Whether statements run in the transaction of a snapshot.
@@ -175,6 +169,9 @@ impl Session {
         }
         for (name, value) in SETTINGS {
             self.step(&format!("SET LOCAL {name} TO '{value}'"))?;
+        }
+        if let Some(path) = &self.path {
+            self.step(&format!("SET LOCAL search_path TO {path}"))?;
         }
         self.step(&format!("SET LOCAL statement_timeout TO {statement}"))?;
         if idle_in_transaction == 0 {
@@ -241,7 +238,7 @@ impl Session {
         }
     }
 
-    fn simple(&mut self, sql: &str) -> Result<()> {
+    pub(crate) fn simple(&mut self, sql: &str) -> Result<()> {
         frontend::query(sql, &mut self.wire.output)
             .map_err(|_| Error::internal("a setting holds a NUL"))?;
         self.unread += 1;
@@ -255,8 +252,13 @@ impl Session {
 
     /// Reads the answers that are still to come. The first error that is new among them is returned after the last.
     pub(crate) fn settle(&mut self) -> Result<()> {
+        self.settle_until(0)
+    }
+
+    /// As [`Session::settle`], but for the last so many answers.
+    pub(crate) fn settle_until(&mut self, unread: u32) -> Result<()> {
         let (mut failure, mut room) = (None, MAX_ANSWER);
-        while self.unread > 0 {
+        while self.unread > unread {
             let frame = self.wire.next()?;
             self.heard = Instant::now();
             match frame.tag {
@@ -464,9 +466,23 @@ impl Session {
     ) -> Result<()> {
         let timeout = control::remaining().min(CATALOG_TIMEOUT);
         self.begin(timeout)?;
+        if !self.in_snapshot() {
+            self.step(search_path::BUILT_IN)?;
+        }
+        self.ask(sql, parameters, timeout, &mut each)
+    }
+
+    /// Runs a statement of the connector's own, whose transaction is begun in the output.
+    pub(crate) fn ask(
+        &mut self,
+        sql: &str,
+        parameters: &[&str],
+        timeout: Duration,
+        each: &mut dyn FnMut(&TextRow<'_>) -> Result<()>,
+    ) -> Result<()> {
         self.request("", sql, parameters, 0)?;
         self.send_statement()?;
-        let answered = self.answer((Instant::now(), timeout), &mut each);
+        let answered = self.answer((Instant::now(), timeout), each);
         let ended = answered.and_then(|()| match self.in_snapshot() {
             true => Ok(()),
             false => self.rollback(),

@@ -188,9 +188,13 @@ pub(crate) fn is_dear(oid: Oid) -> bool {
     matches!(oid, 17 | 701 | 1082 | 1083 | 1114 | 1184)
 }
 
-/// For a type of the users' own: text, unless it is an array. An array of a domain holds what the domain is based on.
+/// For a type of the users' own: text, unless it is an array. An array of a domain holds what the domain is based on. The
+/// name has the schema, as in the catalog, also where the search path finds it without.
 const LOOK_UP: &str = "
-    SELECT t.oid::text, pg_catalog.format_type(t.oid, NULL), e.typdelim::text,
+    SELECT t.oid::text,
+        CASE WHEN n.nspname <> 'pg_catalog' AND pg_catalog.pg_type_is_visible(b.oid)
+            THEN pg_catalog.quote_ident(n.nspname) || '.' ELSE '' END || pg_catalog.format_type(t.oid, NULL),
+        e.typdelim::text,
         (WITH RECURSIVE base (oid, next) AS (
             SELECT e.oid, e.typbasetype
             UNION ALL
@@ -198,6 +202,8 @@ const LOOK_UP: &str = "
          SELECT base.oid FROM base WHERE next = 0)::text
     FROM pg_catalog.pg_type t
     LEFT JOIN pg_catalog.pg_type e ON e.oid = t.typelem AND e.typarray = t.oid
+    JOIN pg_catalog.pg_type b ON b.oid = coalesce(e.oid, t.oid)
+    JOIN pg_catalog.pg_namespace n ON n.oid = b.typnamespace
     WHERE t.oid = ANY ($1::oid[])";
 
 /// Asks the server for types that are not known, inside the transaction of the open cursor.

@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 
 use connector_postgres::Postgres;
-use mindhost_sdk::{Config, Connector, ErrorKind, Value};
+use mindhost_sdk::{Config, Connector, ErrorKind, TableRef, Value};
 use serde_json::{Value as Json, json};
 use support::{Server, data, query, server::free_port};
 
@@ -133,7 +133,7 @@ fn what_cannot_be_connected_to_is_said_plainly() {
 fn the_session_is_fixed_and_says_who_it_is() {
     let mut postgres = support::connect();
     for (setting, value) in [
-        ("search_path", "pg_catalog"),
+        ("search_path", "pg_catalog, public"),
         ("default_transaction_read_only", "on"),
         ("TimeZone", "UTC"),
         ("application_name", "mindhost"),
@@ -207,7 +207,13 @@ fn settings_that_a_proxy_drops_are_set_in_each_transaction() {
     );
     let sql = "SELECT current_setting('TimeZone'), current_setting('search_path'),
         (timestamptz '2024-01-01 00:00:00+00')::text, (interval '1 day')::text, chr(252)";
-    let expected = ["UTC", "pg_catalog", "2024-01-01 00:00:00+00", "1 day", "ü"];
+    let expected = [
+        "UTC",
+        "pg_catalog, public",
+        "2024-01-01 00:00:00+00",
+        "1 day",
+        "ü",
+    ];
     for user in [
         "far_user",
         "terse_user",
@@ -314,4 +320,100 @@ fn a_server_that_cannot_prove_itself_is_refused() {
         .unwrap();
     assert_eq!(error.kind(), ErrorKind::Auth);
     assert!(error.message().contains("prove"), "{error}");
+}
+
+/// A database of its own, whose `public` schema may differ.
+fn database(name: &str, sql: &str) -> Postgres {
+    let server = Server::shared();
+    server.psql(&format!("CREATE DATABASE {name}"));
+    server.psql_in(name, sql);
+    Postgres::open(&data(json!({"database": name}))).unwrap()
+}
+
+fn one(postgres: &mut Postgres, sql: &str) -> Vec<Value> {
+    let (_, rows) = query(postgres, sql).unwrap();
+    rows.into_iter().next().unwrap()
+}
+
+#[test]
+fn operators_of_extensions_are_found_in_their_schemas() {
+    let sql = "CREATE EXTENSION citext; CREATE SCHEMA more; CREATE EXTENSION hstore SCHEMA more;
+        CREATE TYPE mood AS ENUM ('calm'); CREATE TABLE t (e citext, h more.hstore, m mood[]);
+        INSERT INTO t VALUES ('Abc', 'a=>1', '{calm}'), ('abc', 'a=>2', NULL)";
+    let mut postgres = database("extended", sql);
+    let sql = "SELECT pg_catalog.count(*) FROM public.t WHERE e = 'ABC' AND e IN ('aBC') AND e LIKE 'AB%'";
+    assert_eq!(one(&mut postgres, sql), [Value::Int64(2)]);
+    let sql = "SELECT h -> 'a' FROM public.t WHERE h -> 'a' = '2'";
+    assert_eq!(one(&mut postgres, sql), [Value::Text("2".into())]);
+    let path = one(&mut postgres, "SELECT current_setting('search_path')");
+    assert_eq!(path, [Value::Text("pg_catalog, public, more".into())]);
+    // The names of types have their schemas all the same.
+    let (columns, _) = query(&mut postgres, "SELECT e, h, m FROM public.t").unwrap();
+    let names: Vec<&str> = columns
+        .iter()
+        .map(|column| column.native_type.as_str())
+        .collect();
+    assert_eq!(names, ["public.citext", "more.hstore", "public.mood[]"]);
+    let table = [TableRef::new("public", "t")];
+    let described = postgres.describe_tables(&table).unwrap();
+    let described: Vec<&str> = described[0]
+        .columns
+        .iter()
+        .map(|column| column.native_type.as_str())
+        .collect();
+    assert_eq!(described, names);
+}
+
+#[test]
+fn functions_of_views_and_policies_find_tables_without_a_schema() {
+    let sql = "CREATE TABLE users (id int); INSERT INTO users VALUES (1), (2);
+        CREATE FUNCTION n_users() RETURNS bigint LANGUAGE sql STABLE AS 'SELECT count(*) FROM users';
+        CREATE VIEW stats AS SELECT id, n_users() AS n FROM users;
+        CREATE ROLE shadowed LOGIN; CREATE SCHEMA own; CREATE TABLE own.users (id int);
+        GRANT USAGE ON SCHEMA own TO shadowed; GRANT SELECT ON ALL TABLES IN SCHEMA own, public TO shadowed;
+        ALTER ROLE shadowed SET search_path = own, public";
+    let mut postgres = database("viewed", sql);
+    let sql = "SELECT n FROM public.stats";
+    assert_eq!(one(&mut postgres, sql), [Value::Int64(2)]);
+    let mut postgres =
+        Postgres::open(&data(json!({"database": "viewed", "user": "shadowed"}))).unwrap();
+    assert_eq!(one(&mut postgres, sql), [Value::Int64(0)]);
+}
+
+#[test]
+fn schema_in_which_a_built_in_could_be_shadowed_is_not_searched() {
+    for (number, (sql, is_searched)) in [
+        ("", true),
+        ("GRANT CREATE ON SCHEMA s TO PUBLIC", false),
+        ("CREATE FUNCTION s.f(s.t) RETURNS int LANGUAGE sql AS 'SELECT 1'", false),
+        ("CREATE FUNCTION s.f(s.t, int DEFAULT 2) RETURNS int LANGUAGE sql AS 'SELECT 1'", false),
+        ("CREATE FUNCTION s.f(VARIADIC s.t[]) RETURNS int LANGUAGE sql AS 'SELECT 1'", false),
+        ("CREATE FUNCTION s.f(anyelement) RETURNS int LANGUAGE sql AS 'SELECT 1'", false),
+        ("CREATE FUNCTION s.f(s.like_t) RETURNS int LANGUAGE sql AS 'SELECT 1'", false),
+        ("CREATE FUNCTION s.lower(int) RETURNS int LANGUAGE sql AS 'SELECT 1'", false),
+        (
+            "CREATE FUNCTION s.f(s.t) RETURNS int LANGUAGE sql AS 'SELECT 1'; REVOKE EXECUTE ON FUNCTION s.f FROM PUBLIC",
+            true,
+        ),
+        ("CREATE FUNCTION s.f(s.t, int) RETURNS int LANGUAGE sql AS 'SELECT 1'", true),
+        ("CREATE FUNCTION s.f(int) RETURNS int LANGUAGE sql AS 'SELECT 1'", true),
+        ("CREATE FUNCTION s.f() RETURNS int LANGUAGE sql AS 'SELECT 1'", true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("searched_{number}");
+        // Its own path begins with what would stand in for all that finds the path.
+        let before = format!(
+            "CREATE SCHEMA s; CREATE TABLE s.t (id int); CREATE DOMAIN s.like_t AS s.t;
+             CREATE ROLE {name} LOGIN; GRANT USAGE ON SCHEMA s TO {name};
+             ALTER ROLE {name} SET search_path = s, pg_catalog; {sql}"
+        );
+        database(&name, &before);
+        let changes = json!({"database": name, "user": name});
+        let mut postgres = Postgres::open(&data(changes)).unwrap();
+        let path = if is_searched { "pg_catalog, s" } else { "pg_catalog" };
+        let found = one(&mut postgres, "SELECT pg_catalog.current_setting('search_path')");
+        assert_eq!(found, [Value::Text(path.into())], "{sql}");
+    }
 }

@@ -38,6 +38,11 @@ fn done() -> Answer {
     [message(b'C', b"SET\0"), ready()].concat()
 }
 
+/// To the start of a connection and to the two requests that set it up.
+fn set_up() -> Vec<Answer> {
+    vec![signed_in(), done(), done()]
+}
+
 /// To an empty query.
 fn alive() -> Answer {
     [message(b'I', b""), ready()].concat()
@@ -133,13 +138,13 @@ fn serve(socket: &mut TcpStream, answers: Vec<Answer>) -> std::io::Result<()> {
 
 /// A connection whose server gives the first statement these answers. A `SET` of its timeout precedes that statement.
 fn before_first(further: Vec<Answer>) -> Postgres {
-    let answers = [vec![signed_in(), done()], further].concat();
+    let answers = [set_up(), further].concat();
     Postgres::open(&scripted(vec![answers])).unwrap()
 }
 
 /// A connection that has run a statement, so that nothing but an empty query precedes the next.
 fn before_second(further: Vec<Answer>) -> Postgres {
-    let first = vec![signed_in(), done(), done(), seven(), done()];
+    let first = [set_up(), vec![done(), seven(), done()]].concat();
     let mut postgres = Postgres::open(&scripted(vec![[first, further].concat()])).unwrap();
     assert_eq!(query(&mut postgres, SEVEN).unwrap().1, [[Value::Int64(7)]]);
     postgres
@@ -148,7 +153,14 @@ fn before_second(further: Vec<Answer>) -> Postgres {
 /// A connection through a connection pool, which refuses the settings of a session.
 fn pooled(further: Vec<Answer>) -> Postgres {
     let refusal = fatal("08P01", "unsupported startup parameter: TimeZone");
-    let answers = [vec![signed_in()], further].concat();
+    // The search path is asked for once, between an empty query and the end of the transaction.
+    let path = vec![
+        signed_in(),
+        alive(),
+        [transaction(), ready()].concat(),
+        done(),
+    ];
+    let answers = [path, further].concat();
     Postgres::open(&scripted(vec![vec![refusal], answers])).unwrap()
 }
 
@@ -252,7 +264,7 @@ fn session_whose_rollback_was_cancelled_is_not_used_again() {
     ] {
         let config = served(move |listener| {
             let (mut socket, _) = listener.accept().unwrap();
-            let answers = vec![signed_in(), done(), done(), row_of_seven()];
+            let answers = [set_up(), vec![done(), row_of_seven()]].concat();
             serve(&mut socket, answers).unwrap();
             let (mut canceller, _) = listener.accept().unwrap();
             canceller.read_exact(&mut [0; 16]).unwrap();
