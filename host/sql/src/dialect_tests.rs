@@ -62,6 +62,21 @@ fn list_that_begins_with_a_subquery_is_sent_as_it_is() {
     assert_eq!(condition(random, Dialect::Sqlite), random);
 }
 
+#[test]
+fn two_signs_do_not_become_a_comment() {
+    for dialect in ENGINES.into_iter().chain([Dialect::Datafusion]) {
+        let kept = condition("id < - - CAST('1' AS DECIMAL(9, 2))", dialect);
+        assert_eq!(kept, "id < -(-CAST('1' AS DECIMAL(9,2)))", "{dialect:?}");
+        let kept = condition("id < - + - CASE WHEN id > 1 THEN 2 ELSE 3 END", dialect);
+        let expected = "id < -(+(-CASE WHEN id > 1 THEN 2 ELSE 3 END))";
+        assert_eq!(kept, expected, "{dialect:?}");
+    }
+    for dialect in [Dialect::Postgresql, Dialect::Datafusion] {
+        let kept = condition("id < - - id::int", dialect);
+        assert_eq!(kept, "id < -(-id::INT)", "{dialect:?}");
+    }
+}
+
 /// With a copy of what stands before it for each member, this would take all memory.
 #[test]
 fn chain_of_lists_that_begin_with_a_subquery_does_not_grow() {

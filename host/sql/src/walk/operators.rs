@@ -1,6 +1,6 @@
 //! Operators.
 
-use sqlparser::ast::{BinaryOperator, Expr, Ident, Spanned, UnaryOperator};
+use sqlparser::ast::{BinaryOperator, CastKind, Expr, Ident, Spanned, UnaryOperator};
 
 use super::{Walk, is_word, take};
 use mindhost_base::error::{Code, Result};
@@ -228,11 +228,18 @@ fn tree(mut terms: Vec<Expr>, op: &BinaryOperator) -> Expr {
 fn is_tight(expr: &Expr) -> bool {
     match expr {
         Expr::UnaryOp { op, expr } => *op != UnaryOperator::Not && is_tight(expr),
+        Expr::Cast {
+            kind: CastKind::DoubleColon,
+            expr,
+            ..
+        } => !matches!(**expr, Expr::UnaryOp { .. }) && is_tight(expr),
         Expr::Value(_)
         | Expr::Identifier(_)
         | Expr::CompoundIdentifier(_)
         | Expr::Nested(_)
         | Expr::Function(_)
+        | Expr::Cast { .. }
+        | Expr::Case { .. }
         | Expr::Subquery(_) => true,
         _ => false,
     }
