@@ -1,5 +1,6 @@
 //! Tables, columns and keys out of `information_schema`, asked for many tables at a time.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -187,7 +188,7 @@ fn add_column_of_mysql(table: &mut Table, row: &TextRow<'_>) {
 
 fn add_column(table: &mut Table, row: &TextRow<'_>, default: Option<String>) {
     let ordinal = u32::try_from(table.columns.len() + 1).unwrap_or(u32::MAX);
-    let mut column = TableColumn::new(row.text(2), ordinal, row.text(3));
+    let mut column = TableColumn::new(row.text(2), ordinal, shown_type(row.text(3)));
     column.nullable = row.text(4) == "YES";
     column.comment = comment(row.text(6));
     let extra = row.text(7);
@@ -203,6 +204,26 @@ fn add_column(table: &mut Table, row: &TextRow<'_>, default: Option<String>) {
         }
     };
     table.columns.push(column);
+}
+
+/// What a column's type may take, in bytes: `enum` and `set` list values without end, and a name has 4096 at most.
+const MAX_TYPE: usize = 4_000;
+
+/// The type as the server writes it, but of a very long list of values only the first ones, and `…`.
+fn shown_type(written: &str) -> Cow<'_, str> {
+    let (kept, mut end, mut is_quoted) = (written.floor_char_boundary(MAX_TYPE), 0, false);
+    if kept == written.len() {
+        return written.into();
+    }
+    for (at, character) in written[..kept].char_indices() {
+        match character {
+            // A quote in a value is doubled, which ends the value and begins it again.
+            '\'' => is_quoted = !is_quoted,
+            '(' | ',' if !is_quoted => end = at + 1,
+            _ => {}
+        }
+    }
+    format!("{}…)", &written[..end]).into()
 }
 
 /// MariaDB writes a default as an expression: a text is in quotes, and NULL without them says that there is none.
@@ -269,6 +290,22 @@ fn add_foreign_key(table: &mut Table, row: &TextRow<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_very_long_list_of_values_is_cut() {
+        let list = |count| {
+            let values: Vec<String> = (0..count).map(|n| format!("'it''s, ({n:04})'")).collect();
+            format!("enum({})", values.join(","))
+        };
+        assert_eq!(shown_type(&list(200)), list(200));
+        let shown = shown_type(&list(599)).into_owned();
+        assert!(shown.len() < 4_096, "{}", shown.len());
+        let kept = shown.strip_suffix(",…)").unwrap();
+        assert!(kept.ends_with(")'"), "{kept}");
+        assert!(list(599).starts_with(kept));
+        let long = format!("set('{}')", "ä".repeat(9_000));
+        assert_eq!(shown_type(&long), "set(…)");
+    }
 
     #[test]
     fn case_of_a_database_counts_where_the_server_keeps_it_apart() {
