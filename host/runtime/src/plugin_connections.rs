@@ -1,7 +1,10 @@
 //! Code that both worlds of connectors share: a plugin that serves, and a connection in use.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -289,6 +292,9 @@ pub struct PooledConnection<W: World<Guest: ConnectionExports>> {
 /// What `cancel` needs to stop a statement, as soon as the call that starts it knows.
 pub type FoundKey = Arc<Mutex<Option<Vec<u8>>>>;
 
+/// Whether a new connection has taken the place of a dead one, for a call that is repeated on it.
+pub type Replaced = Arc<AtomicBool>;
+
 /// An open cursor of a guest.
 #[derive(Clone)]
 pub struct Cursor {
@@ -399,14 +405,16 @@ impl<W: World<Guest: ConnectionExports>> PooledConnection<W> {
             + Send
             + 'static,
     {
-        self.call_with_key(call, None, f).await
+        self.call_with_key(call, None, &Replaced::default(), f)
+            .await
     }
 
-    /// The same for a call that finds a key.
+    /// The same for a call that finds a key, and that does more on a new connection.
     pub async fn call_with_key<R, F>(
         &mut self,
         call: &Call,
         found: Option<&FoundKey>,
+        replaced: &Replaced,
         f: F,
     ) -> Result<R>
     where
@@ -429,6 +437,7 @@ impl<W: World<Guest: ConnectionExports>> PooledConnection<W> {
             };
             if reused && fault.error.kind == types::ErrorKind::ConnectionLost {
                 self.live = Some(self.plugin.open(&self.target, call).await?);
+                replaced.store(true, Ordering::Relaxed);
                 continue;
             }
             let error = self.fault(fault);

@@ -187,8 +187,8 @@ impl Session {
         }
     }
 
-    /// Begins a snapshot. Its first statement waits for the answer, unless the session was idle: the host can replace a
-    /// dead one before the snapshot, and not within it.
+    /// Begins a snapshot. Its first statement waits for the answer, unless the session was idle; the host can replace a
+    /// dead one also when the first statement did not arrive.
     pub(crate) fn begin_snapshot(&mut self, timeout: Duration) -> Result<()> {
         let idle = timeout.as_secs().clamp(1, 86_400);
         if self.is_mariadb && self.idle != idle {

@@ -158,9 +158,8 @@ impl Session {
                 idle_in_transaction,
             })?;
         }
-        // Its answer is the sign of life that `send_statement` waits for. In a snapshot it would be of no use: a new
-        // session would not be in it.
-        if self.wire.output.is_empty() && !self.in_snapshot() {
+        // Its answer is the sign of life that `send_statement` waits for.
+        if self.wire.output.is_empty() {
             self.simple("")?;
         }
         self.step(sql)?;
@@ -217,8 +216,8 @@ impl Session {
         self.wire.flush()
     }
 
-    /// Promises a snapshot, which begins with its first statement. Only a session that was idle is tried first: the
-    /// host can replace a dead one before the snapshot, and not within it.
+    /// Promises a snapshot, which begins with its first statement. Only a session that was idle is tried first; the host
+    /// can replace a dead one also when the first statement did not arrive.
     pub(crate) fn begin_snapshot(&mut self, timeout: Duration) -> Result<()> {
         if self.heard.elapsed() > STALE_AFTER {
             self.simple("")?;

@@ -1,6 +1,10 @@
 //! A connection: the calls of its guest, and its return to the pool.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use wasmtime::{Store, component::ResourceAny};
@@ -14,7 +18,7 @@ use super::super::{
     connection_exports::GuestResult,
     convert,
     instance::OnStop,
-    plugin_connections::{Cursor, FoundKey, PooledConnection, gone, schema_or_close},
+    plugin_connections::{Cursor, FoundKey, PooledConnection, Replaced, gone, schema_or_close},
     state::State,
     world::GuestFuture,
 };
@@ -38,6 +42,9 @@ pub struct WasmConnection {
     is_ended: bool,
     /// Inside a snapshot, so the connection must not be reused.
     snapshot: bool,
+    /// The timeout in milliseconds of the snapshot, if no call has followed its beginning, for which a plugin may have
+    /// sent nothing, and the connection comes from the pool. Then a new one can take its place in a new snapshot.
+    unread_snapshot: Option<u64>,
 }
 
 impl WasmConnection {
@@ -49,6 +56,7 @@ impl WasmConnection {
             ahead: VecDeque::new(),
             is_ended: false,
             snapshot: false,
+            unread_snapshot: None,
         }
     }
 
@@ -65,7 +73,7 @@ impl WasmConnection {
             + Send
             + 'static,
     {
-        self.no_cursor()?;
+        self.begin_call()?;
         self.pooled
             .call(call, move |store, guest: &SqlConnector, handle| {
                 f(
@@ -78,7 +86,8 @@ impl WasmConnection {
     }
 
     /// The guest takes no other call while a cursor is open.
-    fn no_cursor(&self) -> Result<()> {
+    fn begin_call(&mut self) -> Result<()> {
+        self.unread_snapshot = None;
         match self.cursor.is_some() || self.is_ended {
             true => Err(Error::internal("a cursor is open on this connection")),
             false => Ok(()),
@@ -93,12 +102,12 @@ impl Connection for WasmConnection {
     }
 
     async fn check(&mut self, call: &Call) -> Result<ServerInfo> {
-        self.no_cursor()?;
+        self.begin_call()?;
         self.pooled.check(call).await
     }
 
     async fn tables(&mut self, call: &Call) -> Result<Vec<TableRef>> {
-        self.no_cursor()?;
+        self.begin_call()?;
         self.pooled.tables(call).await
     }
 
@@ -107,7 +116,7 @@ impl Connection for WasmConnection {
         tables: &[TableRef],
         call: &Call,
     ) -> Result<Vec<TableInfo>> {
-        self.no_cursor()?;
+        self.begin_call()?;
         self.pooled.describe_tables(tables, call).await
     }
 
@@ -154,6 +163,7 @@ impl Connection for WasmConnection {
             .await?;
         // A plugin without snapshots says so without a word to its engine, so a pooled connection may still be dead.
         self.pooled.reused = reused && !self.snapshot;
+        self.unread_snapshot = (reused && self.snapshot).then_some(timeout);
         Ok(self.snapshot)
     }
 
@@ -174,20 +184,34 @@ impl Connection for WasmConnection {
             max_cell_bytes: u64::from(self.pooled.plugin.quota.settings.max_cell_bytes),
             extra: Vec::new(),
         };
-        self.no_cursor()?;
+        let unread_snapshot = self.unread_snapshot.take();
+        self.begin_call()?;
+        self.pooled.reused |= unread_snapshot.is_some();
         let batch_bytes = self.pooled.plugin.quota.settings.batch_bytes;
         let ahead = self.pooled.grants().uses_files().then_some(batch_bytes);
         // An engine may take long to say the columns; until then the statement can be cancelled too.
         let found = FoundKey::default();
         let told = Arc::clone(&found);
+        let replaced = Replaced::default();
+        let is_new = Arc::clone(&replaced);
         let (handle, key, columns, first) = self
             .pooled
             .call_with_key(
                 call,
                 Some(&found),
+                &replaced,
                 move |store, guest: &SqlConnector, handle| {
                     let (statement, found) = (statement.clone(), Arc::clone(&told));
-                    Box::pin(start(store, guest, handle, statement, found, ahead))
+                    let snapshot =
+                        unread_snapshot.filter(|_| is_new.swap(false, Ordering::Relaxed));
+                    Box::pin(async move {
+                        if let Some(timeout) = snapshot
+                            && let Err(error) = renew(store, guest, handle, timeout).await?
+                        {
+                            return Ok(Err(error));
+                        }
+                        start(store, guest, handle, statement, found, ahead).await
+                    })
                 },
             )
             .await?;
@@ -254,6 +278,26 @@ impl Connection for WasmConnection {
 }
 
 type Started = (ResourceAny, Option<Vec<u8>>, Vec<types::Column>, FirstRows);
+
+/// Begins a snapshot on a connection that takes the place of one that had begun one.
+async fn renew(
+    store: &mut Store<State>,
+    guest: &SqlConnector,
+    connection: ResourceAny,
+    timeout: u64,
+) -> wasmtime::Result<GuestResult<()>> {
+    let connections = guest.mindhost_plugin_connector().connection();
+    let begun = connections
+        .call_begin_snapshot(store, connection, timeout)
+        .await?;
+    match begun {
+        Ok(true) => Ok(Ok(())),
+        Ok(false) => Err(wasmtime::Error::msg(
+            "begin-snapshot was true on one connection and is false on the next",
+        )),
+        Err(error) => Ok(Err(error)),
+    }
+}
 
 /// Starts a statement and reads its schema; and its first rows, if `ahead` says how many bytes of a batch.
 async fn start(
