@@ -109,33 +109,13 @@ mod tests {
     use super::*;
     use crate::{
         guard::guard,
-        scope::{Scope, ScopeDatasource, ScopeTable},
+        scope::{ScopeDatasource, ScopeTable},
     };
-    use mindhost_plugin_api::{Dialect, Paging, TableRef};
+    use mindhost_plugin_api::{Dialect, TableRef};
 
     fn is(sql: &str) -> bool {
-        let table = TableRef {
-            schema: "public".into(),
-            name: "item".into(),
-        };
-        let columns = ["id", "name", "limit"].map(str::to_owned).to_vec();
-        let scope = Scope {
-            datasources: vec![ScopeDatasource {
-                id: "1".into(),
-                name: "shop".into(),
-                dialect: Dialect::Postgresql,
-                tables: vec![ScopeTable {
-                    table,
-                    columns,
-                    key: Vec::new(),
-                    row_count: None,
-                    statistics: Default::default(),
-                    policy: None,
-                }],
-                function_schemas: Vec::new(),
-                paging: Paging::Sql,
-            }],
-        };
+        let table = ScopeTable::new(TableRef::new("public", "item"), &["id", "name", "limit"]);
+        let scope = ScopeDatasource::new("shop", Dialect::Postgresql, vec![table]).into();
         is_deterministic(&guard(sql, &scope).unwrap_or_else(|error| panic!("{sql}: {error}")))
     }
 

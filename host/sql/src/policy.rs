@@ -162,19 +162,14 @@ impl CompiledRules {
             rules.spelled(&table.table.schema),
             rules.spelled(&table.table.name),
         );
-        let scope = Scope {
-            datasources: vec![ScopeDatasource {
-                id: String::new(),
-                name: "datasource".to_owned(),
-                dialect,
-                tables: vec![ScopeTable {
-                    policy: Some(TablePolicy(self.into_state()).into()),
-                    ..table.clone()
-                }],
-                function_schemas: Vec::new(),
-                paging,
-            }],
+        let table = ScopeTable {
+            policy: Some(TablePolicy(self.into_state()).into()),
+            ..table.clone()
         };
+        let scope = Scope::from(ScopeDatasource {
+            paging,
+            ..ScopeDatasource::new("datasource", dialect, vec![table])
+        });
         guard::guard(&format!("SELECT * FROM {schema}.{name}"), &scope)
     }
 }

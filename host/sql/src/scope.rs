@@ -12,6 +12,14 @@ pub struct Scope {
     pub datasources: Vec<ScopeDatasource>,
 }
 
+impl From<ScopeDatasource> for Scope {
+    fn from(datasource: ScopeDatasource) -> Self {
+        Self {
+            datasources: vec![datasource],
+        }
+    }
+}
+
 /// A datasource that a statement of a Mind may read, and how.
 #[derive(Clone, Debug)]
 pub struct ScopeDatasource {
@@ -27,6 +35,21 @@ pub struct ScopeDatasource {
     pub function_schemas: Vec<String>,
     /// Whether the engine or the host cuts pages.
     pub paging: Paging,
+}
+
+impl ScopeDatasource {
+    /// A datasource whose engine cuts pages, without functions of its own. Its name stands in for its id.
+    pub fn new(name: impl Into<String>, dialect: Dialect, tables: Vec<ScopeTable>) -> Self {
+        let name = name.into();
+        Self {
+            id: name.clone(),
+            name,
+            dialect,
+            tables,
+            function_schemas: Vec::new(),
+            paging: Paging::Sql,
+        }
+    }
 }
 
 /// A table that a statement may read.
@@ -46,4 +69,18 @@ pub struct ScopeTable {
     pub statistics: Arc<[ColumnStatistics]>,
     /// What the caller may see of it; `None` means all.
     pub policy: Option<Arc<TablePolicy>>,
+}
+
+impl ScopeTable {
+    /// A table that the caller may see all of, and of which only the columns are known.
+    pub fn new(table: TableRef, columns: &[&str]) -> Self {
+        Self {
+            table,
+            columns: columns.iter().map(ToString::to_string).collect(),
+            key: Vec::new(),
+            row_count: None,
+            statistics: Arc::default(),
+            policy: None,
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::{GuardedStatement, Scope, ScopeDatasource, ScopeTable, guard};
 use mindhost_base::error::Result;
-use mindhost_plugin_api::{Dialect, Paging, TableRef};
+use mindhost_plugin_api::{Dialect, TableRef};
 
 /// A statement of a list, with the code that it is expected to end in.
 struct Case {
@@ -51,28 +51,12 @@ pub(crate) fn datasource(name: &str, dialect: Dialect) -> ScopeDatasource {
         "Order Notes",
         "order_totals",
     ];
-    ScopeDatasource {
-        id: name.to_owned(),
-        name: name.to_owned(),
-        dialect,
-        tables: tables.map(|name| table(schema, name)).into(),
-        function_schemas: Vec::new(),
-        paging: Paging::Sql,
-    }
+    let tables = tables.map(|name| table(schema, name)).into();
+    ScopeDatasource::new(name, dialect, tables)
 }
 
 pub(crate) fn table(schema: &str, name: &str) -> ScopeTable {
-    ScopeTable {
-        table: TableRef {
-            schema: schema.to_owned(),
-            name: name.to_owned(),
-        },
-        columns: Vec::new(),
-        key: Vec::new(),
-        row_count: None,
-        statistics: Default::default(),
-        policy: None,
-    }
+    ScopeTable::new(TableRef::new(schema, name), &[])
 }
 
 pub(super) fn shop(dialect: Dialect) -> Scope {

@@ -123,30 +123,17 @@ fn is_called(table: &TableName, written: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use mindhost_core::knowledge::yaml;
-    use mindhost_plugin_api::{Dialect, Paging, TableRef};
+    use mindhost_plugin_api::{Dialect, TableRef};
     use mindhost_sql::guard::{ScopeDatasource, ScopeTable};
 
     use super::*;
 
     fn scope() -> Scope {
-        let table = |(schema, name): (&str, &str)| ScopeTable {
-            table: TableRef {
-                schema: schema.to_owned(),
-                name: name.to_owned(),
-            },
-            columns: Vec::new(),
-            key: Vec::new(),
-            row_count: None,
-            statistics: Default::default(),
-            policy: None,
-        };
-        let datasource = |name: &str, tables: &[(&str, &str)]| ScopeDatasource {
-            id: name.to_owned(),
-            name: name.to_owned(),
-            dialect: Dialect::Postgresql,
-            tables: tables.iter().copied().map(table).collect(),
-            function_schemas: Vec::new(),
-            paging: Paging::Sql,
+        let table =
+            |&(schema, name): &(&str, &str)| ScopeTable::new(TableRef::new(schema, name), &[]);
+        let datasource = |name: &str, tables: &[(&str, &str)]| {
+            let tables = tables.iter().map(table).collect();
+            ScopeDatasource::new(name, Dialect::Postgresql, tables)
         };
         let shop = [
             ("public", "orders"),

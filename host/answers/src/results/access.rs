@@ -293,14 +293,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use mindhost_plugin_api::{Paging, TableRef};
+    use mindhost_plugin_api::TableRef;
     use mindhost_sql::guard::{ScopeTable, guard};
 
     fn table(name: &str) -> TableRef {
-        TableRef {
-            schema: "main".to_owned(),
-            name: name.to_owned(),
-        }
+        TableRef::new("main", name)
     }
 
     /// An access to one datasource, with the tables of its catalog and the selection of the Mind.
@@ -314,25 +311,13 @@ mod tests {
             connection_data: Arc::new(json!({"path": path}).as_object().unwrap().clone()),
             max_connections: 8,
         };
-        let listed = listed.iter().map(|name| ScopeTable {
-            table: table(name),
-            columns: Vec::new(),
-            key: Vec::new(),
-            row_count: None,
-            statistics: Default::default(),
-            policy: None,
-        });
+        let listed = listed.iter().map(|name| ScopeTable::new(table(name), &[]));
         Access {
-            scope: Scope {
-                datasources: vec![ScopeDatasource {
-                    id: id.clone(),
-                    name: name.clone(),
-                    dialect: Dialect::Sqlite,
-                    tables: listed.collect(),
-                    function_schemas: vec!["extra".to_owned()],
-                    paging: Paging::Sql,
-                }],
-            },
+            scope: Scope::from(ScopeDatasource {
+                id: id.clone(),
+                function_schemas: vec!["extra".to_owned()],
+                ..ScopeDatasource::new("shop", Dialect::Sqlite, listed.collect())
+            }),
             view: View {
                 sources: vec![ViewSource {
                     id,

@@ -102,31 +102,15 @@ impl GuardCache {
 mod tests {
     use super::*;
     use mindhost_base::error::Code;
-    use mindhost_plugin_api::{Dialect, Paging, TableRef};
-    use mindhost_sql::guard::{Scope, ScopeDatasource, ScopeTable};
+    use mindhost_plugin_api::{Dialect, TableRef};
+    use mindhost_sql::guard::{ScopeDatasource, ScopeTable};
 
     fn access(tables: &[&str]) -> Arc<Access> {
-        let table = |name: &&str| ScopeTable {
-            table: TableRef {
-                schema: "public".into(),
-                name: (*name).into(),
-            },
-            columns: vec!["id".into()],
-            key: Vec::new(),
-            row_count: None,
-            statistics: Default::default(),
-            policy: None,
-        };
-        Arc::new(Access::of(Scope {
-            datasources: vec![ScopeDatasource {
-                id: "1".into(),
-                name: "shop".into(),
-                dialect: Dialect::Postgresql,
-                tables: tables.iter().map(table).collect(),
-                function_schemas: Vec::new(),
-                paging: Paging::Sql,
-            }],
-        }))
+        let table = |name: &&str| ScopeTable::new(TableRef::new("public", *name), &["id"]);
+        let tables = tables.iter().map(table).collect();
+        Arc::new(Access::of(
+            ScopeDatasource::new("shop", Dialect::Postgresql, tables).into(),
+        ))
     }
 
     const ITEMS: &str = "SELECT id FROM item";

@@ -389,8 +389,8 @@ impl Results {
 
 #[cfg(test)]
 mod tests {
-    use mindhost_plugin_api::{ColumnStatistics, Paging};
-    use mindhost_sql::guard::{Scope, ScopeDatasource, guard};
+    use mindhost_plugin_api::ColumnStatistics;
+    use mindhost_sql::guard::{ScopeDatasource, guard};
 
     use super::*;
 
@@ -542,16 +542,7 @@ mod tests {
         let rules = DatasourceRules::of(&mind, "1", "shop", &HashSet::new());
         let mut read = scope(&["main.item"], &[]);
         rules.apply(Dialect::Sqlite, &Attributes::default(), &mut read);
-        let scope = Scope {
-            datasources: vec![ScopeDatasource {
-                id: "1".to_owned(),
-                name: "shop".to_owned(),
-                dialect: Dialect::Sqlite,
-                tables: read.tables,
-                function_schemas: Vec::new(),
-                paging: Paging::Sql,
-            }],
-        };
+        let scope = ScopeDatasource::new("shop", Dialect::Sqlite, read.tables).into();
         let guarded = guard("SELECT id FROM item", &scope).unwrap();
         let engine = || Error::new(Code::SqlInvalid, "no column pay");
         let told = withheld(engine().with_source(RefusedInPlan), &guarded);

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use mindhost_plugin_api::{Dialect, Paging, TableRef};
+use mindhost_plugin_api::{Dialect, TableRef};
 use mindhost_sql::{Scope, ScopeDatasource, ScopeTable, guard};
 
 use super::{Listed, POSTGRES_FIXTURE, SQLITE_FIXTURE, TABLES, everything_in, list, mariadb_shop};
@@ -44,27 +44,8 @@ fn passed(dialect: Dialect, schema: &str, lists: [&str; 2]) -> Vec<String> {
 }
 
 fn scope(dialect: Dialect, schema: &str) -> Scope {
-    let table = |name: &str| ScopeTable {
-        table: TableRef {
-            schema: schema.to_owned(),
-            name: name.to_owned(),
-        },
-        columns: Vec::new(),
-        key: Vec::new(),
-        row_count: None,
-        statistics: Default::default(),
-        policy: None,
-    };
-    Scope {
-        datasources: vec![ScopeDatasource {
-            id: "shop".to_owned(),
-            name: "shop".to_owned(),
-            dialect,
-            tables: TABLES.map(table).into(),
-            function_schemas: Vec::new(),
-            paging: Paging::Sql,
-        }],
-    }
+    let tables = TABLES.map(|name| ScopeTable::new(TableRef::new(schema, name), &[]));
+    ScopeDatasource::new("shop", dialect, tables.into()).into()
 }
 
 /// Cuts a statement into words, texts in quotes, spaces and single signs.

@@ -89,31 +89,13 @@ fn written(clause: Clause) -> &'static str {
 mod tests {
     use super::*;
     use crate::results::Access;
-    use mindhost_plugin_api::{Paging, TableRef};
-    use mindhost_sql::{Scope, ScopeDatasource, ScopeTable, outline};
+    use mindhost_plugin_api::TableRef;
+    use mindhost_sql::{ScopeDatasource, ScopeTable, outline};
 
     fn advised(sql: &str, dialect: Dialect) -> Advice {
-        let table = ScopeTable {
-            table: TableRef {
-                schema: "main".to_owned(),
-                name: "orders".to_owned(),
-            },
-            columns: ["id", "total", "status"].map(str::to_owned).to_vec(),
-            key: Vec::new(),
-            row_count: None,
-            statistics: Default::default(),
-            policy: None,
-        };
-        let access = Access::of(Scope {
-            datasources: vec![ScopeDatasource {
-                id: "id of shop".to_owned(),
-                name: "shop".to_owned(),
-                dialect,
-                tables: vec![table],
-                function_schemas: Vec::new(),
-                paging: Paging::Sql,
-            }],
-        });
+        let orders = TableRef::new("main", "orders");
+        let table = ScopeTable::new(orders, &["id", "total", "status"]);
+        let access = Access::of(ScopeDatasource::new("shop", dialect, vec![table]).into());
         let known = StatementScope::new(&access, dialect);
         let outline = outline::outline(sql, dialect).unwrap();
         let mut advice = Advice::default();

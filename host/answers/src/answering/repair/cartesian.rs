@@ -229,8 +229,8 @@ impl Groups {
 mod tests {
     use super::*;
     use crate::results::Access;
-    use mindhost_plugin_api::{Dialect, Paging, TableRef};
-    use mindhost_sql::{Scope, ScopeDatasource, ScopeTable, outline};
+    use mindhost_plugin_api::{Dialect, TableRef};
+    use mindhost_sql::{ScopeDatasource, ScopeTable, outline};
 
     const COLUMNS: [(&str, [&str; 3]); 2] = [
         ("customer", ["id", "country", "code"]),
@@ -238,27 +238,10 @@ mod tests {
     ];
 
     fn is_warned(sql: &str) -> bool {
-        let scoped = |&(name, columns): &(&str, [&str; 3])| ScopeTable {
-            table: TableRef {
-                schema: "main".to_owned(),
-                name: name.to_owned(),
-            },
-            columns: columns.map(str::to_owned).to_vec(),
-            key: Vec::new(),
-            row_count: None,
-            statistics: Default::default(),
-            policy: None,
-        };
-        let access = Access::of(Scope {
-            datasources: vec![ScopeDatasource {
-                id: "id of shop".to_owned(),
-                name: "shop".to_owned(),
-                dialect: Dialect::Sqlite,
-                tables: COLUMNS.iter().map(scoped).collect(),
-                function_schemas: Vec::new(),
-                paging: Paging::Sql,
-            }],
-        });
+        let tables =
+            COLUMNS.map(|(name, columns)| ScopeTable::new(TableRef::new("main", name), &columns));
+        let access =
+            Access::of(ScopeDatasource::new("shop", Dialect::Sqlite, tables.into()).into());
         let detail = |&(name, _): &(&str, [&str; 3])| TableDetail {
             datasource: "shop".to_owned(),
             name: format!("main.{name}"),

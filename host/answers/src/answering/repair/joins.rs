@@ -309,8 +309,8 @@ mod tests {
     use super::*;
     use crate::{answering::repair::names, results::Access};
     use mindhost_catalog::DescribedKey;
-    use mindhost_plugin_api::{Dialect, Paging, TableRef};
-    use mindhost_sql::{Scope, ScopeDatasource, ScopeTable, outline};
+    use mindhost_plugin_api::{Dialect, TableRef};
+    use mindhost_sql::{ScopeDatasource, ScopeTable, outline};
 
     /// A name, the columns, and the keys by which the table refers to others.
     type TestTable = (
@@ -340,27 +340,9 @@ mod tests {
     ];
 
     fn advised(sql: &str) -> Advice {
-        let scoped = |&(name, columns, _): &TestTable| ScopeTable {
-            table: TableRef {
-                schema: "main".to_owned(),
-                name: name.to_owned(),
-            },
-            columns: columns.iter().map(|&one| one.to_owned()).collect(),
-            key: Vec::new(),
-            row_count: None,
-            statistics: Default::default(),
-            policy: None,
-        };
-        let access = Access::of(Scope {
-            datasources: vec![ScopeDatasource {
-                id: "id of air".to_owned(),
-                name: "air".to_owned(),
-                dialect: Dialect::Sqlite,
-                tables: TABLES.iter().map(scoped).collect(),
-                function_schemas: Vec::new(),
-                paging: Paging::Sql,
-            }],
-        });
+        let tables =
+            TABLES.map(|(name, columns, _)| ScopeTable::new(TableRef::new("main", name), columns));
+        let access = Access::of(ScopeDatasource::new("air", Dialect::Sqlite, tables.into()).into());
         let key = |&(column, table): &(&str, &str)| DescribedKey {
             columns: vec![column.to_owned()],
             references: format!("main.{table}"),

@@ -493,32 +493,17 @@ fn written(column: &Column, instead: Vec<String>) -> Replace {
 mod tests {
     use super::*;
     use crate::results::Access;
-    use mindhost_plugin_api::{Paging, TableRef};
-    use mindhost_sql::{Scope, ScopeDatasource, ScopeTable, outline};
+    use mindhost_plugin_api::TableRef;
+    use mindhost_sql::{ScopeDatasource, ScopeTable, outline};
 
     /// 400 tables of 30 columns.
     fn warehouse() -> Access {
         let table = |number: usize| ScopeTable {
-            table: TableRef {
-                schema: "main".to_owned(),
-                name: format!("fact_{number}"),
-            },
             columns: (0..30).map(|column| format!("measure_{column}")).collect(),
-            key: Vec::new(),
-            row_count: None,
-            statistics: Default::default(),
-            policy: None,
+            ..ScopeTable::new(TableRef::new("main", format!("fact_{number}")), &[])
         };
-        Access::of(Scope {
-            datasources: vec![ScopeDatasource {
-                id: "id of shop".to_owned(),
-                name: "shop".to_owned(),
-                dialect: Dialect::Postgresql,
-                tables: (0..400).map(table).collect(),
-                function_schemas: Vec::new(),
-                paging: Paging::Sql,
-            }],
-        })
+        let tables = (0..400).map(table).collect();
+        Access::of(ScopeDatasource::new("shop", Dialect::Postgresql, tables).into())
     }
 
     fn advised(sql: &str) -> Vec<Replace> {

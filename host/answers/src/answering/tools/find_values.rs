@@ -137,7 +137,7 @@ impl Toolbox<'_> {
         if !search.read_in_part.is_empty() {
             content["read_in_part"] = json!({
                 "columns": search.read_in_part,
-                "why": format!("the tables may be large, so only {MOST_ROWS} rows of each were read"),
+                "why": format!("how many rows these tables have is not known; up to {MOST_ROWS} of each were read"),
             });
         }
         Ok((content, None, message))
@@ -345,32 +345,13 @@ fn is_text(data_type: &str) -> bool {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use mindhost_plugin_api::{Paging, TableRef};
+    use mindhost_plugin_api::TableRef;
     use mindhost_sql::{Scope, ScopeDatasource, ScopeTable};
 
     /// Of one table.
     pub(in crate::answering::tools) fn scope(dialect: Dialect, columns: &[&str]) -> Scope {
-        let table = ScopeTable {
-            table: TableRef {
-                schema: "main".to_owned(),
-                name: "t".to_owned(),
-            },
-            columns: columns.iter().map(ToString::to_string).collect(),
-            key: Vec::new(),
-            row_count: None,
-            statistics: Default::default(),
-            policy: None,
-        };
-        Scope {
-            datasources: vec![ScopeDatasource {
-                id: "id of shop".to_owned(),
-                name: "shop".to_owned(),
-                dialect,
-                tables: vec![table],
-                function_schemas: Vec::new(),
-                paging: Paging::Sql,
-            }],
-        }
+        let table = ScopeTable::new(TableRef::new("main", "t"), columns);
+        ScopeDatasource::new("shop", dialect, vec![table]).into()
     }
 
     #[test]

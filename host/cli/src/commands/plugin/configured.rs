@@ -13,13 +13,13 @@ use mindhost_base::{
 };
 use mindhost_conformance::config::target;
 use mindhost_core::{connection_data::Rules, secrets::Source};
-use mindhost_plugin_api::{Dialect, Manifest, Paging, TableRef, Target, manifest::FileKind};
+use mindhost_plugin_api::{Dialect, Manifest, TableRef, Target, manifest::FileKind};
 use mindhost_plugins::record::Tape;
 use mindhost_runtime::{
     package::Package,
     standalone::{self, Cache, StandalonePlugin, grant_files},
 };
-use mindhost_sql::{GuardedStatement, Scope, ScopeDatasource, ScopeTable, guard};
+use mindhost_sql::{GuardedStatement, ScopeDatasource, ScopeTable, guard};
 use serde_json::{Map, Value};
 
 use super::compiled;
@@ -99,25 +99,13 @@ impl PluginSetup {
 
     /// A statement over these tables of a scanner in the form that a server sends, with the schema of each table.
     pub fn guarded(&self, sql: &str, tables: Vec<TableRef>) -> Result<GuardedStatement> {
-        let tables = tables.into_iter().map(|table| ScopeTable {
-            policy: None,
-            table,
-            columns: Vec::new(),
-            key: Vec::new(),
-            row_count: None,
-            statistics: Default::default(),
-        });
-        let scope = Scope {
-            datasources: vec![ScopeDatasource {
-                id: String::new(),
-                name: self.target().name,
-                dialect: Dialect::Datafusion,
-                tables: tables.collect(),
-                function_schemas: Vec::new(),
-                paging: Paging::Sql,
-            }],
-        };
-        guard(sql, &scope)
+        let tables = tables.into_iter();
+        let tables = tables.map(|table| ScopeTable::new(table, &[])).collect();
+        let name = self.target().name;
+        guard(
+            sql,
+            &ScopeDatasource::new(name, Dialect::Datafusion, tables).into(),
+        )
     }
 
     /// The grants of the configuration, one per line.
