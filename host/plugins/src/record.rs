@@ -13,7 +13,7 @@ use std::sync::Arc;
 use self::recorder::Recording;
 pub use self::{
     tape::{Entry, Header, Outcome, Tape, TapeError, read, shown},
-    written::{to_request, values},
+    written::to_request,
 };
 use mindhost_plugin_api::{Connector, Model, intercept::Intercepted};
 use mindhost_runtime::LoadedPlugin;

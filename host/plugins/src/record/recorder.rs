@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 use super::{
     tape::{Tape, Track, shown},
-    written::{self, Sum, values, written},
+    written::{self, Sum, written},
 };
 use mindhost_base::error::Result;
 use mindhost_plugin_api::{
@@ -132,7 +132,7 @@ impl Recorder {
     }
 
     fn batch(&mut self, batch: &Batch) -> Json {
-        let rows = values(batch, &self.columns);
+        let rows = batch.clone().into_values(&self.columns);
         self.sum.add(&rows);
         let form = match batch {
             Batch::Arrow(_) => "arrow",

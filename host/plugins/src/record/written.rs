@@ -1,66 +1,13 @@
 //! The JSON form of recorded values, and digests that tell two results apart.
 
-use arrow_array::{
-    Array, ArrayRef,
-    cast::AsArray,
-    types::{
-        Date32Type, Float64Type, Int64Type, Time64MicrosecondType, TimestampMicrosecondType,
-        UInt64Type,
-    },
-};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
 use mindhost_plugin_api::{
-    Batch, Column, DataType, ModelEvent, ModelMessage, ModelRequest, Part, Role, Tool, ToolCall,
-    Value,
+    ModelEvent, ModelMessage, ModelRequest, Part, Role, Tool, ToolCall, Value,
 };
 use mindhost_runtime::package::hex;
-
-/// The values of a batch in either form.
-pub fn values(batch: &Batch, columns: &[Column]) -> Vec<Vec<Value>> {
-    match batch {
-        Batch::Rows(rows) => rows.clone(),
-        Batch::Arrow(batch) => (0..batch.num_rows())
-            .map(|row| {
-                let cells = columns.iter().zip(batch.columns());
-                cells
-                    .map(|(column, array)| cell(column.data_type, array, row))
-                    .collect()
-            })
-            .collect(),
-    }
-}
-
-/// One cell of an Arrow column, which has the physical form of its type: batches are checked where they enter.
-fn cell(data_type: DataType, array: &ArrayRef, row: usize) -> Value {
-    if array.is_null(row) {
-        return Value::Null;
-    }
-    let text = || array.as_string::<i32>().value(row).to_owned();
-    match data_type {
-        DataType::Boolean => Value::Boolean(array.as_boolean().value(row)),
-        DataType::Int64 => Value::Int64(array.as_primitive::<Int64Type>().value(row)),
-        DataType::Uint64 => Value::Uint64(array.as_primitive::<UInt64Type>().value(row)),
-        DataType::Float64 => Value::Float64(array.as_primitive::<Float64Type>().value(row)),
-        DataType::Decimal => Value::Decimal(text()),
-        DataType::Text | DataType::Any => Value::Text(text()),
-        DataType::Json => Value::Json(text()),
-        DataType::Bytes => Value::Bytes(array.as_binary::<i32>().value(row).to_vec()),
-        DataType::Date => Value::Date(array.as_primitive::<Date32Type>().value(row)),
-        DataType::Time => {
-            let micros = array.as_primitive::<Time64MicrosecondType>().value(row);
-            Value::Time(micros.unsigned_abs())
-        }
-        DataType::Timestamp => {
-            Value::Timestamp(array.as_primitive::<TimestampMicrosecondType>().value(row))
-        }
-        DataType::TimestampUtc => {
-            Value::TimestampUtc(array.as_primitive::<TimestampMicrosecondType>().value(row))
-        }
-    }
-}
 
 /// One value. A value without a JSON form of its own carries the name of its type.
 pub fn written(value: &Value) -> Json {
