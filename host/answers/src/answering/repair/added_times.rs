@@ -54,6 +54,16 @@ impl<'a> Added<'a> {
         }
     }
 
+    /// The number that is added, if it is written as one: `3`, `-3` or `-(3)`.
+    fn written_count(&self) -> Option<i64> {
+        let digits: String = self
+            .count
+            .chars()
+            .filter(|sign| !"() ".contains(*sign))
+            .collect();
+        digits.parse::<i32>().ok().map(i64::from)
+    }
+
     /// How a dialect writes it; none if that is not known.
     pub fn written(&self, dialect: Dialect) -> Vec<String> {
         let Self { date, unit, count } = self;
@@ -84,9 +94,17 @@ impl<'a> Added<'a> {
             Dialect::Mssql => vec![format!("DATEADD({name}, {count}, {date})")],
             Dialect::Clickhouse => vec![format!("dateAdd({name}, {count}, {date})")],
             Dialect::Trino => vec![format!("date_add('{name}', {count}, {date})")],
-            Dialect::Postgresql | Dialect::Datafusion | Dialect::Generic => {
+            Dialect::Postgresql | Dialect::Generic => {
                 vec![format!("({date} + ({count}) * INTERVAL '{parts} {part}')")]
             }
+            // It multiplies no interval, so the number must be written.
+            Dialect::Datafusion => match self.written_count() {
+                Some(count) => {
+                    let amount = count * i64::from(*parts);
+                    vec![format!("({date} + INTERVAL '{amount} {part}')")]
+                }
+                None => Vec::new(),
+            },
         }
     }
 }

@@ -441,6 +441,16 @@ mod tests {
                 "(d + (-(3)) * INTERVAL '1 day')",
             ),
             (
+                Dialect::Datafusion,
+                "DATEADD(quarter, 2, d)",
+                "(d + INTERVAL '6 month')",
+            ),
+            (
+                Dialect::Datafusion,
+                "DATE_SUB(d, INTERVAL 3 DAY)",
+                "(d + INTERVAL '-3 day')",
+            ),
+            (
                 Dialect::Mssql,
                 "date_add(d, INTERVAL '2 months')",
                 "DATEADD(month, 2, d)",
@@ -465,6 +475,8 @@ mod tests {
         for (call, dialect) in [
             // A month in SQL Server and a minute in Snowflake.
             ("DATEADD(m, 3, d)", Dialect::Postgresql),
+            // It has no product of an interval.
+            ("DATEADD(month, n, d)", Dialect::Datafusion),
             // The codes of a format differ by their case.
             ("DATE_FORMAT(d, '%y')", Dialect::Postgresql),
             ("strftime('%Y-%M', d)", Dialect::Postgresql),
