@@ -264,7 +264,7 @@ const PHRASES: &[(Op, &str)] = &[
          next; previous; same; only; neither; nor; most of; half; twice; times; consecutive; at the same time; than; \
          more; less; fewer; how; duplicate; also; all of; combination; combinations; instead; if; new; best; worst; \
          good; bad; similar; else; except that; ever; once; ago; today; yesterday; tomorrow; recently; late; early; \
-         often; rank; how old; how long; how big; how far; how often"),
+         often; rank; based on; how old; how long; how big; how far; how often"),
 ];
 
 /// What each phrase does.

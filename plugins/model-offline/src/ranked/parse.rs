@@ -55,48 +55,7 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     }) {
         return Err(Stuck::Date(text, trouble));
     }
-    let asks_where = |i: &Item| matches!(i.text.to_lowercase().as_str(), "where" | "when");
-    let starts = items.iter().enumerate().find(|(at, i)| {
-        asks_where(i) && i.kind != Kind::Soft && (*at == 0 || items[at - 1].is(Op::Break))
-    });
-    if let Some((_, item)) = starts {
-        return Err(Stuck::Unclear(item.text.clone()));
-    }
-    let people = |w: &[Item]| {
-        let person = matches!(w[1].text.as_str(), "people" | "persons" | "person");
-        matches!(w[0].kind, Kind::Number(_)) && person && w[1].kind == Kind::Soft
-    };
-    if let Some(w) = items.windows(2).find(|w| people(w)) {
-        return Err(Stuck::Unclear(w[1].text.clone()));
-    }
-    // "what town is Berg the capital of": of which town is not put together.
-    if let Some(of) = items.last().filter(|i| i.text.eq_ignore_ascii_case("of")) {
-        return Err(Stuck::Unclear(of.text.clone()));
-    }
-    // "the total number of songs" names a figure, also where another one is asked for.
-    let counts = |i: &&Item| i.is(Op::HowMany) && !i.text.to_lowercase().ends_with("number of");
-    let counts: Vec<&Item> = items.iter().filter(counts).collect();
-    if let [_, second, ..] = counts.as_slice() {
-        return Err(Stuck::Unclear(second.text.clone()));
-    }
-    // "the year of each song", where nothing is called so.
-    let soft_of = |w: &[Item]| {
-        let noun = lexis::is_noun(&w[0].text.to_lowercase());
-        w[0].kind == Kind::Soft && noun && matches!(w[1].op(), Some(Op::Of | Op::Each))
-    };
-    let nouns = items.windows(2).find(|w| soft_of(w)).map(|w| &w[0]);
-    if let Some(item) = nouns {
-        return Err(Stuck::Unclear(item.text.clone()));
-    }
-    if let Some(item) = items
-        .iter()
-        .enumerate()
-        .find(|(_, i)| matches!(i.op(), Some(Op::Beyond | Op::Pair(_))))
-        .map(|(_, i)| i)
-    {
-        return Err(Stuck::Unclear(item.text.clone()));
-    }
-    if let Some(item) = besides(items) {
+    if let Some(item) = unclear(items) {
         return Err(Stuck::Unclear(item.text.clone()));
     }
     let mut parser = Parser {
@@ -141,19 +100,40 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
     Ok(parser.frame)
 }
 
-/// A word that says more than the rules tell: "any town but Rome", "who rent flats that they own".
-fn besides(items: &[Item]) -> Option<&Item> {
+/// A word that says more than the rules tell.
+fn unclear(items: &[Item]) -> Option<&Item> {
     let says = |i: Option<&Item>, words: &str| {
         i.is_some_and(|i| lexis::holds(words, &i.text.to_lowercase()))
     };
-    let is_verb = |i: &Item| {
-        (i.kind == Kind::Soft || i.optional) && lexis::is_relation(&i.text.to_lowercase())
-    };
+    let soft = |i: &Item| i.kind == Kind::Soft;
+    let small = |i: &&Item| soft(i) || i.optional;
+    let is_verb = |i: &Item| small(&i) && lexis::is_relation(&i.text.to_lowercase());
+    // "the total number of songs" names a figure, also where another one is asked for.
+    let counts = |i: &Item| i.is(Op::HowMany) && !i.text.to_lowercase().ends_with("number of");
     let place = (0..items.len()).find(|at| {
-        let next = items.get(at + 1);
-        let excepts = says(Some(&items[*at]), "but") && next.is_some_and(Item::is_value);
-        let again = items[*at].is(Op::Relative) && says(next, "they he she it");
-        excepts || again && items[..*at].iter().any(is_verb)
+        let (item, next) = (&items[*at], items.get(at + 1));
+        let before = at.checked_sub(1).map(|b| &items[b]);
+        let op = item.op();
+        let asks = !soft(item) && says(Some(item), "where when");
+        let people = soft(item) && says(Some(item), "people persons person");
+        // "the year of each song", where nothing is called so.
+        let noun = soft(item) && lexis::is_noun(&item.text.to_lowercase());
+        // "customers who have an order", where no table is called so.
+        let mut things = items[at + 1..].iter().take_while(small).take(2);
+        asks && before.is_none_or(|b| b.is(Op::Break))
+            || people && before.is_some_and(|b| matches!(b.kind, Kind::Number(_)))
+            || noun && next.is_some_and(|i| matches!(i.op(), Some(Op::Of | Op::Each)))
+            || counts(item) && items[..*at].iter().any(counts)
+            || matches!(op, Some(Op::Beyond | Op::Pair(_)))
+            // "what town is Berg the capital of": of which town is not put together.
+            || next.is_none() && says(Some(item), "of")
+            // "any town but Rome"
+            || says(Some(item), "but") && next.is_some_and(Item::is_value)
+            || op == Some(Op::Have) && things.any(|i| says(Some(i), "order record"))
+            // "who rent flats that they own"
+            || op == Some(Op::Relative)
+                && says(next, "they he she it")
+                && items[..*at].iter().any(is_verb)
     });
     place.map(|at| &items[at])
 }
@@ -344,7 +324,13 @@ impl Parser<'_> {
         let again =
             |at: usize| at > next && self.items[at].best_table() == self.items[next].best_table();
         let is_said = self.is_table(next) && (next..self.items.len()).any(again);
-        if !is_said || self.frame.both || self.frame.filters.is_empty() {
+        let no_filters = self.frame.filters.is_empty();
+        // "who have been both guards and cooks"
+        let been = both
+            .checked_sub(1)
+            .is_some_and(|b| self.op(b) == Some(Op::Is));
+        self.refuse(no_filters && been && self.is_table(next), both)?;
+        if !is_said || self.frame.both || no_filters {
             return Ok(());
         }
         let mut filters = self.frame.filters.iter();
@@ -421,6 +407,13 @@ impl Parser<'_> {
         Stuck::Unclear(self.items[at].text.clone())
     }
 
+    pub(super) fn refuse(&self, is_so: bool, at: usize) -> Result<(), Stuck> {
+        match is_so {
+            true => Err(self.stuck(at)),
+            false => Ok(()),
+        }
+    }
+
     /// "the number of songs", "average age": the figure, and the place behind it.
     pub(super) fn figure(&self, at: usize) -> Option<(Figure, usize)> {
         if let Some(Kind::Measure(measure)) = self.get(at).map(|i| &i.kind) {
@@ -455,8 +448,7 @@ impl Parser<'_> {
                 let inner = self
                     .name(name + 1)
                     .filter(|n| self.is_table(name) && self.is_column(*n));
-                let crowded = self.is_column(name)
-                    && self.name(name + 1).is_some_and(|n| !self.items[n].optional);
+                let crowded = self.name(name + 1).is_some_and(|n| !self.items[n].optional);
                 match inner {
                     // "official languages": which of the two is counted is not said.
                     None if crowded => None,

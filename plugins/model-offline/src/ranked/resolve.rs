@@ -53,6 +53,14 @@ pub enum Trouble {
 
 type Answer<T> = Result<T, Trouble>;
 
+/// Refuses a shape that the rules do not cover.
+fn refuse(is_so: bool, shape: &'static str) -> Answer<()> {
+    match is_so {
+        true => Err(Trouble::Shape(shape)),
+        false => Ok(()),
+    }
+}
+
 /// Builds the query of a frame.
 pub fn resolve(catalog: &Catalog, items: &[Item], frame: &Frame) -> Answer<Query> {
     let graph = Graph::of(catalog);
@@ -191,7 +199,8 @@ impl Resolver<'_> {
                     && self.catalog.column(column).kind == Type::Date;
                 let adds = matches!(aggregate, Aggregate::Sum | Aggregate::Average);
                 let is_key = self.catalog.table(column.table).is_key(column.column);
-                if !numeric && !ends || adds && is_key {
+                let no_sum = *aggregate == Aggregate::Sum && self.is_rank(column);
+                if !numeric && !ends || adds && is_key || no_sum {
                     return Err(Trouble::Weak(
                         self.items[*at].text.clone(),
                         "a number".to_owned(),
@@ -221,13 +230,18 @@ impl Resolver<'_> {
                         }
                         None => self.counted_rows(*at, table)?,
                     }
-                } else if !*distinct && (self.frame.rank.is_some() || self.frame.having.is_some()) {
-                    let column = self.column(*at)?;
-                    // "the country with the most cities": a city is there once, though several rows are in it.
-                    let once = self.is_shared(column) && !self.frame.groups.contains(at);
-                    Expr::Count(once.then_some(column))
                 } else {
                     let column = self.column(*at)?;
+                    if self.catalog.is_figure(column) || self.catalog.column(column).holds_numbers()
+                    {
+                        // "number of rooms": rows, different values, or a sum of them.
+                        return Err(self.weak(*at, column));
+                    }
+                    if !*distinct && (self.frame.rank.is_some() || self.frame.having.is_some()) {
+                        // "the country with the most cities": a city is there once, though several rows are in it.
+                        let once = self.is_shared(column) && !self.frame.groups.contains(at);
+                        return Ok(Expr::Count(once.then_some(column)));
+                    }
                     let alone = self.frame.select.len() == 1 && self.frame.filters.is_empty();
                     let exact = item.column() >= 0.95 && item.table() == 0.0;
                     let alone = alone && exact && self.frame.groups.is_empty();
@@ -240,40 +254,14 @@ impl Resolver<'_> {
                             .push(format!("each different value of `{label}` is counted once"));
                         return Ok(Expr::Count(Some(column)));
                     }
-                    if !*distinct || self.catalog.is_figure(column) {
-                        // "number of rooms", "number of cities": rows, different values, or a sum of them.
+                    if !*distinct {
+                        // "number of cities": rows, or different values.
                         return Err(self.weak(*at, column));
                     }
                     Expr::Count(Some(column))
                 }
             }
         })
-    }
-
-    /// The number of rows, or the sum of the column that says how many each of them stands for.
-    fn counted_rows(&mut self, at: At, table: usize) -> Answer<Expr> {
-        let source = self.catalog.table(table);
-        let held = source.columns.iter().position(|c| {
-            c.is_numeric() && matches!(c.name.to_lowercase().as_str(), "count" | "cnt")
-        });
-        let Some(held) = held.map(|column| ColumnRef::new(table, column)) else {
-            return Ok(Expr::Count(None));
-        };
-        let label = self.catalog.label(held);
-        let rows = &source.name;
-        // Rows with a name, or of several others, are things themselves: a category, a line of an order. So are those
-        // with a certain count.
-        let is_tally = source.foreign_keys.len() == 1 && self.label(table) == self.key(table);
-        let mut conditions = self.frame.filters.iter().filter_map(|f| f.column);
-        if !is_tally || conditions.any(|c| self.items[c].has_column(0.85, |c| c == held)) {
-            let choices = [format!("number of {rows}"), format!("sum of {label}")];
-            let words = self.items[at].text.clone();
-            return Err(Trouble::Ambiguous(words, choices.to_vec()));
-        }
-        self.notes.push(format!(
-            "a row of `{rows}` stands for as many as `{label}` says"
-        ));
-        Ok(Expr::Agg(Aggregate::Sum, Amount::Column(held)))
     }
 
     /// Words that are too far from the name of a column.
@@ -361,8 +349,8 @@ impl Resolver<'_> {
                 && select.contains(&Expr::Column(f.condition.column))
         });
         let told = told.count();
+        // "the first and last name of Ann Poe's advisor": not those that the question says.
         if told > 1 || told > 0 && told == select.len() {
-            // "the first and last name of Ann Poe's advisor": not those that the question says.
             return Err(Trouble::Shape("columns whose values the question gives"));
         }
         let first_column = select.iter().find_map(|e| e.column().map(|c| c.table));
@@ -420,18 +408,19 @@ impl Resolver<'_> {
                 && w[0].condition.column.table != w[1].condition.column.table
                 && w.iter().all(|f| self.is_part_of_name(f.condition.column))
         });
-        if torn {
-            return Err(Trouble::Shape("a full name that no row has"));
-        }
+        refuse(torn, "a full name that no row has")?;
         if contradictory(&filters) && !self.frame.both {
             return Err(Trouble::Shape("two values of one column at once"));
         }
-        let or_columns = filters
-            .windows(2)
-            .any(|w| w[1].or && w[0].condition.column != w[1].condition.column);
-        if or_columns && filters.len() > 2 {
-            return Err(Trouble::Shape("several alternatives"));
-        }
+        // "songs that Ann wrote or that were played in Rome": the rows of one table need not have one of the other.
+        let both = self.items.iter().any(|i| i.is(Op::Both));
+        let is_apart = |w: &[Resolved]| {
+            let [a, b] = [&w[0], &w[1]].map(|f| f.condition.column);
+            let is_own = |c: ColumnRef| self.graph.leads(subject, c.table);
+            let is_far = a.table != b.table && !(is_own(a) && is_own(b));
+            w[1].or && (is_far || a != b && filters.len() > 2) || both && is_far
+        };
+        refuse(filters.windows(2).any(is_apart), "several alternatives")?;
         let query = if grouped {
             self.grouped(subject, select, filters)?
         } else {
@@ -523,6 +512,10 @@ impl Resolver<'_> {
         let mut order = Vec::new();
         if let Some(rank) = &self.frame.rank {
             let by = self.figure(&rank.by, rank.at)?;
+            // "the top ranking": the first, which has the smallest number, or the largest number.
+            if by.column().is_some_and(|c| self.is_rank(c)) {
+                return Err(Trouble::Shape("the first or the last of a ranking"));
+            }
             order.push(self.by_birth(&rank.by, by, rank.descending)?);
             let mut others = Vec::new();
             for (figure, down) in &self.frame.order {

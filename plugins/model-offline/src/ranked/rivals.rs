@@ -9,7 +9,7 @@ use crate::words::{split, stem};
 pub const MARGIN: f32 = 0.15;
 
 /// How well a name is said of which each word stands somewhere in the question.
-const WHOLE: f32 = 0.9;
+pub const WHOLE: f32 = 0.9;
 
 /// The stems of a text.
 pub fn stems(text: &str) -> Vec<String> {

@@ -80,9 +80,8 @@ impl Parser<'_> {
         comparison: Comparison,
         quality: Option<Quality>,
     ) -> Result<(), Stuck> {
-        if self.negated_before(at) {
-            return Err(self.stuck(at));
-        }
+        let not = self.negated_before(at);
+        self.refuse(not, at)?;
         let mut right = self.skip_ops(at + 1, &[Op::Is, Op::Of]);
         let mut left = self.left(at).or_else(|| self.shared_left(at));
         let behind = self.figures(right);
@@ -103,9 +102,7 @@ impl Parser<'_> {
         }
         if let Some(Kind::Period(period)) = self.get(right).map(|i| i.kind.clone()) {
             // What is older than a day was before it.
-            if quality.is_some() {
-                return Err(self.stuck(at));
-            }
+            self.refuse(quality.is_some(), at)?;
             let days = Test::Days(bounded(period, comparison));
             self.keep(at..right + 1, Filter::timed(at, left, days));
             return Ok(());
@@ -190,9 +187,7 @@ impl Parser<'_> {
             .unwrap_or(counted);
         let distinct = (right + 1..counted).any(|i| self.op(i) == Some(Op::Distinct));
         if let Some(name) = self.name(counted) {
-            if distinct {
-                return Err(self.stuck(at));
-            }
+            self.refuse(distinct, at)?;
             if self.is_numeric(name) && self.items[name].column() >= self.items[name].table() {
                 let test = Test::Number(comparison, number);
                 self.keep(at..counted + 1, Filter::new(at, Some(name), test));
@@ -206,9 +201,7 @@ impl Parser<'_> {
             .items
             .get(right + 1)
             .is_none_or(|i| i.is(Op::Break) || i.is(Op::In));
-        if !(ends && rows.is_some_and(|n| self.is_table(n))) {
-            return Err(self.stuck(at));
-        }
+        self.refuse(!(ends && rows.is_some_and(|n| self.is_table(n))), at)?;
         let test = Test::Number(comparison, number);
         self.keep(at..right + 1, Filter::of_quality(at, Quality::Amount, test));
         Ok(())
@@ -278,9 +271,7 @@ impl Parser<'_> {
         by: Comparison,
         number: String,
     ) -> Result<(), Stuck> {
-        if self.frame.having.is_some() {
-            return Err(self.stuck(at));
-        }
+        self.refuse(self.frame.having.is_some(), at)?;
         if self.holds_count(what) && !self.is_narrowed(what) {
             return Err(self.counted_two_ways(what, what));
         }

@@ -444,9 +444,7 @@ impl Parser<'_> {
         if self.items.iter().any(|i| i.is(Op::Distinct)) {
             return Ok(());
         }
-        if !self.sells(name) {
-            return Err(self.stuck(at));
-        }
+        self.refuse(!self.sells(name), at)?;
         self.take(name..name + 1);
         self.take(at..at + 1);
         self.take(counted.map_or(0..0, |c| c..c + 1));

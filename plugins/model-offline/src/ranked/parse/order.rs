@@ -91,9 +91,7 @@ impl Parser<'_> {
                         let of = self
                             .back(at, &[])
                             .is_some_and(|b| self.op(b) == Some(Op::Of));
-                        if of && !keys.is_empty() {
-                            return Err(self.stuck(at));
-                        }
+                        self.refuse(of && !keys.is_empty(), at)?;
                         // "by placed date": two names side by side, which together may mean a third column.
                         if matches!(keys.last(), Some((Figure::Plain(last), _)) if last + 1 == at) {
                             return Err(self.stuck(at));

@@ -91,9 +91,7 @@ impl Parser<'_> {
             if let (1, Some(n)) = (limit, first_of.take()) {
                 limit = n;
             }
-            if self.frame.rank.is_some() {
-                return Err(self.stuck(at));
-            }
+            self.refuse(self.frame.rank.is_some(), at)?;
             if limit == 1 && self.orders_all(&by, descending) {
                 (at..end).for_each(|i| self.used[i] |= !self.items[i].is_value());
                 if self.frame.order.is_empty() {
@@ -307,9 +305,7 @@ impl Parser<'_> {
             // "the largest order"
             return Ok((Figure::Quality(Quality::Amount), at + 1));
         }
-        if self.holds_count(name) {
-            return Err(self.stuck(at));
-        }
+        self.refuse(self.holds_count(name), at)?;
         let said = self.items[at].text.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|w| said.contains(w));
         if self.is_numeric(name) && self.items[name].column() >= self.items[name].table() {
@@ -328,7 +324,9 @@ impl Parser<'_> {
         let timed = self.text_is(at, "most fewest least") && !self.frame.units.is_empty();
         let counts =
             says(&["number"]) || timed || related && says(&["most", "fewest", "least", "amount"]);
-        if counts && (self.is_table(name) || self.items[name].column() > 0.0) {
+        // "the most length" is no number of different values.
+        let things = self.items[name].column() > 0.0 && several(&self.items[name]);
+        if counts && (self.is_table(name) || things) {
             return Ok((Figure::Count(name, false), next + 1));
         }
         Err(self.stuck(at))

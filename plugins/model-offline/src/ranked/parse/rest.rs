@@ -147,9 +147,7 @@ impl Parser<'_> {
                 Kind::Op(op) => !op.connects() && *op != Op::Or,
                 _ => true,
             };
-            if carries {
-                return Err(self.stuck(at));
-            }
+            self.refuse(carries, at)?;
         }
         Ok(())
     }

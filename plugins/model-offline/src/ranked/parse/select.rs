@@ -216,9 +216,7 @@ impl Parser<'_> {
                 .is_some_and(|n| self.items[n].table() == 0.0 && !self.is_numeric(n))
         {
             // "the names of the directors", where a column holds the directors.
-            if self.is_key(next_table) {
-                return Err(self.stuck(at));
-            }
+            self.refuse(self.is_key(next_table), at)?;
             self.used[at] = true;
             return Ok(());
         }
@@ -228,9 +226,7 @@ impl Parser<'_> {
         });
         if let (true, Some(before)) = (named, before) {
             // "the country name", where a column holds the countries.
-            if self.is_numeric(before) || self.is_key(before) {
-                return Err(self.stuck(at));
-            }
+            self.refuse(self.is_numeric(before) || self.is_key(before), at)?;
             self.used[at] = true;
             return Ok(());
         }
@@ -343,9 +339,7 @@ impl Parser<'_> {
             if listed && beside.is_some() && !self.frame.select.is_empty() {
                 // "Show both shops and prices." behind another sentence
                 let table = item.best_table().map(|t| self.catalog.table(t));
-                if table.is_none_or(|t| label_columns(t).len() != 1) {
-                    return Err(self.stuck(at));
-                }
+                self.refuse(table.is_none_or(|t| label_columns(t).len() != 1), at)?;
                 self.frame.select.push(Figure::Plain(at));
                 self.used[at] = true;
                 return Ok(());

@@ -37,9 +37,7 @@ impl Parser<'_> {
                 && self.get(value).is_some_and(Item::is_value)
                 && !self.same_column(at, value);
             if !is_said {
-                if self.refers_to_described(at) {
-                    return Err(self.stuck(at));
-                }
+                self.refuse(self.refers_to_described(at), at)?;
                 continue;
             }
             // The value names a row of the table that has the column.
@@ -60,9 +58,7 @@ impl Parser<'_> {
                     .any(|other| self.share_column(value, other)),
                 _ => self.get(value + 1).is_some_and(Item::is_value),
             };
-            if is_unknown || refers && is_longer {
-                return Err(self.stuck(at));
-            }
+            self.refuse(is_unknown || refers && is_longer, at)?;
             if refers {
                 let filter = Filter::new(value, Some(at), Test::RefersTo(value));
                 self.keep(at..value + 1, filter);
@@ -112,9 +108,7 @@ impl Parser<'_> {
         // "orders that contain fruit": what they are made of, and no part of their name.
         let called = |c: ColumnRef| Some(c.table) == self.items[column].best_table();
         let elsewhere = !self.items[at].hits.is_empty() && !self.items[at].has_value(called);
-        if self.is_table(column) && elsewhere {
-            return Err(self.stuck(mark));
-        }
+        self.refuse(self.is_table(column) && elsewhere, mark)?;
         let negated = self.negated_before(mark);
         let (mut from, mut value, mut or) = (mark, at, false);
         loop {
@@ -167,10 +161,8 @@ impl Parser<'_> {
                 break;
             }
             let text = &self.items[next].text;
-            if values.iter().any(|v| self.items[*v].text == *text) {
-                // "in Rome, Rome or in Bonn, Bonn": places in places.
-                return Err(self.stuck(next));
-            }
+            // "in Rome, Rome or in Bonn, Bonn": places in places.
+            self.refuse(values.iter().any(|v| self.items[*v].text == *text), next)?;
             values.push(next);
             end = next + 1;
         }

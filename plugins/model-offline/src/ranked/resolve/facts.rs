@@ -331,6 +331,41 @@ impl Resolver<'_> {
 }
 
 impl Resolver<'_> {
+    /// Whether a column holds places of an order, of which the first is the best and a sum says nothing.
+    pub(super) fn is_rank(&self, column: ColumnRef) -> bool {
+        let column = self.catalog.column(column);
+        let name = split(&column.plain);
+        let last = name.last().map_or("", |w| w);
+        column.name.ends_with('#')
+            || lexis::holds("rank ranking position pos place standing no number", last)
+    }
+
+    /// The number of rows, or the sum of the column that says how many each of them stands for.
+    pub(super) fn counted_rows(&mut self, at: At, table: usize) -> Answer<Expr> {
+        let source = self.catalog.table(table);
+        let held = source.columns.iter().position(|c| {
+            c.is_numeric() && matches!(c.name.to_lowercase().as_str(), "count" | "cnt")
+        });
+        let Some(held) = held.map(|column| ColumnRef::new(table, column)) else {
+            return Ok(Expr::Count(None));
+        };
+        let label = self.catalog.label(held);
+        let rows = &source.name;
+        // Rows with a name, or of several others, are things themselves: a category, a line of an order. So are those
+        // with a certain count.
+        let is_tally = source.foreign_keys.len() == 1 && self.label(table) == self.key(table);
+        let mut conditions = self.frame.filters.iter().filter_map(|f| f.column);
+        if !is_tally || conditions.any(|c| self.items[c].has_column(0.85, |c| c == held)) {
+            let choices = [format!("number of {rows}"), format!("sum of {label}")];
+            let words = self.items[at].text.clone();
+            return Err(Trouble::Ambiguous(words, choices.to_vec()));
+        }
+        self.notes.push(format!(
+            "a row of `{rows}` stands for as many as `{label}` says"
+        ));
+        Ok(Expr::Agg(Aggregate::Sum, Amount::Column(held)))
+    }
+
     /// What the measure is called in the result, and in words.
     pub(super) fn measure_names(&self) -> Option<(Expr, Measure)> {
         self.measure.as_ref().map(|(m, c)| (c.expr.clone(), *m))

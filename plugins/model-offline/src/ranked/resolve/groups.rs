@@ -116,9 +116,7 @@ impl Resolver<'_> {
             let own = plain.first().map_or(entity, |c| c.table);
             let named = self.mentioned.contains(&own) && own != base;
             if plain.is_empty() {
-                if entity == base {
-                    return Err(Trouble::Shape("a count of its own rows"));
-                }
+                refuse(entity == base, "a count of its own rows")?;
                 keys = self.key(entity);
                 shown = self.label(entity);
                 for key in &keys {

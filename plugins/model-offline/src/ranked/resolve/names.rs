@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ranked::forms::{figure_of, written_out};
-use crate::ranked::rivals::{stems, told_by_rest};
+use crate::ranked::rivals::{WHOLE, stems, told_by_rest};
 use crate::vocabulary::synonyms;
 
 impl Resolver<'_> {
@@ -80,7 +80,11 @@ impl Resolver<'_> {
         };
         let rivals: Vec<usize> = hits
             .iter()
-            .filter(|(_, s)| score - s < MARGIN)
+            // "papers" may be those in `papers_in_issues`, or the `paper_files` that it refers to.
+            .filter(|(t, s)| {
+                score - s < MARGIN
+                    || score < WHOLE && self.pairs_others(table) && self.graph.belongs(table, *t)
+            })
             .map(|(t, _)| *t)
             .collect();
         // "games" are the rows that the others of that name refer to: `plays_games` says who plays which game.
@@ -109,6 +113,13 @@ impl Resolver<'_> {
         let source = self.catalog.table(table);
         self.say_other_word(at, &source.plain, &source.name);
         Ok(table)
+    }
+
+    /// Whether the rows of a table are pairs of rows of others, so that they have no name of their own.
+    fn pairs_others(&self, table: usize) -> bool {
+        let source = self.catalog.table(table);
+        let refers = |c: &usize| source.foreign_keys.iter().any(|k| k.columns == [*c]);
+        source.primary_key.len() > 1 && source.primary_key.iter().all(refers)
     }
 
     /// Says which name was taken for a word that the catalog does not have.
@@ -287,11 +298,9 @@ impl Resolver<'_> {
         if hits.is_empty() || (self.item_table(at).is_some() && self.items[at].column() < WEAKEST) {
             // A table stands for the column that names its rows.
             let table = self.table(at)?;
-            return self
-                .label(table)
-                .first()
-                .copied()
-                .ok_or(Trouble::Shape("a table without a name"));
+            let label = self.label(table).first().copied();
+            let label = label.filter(|_| !self.pairs_others(table));
+            return label.ok_or(Trouble::Shape("a table without a name"));
         }
         let text = self.items[at].text.to_lowercase();
         if let Some(owner) = self

@@ -62,9 +62,7 @@ impl Resolver<'_> {
         if !repeats || (lists && without.is_none() && !negated_far) {
             query.source = Source::new(base, whole, groups);
         } else {
-            if self.key(base).is_empty() {
-                return Err(Trouble::Shape("a table without a key"));
-            }
+            refuse(self.key(base).is_empty(), "a table without a key")?;
             let (near, far): (Vec<_>, Vec<_>) = groups
                 .into_iter()
                 .partition(|g| g.iter().all(|c| in_main.contains(&c.column.table)));
@@ -74,10 +72,8 @@ impl Resolver<'_> {
                     return Err(Trouble::Shape("several conditions with not"));
                 };
                 let other = group.iter().any(|c| self.says_other(c));
-                if other {
-                    // "speak languages other than Dutch": beside it, or not it.
-                    return Err(Trouble::Shape("others among several"));
-                }
+                // "speak languages other than Dutch": beside it, or not it.
+                refuse(other, "others among several")?;
                 let [condition] = group.as_slice() else {
                     return Err(Trouble::Shape("several conditions with not"));
                 };
@@ -265,9 +261,7 @@ impl Resolver<'_> {
                 .push(vec![Condition::new(key, Check::Missing)]);
             return Ok(());
         }
-        if !joins.iter().any(|e| e.many) {
-            return Err(Trouble::Shape("a reference that is missing"));
-        }
+        refuse(!joins.iter().any(|e| e.many), "a reference that is missing")?;
         query
             .members
             .push(Source::new(base, joins, grouped_conditions(negative)).member(true));
@@ -304,9 +298,7 @@ impl Resolver<'_> {
             .iter()
             .any(|f| !matches!(f, Figure::Plain(_)));
         let told_apart = repeats && !self.key(base).is_empty();
-        if counts && !told_apart {
-            return Err(Trouble::Shape("a count of rows that meet both"));
-        }
+        refuse(counts && !told_apart, "a count of rows that meet both")?;
         if told_apart {
             query.source = Source::new(base, edges, Vec::new());
             for group in groups {

@@ -75,9 +75,7 @@ impl Resolver<'_> {
             let asks = |f: &Filter| f.at == at;
             if let Some(counted) = self.counted_before(at) {
                 found.retain(|(c, _)| c.table == counted || self.is_part_of(counted, c.table));
-                if found.is_empty() {
-                    return Err(Trouble::Shape("a single date of those rows"));
-                }
+                refuse(found.is_empty(), "a single date of those rows")?;
             }
             if self.verb_before(at).is_none() && self.frame.filters.iter().any(asks) {
                 // "patients in 2023" are not those who were born then, nor those whose row was written then.

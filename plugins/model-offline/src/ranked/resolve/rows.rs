@@ -47,33 +47,43 @@ impl Resolver<'_> {
                 return Err(Trouble::Shape("an order of one figure"));
             }
         }
+        // "for each city, the highest latitude": the first of each group.
         if self.frame.rank.is_some() && !self.frame.groups.is_empty() {
-            // "for each city, the highest latitude": the first of each group.
             return Err(Trouble::Shape("the first row of each group"));
         }
         for at in self.frame.groups.clone() {
-            // "each owner's first name and the size of the dog": columns of each row, not groups.
-            let each = at.checked_sub(1).map(|b| &self.items[b]);
-            if each.is_some_and(|i| i.text.eq_ignore_ascii_case("per")) && !aggregated {
-                return Err(Trouble::Shape("a figure for each group"));
-            }
-            if self.item_table(at).is_none() {
+            // "each owner's first name and the size of the dog": columns of each row, not groups. But "the name and hours
+            // of each van", which has hours of several trips.
+            let per = |at: At| self.items[at].text.eq_ignore_ascii_case("per");
+            let rows = self.item_table(at);
+            let is_far = |c: ColumnRef| rows.is_some_and(|t| !self.graph.leads(t, c.table));
+            let mut shown = select.iter().filter_map(Expr::column);
+            let several = shown.any(|c| self.catalog.is_figure(c) && is_far(c));
+            let each = several || at.checked_sub(1).is_some_and(per);
+            refuse(each && !aggregated, "a figure for each group")?;
+            if rows.is_none() {
                 let column = Expr::Column(self.column(at)?);
-                if aggregated {
-                    return Err(Trouble::Shape("a group beside a figure over all rows"));
-                }
+                refuse(aggregated, "a group beside a figure over all rows")?;
                 if !select.contains(&column) {
                     select.push(column);
                 }
             }
         }
         if select.is_empty() {
-            if self.subject.is_none() {
-                return Err(Trouble::Shape("nothing to show"));
-            }
-            if self.frame.distinct {
-                return Err(Trouble::Shape("a column whose values differ"));
-            }
+            refuse(self.subject.is_none(), "nothing to show")?;
+            refuse(self.frame.distinct, "a column whose values differ")?;
+            // "Show all towns and shops."
+            let other = |at: usize| {
+                let mut behind =
+                    (at + 1..self.items.len()).filter(|i| self.items[*i].kind != Kind::Soft);
+                let next = behind.next().and_then(|i| self.item_table(i));
+                self.items[at].is(Op::And)
+                    && next.is_some_and(|t| t != subject)
+                    && self.item_table(at - 1) == Some(subject)
+            };
+            refuse((1..self.items.len()).any(other), "rows of several tables")?;
+            // "Who got the heaviest parcel?" does not ask for all of the parcel.
+            self.names_someone(&self.label(subject))?;
             select = self.everything_of(subject, &filters);
         }
         // "the game ids and the number of hours": of each row, or their sum.
@@ -87,20 +97,8 @@ impl Resolver<'_> {
         }
         let yes =
             |e: &Expr| matches!(e, Expr::Column(c) if self.catalog.column(*c).yes().is_some());
-        let is_told = |e: &Expr| {
-            let one =
-                |f: &&Resolved| matches!(&f.condition.check, Check::Texts(t, _) if t.len() == 1);
-            let mut told = filters
-                .iter()
-                .filter(one)
-                .filter(|f| !f.or && !f.condition.negated);
-            told.any(|f| *e == Expr::Column(f.condition.column))
-        };
-        if select.iter().all(is_told) {
-            return Err(Trouble::Shape("columns whose values the question gives"));
-        }
+        // "which drugs have passed": those that have, and not whether.
         if self.asks_for_rows() && select.iter().any(yes) && !self.frame.select.is_empty() {
-            // "which drugs have passed": those that have, and not whether.
             return Err(Trouble::Shape("rows for which a column says yes"));
         }
         if let [Figure::Plain(at)] = self.frame.select[..]
@@ -114,7 +112,10 @@ impl Resolver<'_> {
             return Err(self.weak(at, column));
         }
         let plain = select.iter().filter(|e| !e.is_figure());
-        self.names_someone(&plain.filter_map(Expr::column).collect::<Vec<_>>())?;
+        let plain: Vec<ColumnRef> = plain.filter_map(Expr::column).collect();
+        if !plain.is_empty() {
+            self.names_someone(&plain)?;
+        }
         let order = self.order(&select)?;
         if self.ranks_groups(&select, &order) {
             return Err(Trouble::Shape("an order of several rows each"));
@@ -201,7 +202,7 @@ impl Resolver<'_> {
             let is_key = table.is_key(c.column) && !self.is_its_name(c.table);
             !is_key && column.kind == Type::Text && !column.holds_numbers()
         };
-        match who && !shown.is_empty() && !shown.iter().any(is_name) {
+        match who && !shown.iter().any(is_name) {
             true => Err(Trouble::Shape("the name of the row that a key refers to")),
             false => Ok(()),
         }
@@ -249,11 +250,15 @@ impl Resolver<'_> {
     ) -> Answer<()> {
         let text = |at: At| stems(&self.items[at].text);
         let name = lexis::holds("name names", &self.items[at].text.to_lowercase());
-        let owned = name && self.items.get(at + 1).is_some_and(|i| i.is(Op::Of));
-        // "the eye colour and the coat colour" are no colour twice.
+        let owned = self.items.get(at + 1).is_some_and(|i| i.is(Op::Of));
+        // "the eye colour and the coat colour" are no colour twice, nor "the date and the date of shipment" one date.
         let named = self.items[at].has_column(0.0, |c| c == column);
         let again = |(before, c): &(At, ColumnRef)| {
-            *c == column && (owned || !named && text(*before) != text(at))
+            let is_other = match text(*before) == text(at) {
+                true => owned && (name || self.items[*before + 1].is(Op::And)),
+                false => !named || name && owned,
+            };
+            *c == column && is_other
         };
         let of_value = |f: &Resolved| f.at + 1 == at && f.condition.column.table != column.table;
         // "the notes of paid visits": those that are, and not whether.
