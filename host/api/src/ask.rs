@@ -3,13 +3,15 @@
 pub mod body;
 pub mod settings;
 pub mod shape;
+pub mod tool;
 
 use std::num::NonZeroU32;
 
-use body::{AnswerFormat, AnswerText, ChatMessage, Content, InputItem, NonEmptyText, SqlQueryTool};
+use body::{AnswerFormat, AnswerText, ChatMessage, Content, InputItem, NonEmptyText};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::GivenSettings;
+use tool::SqlQueryTool;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -36,7 +38,7 @@ pub struct CreateResponse {
     /// Whether to answer with a stream.
     pub stream: Option<bool>,
     /// At most the tool `sql_query`.
-    #[serde(default, deserialize_with = "shape::optional_objects")]
+    #[serde(default, deserialize_with = "tool::tools")]
     #[schema(max_items = 1)]
     tools: Option<Vec<SqlQueryTool>>,
     /// Added to what guides the Mind.
@@ -319,13 +321,15 @@ fn sql_query(tools: Vec<SqlQueryTool>) -> Result<SqlQuery> {
             "`query` is empty: the SELECT to run",
         ));
     }
-    let max_inline_rows = tool.max_inline_rows.unwrap_or(MAX_INLINE_ROWS);
-    if !(1..=MAX_INLINE_ROWS).contains(&max_inline_rows) {
+    let asked = tool.max_inline_rows;
+    let max_inline_rows = asked.map_or(Ok(MAX_INLINE_ROWS), u64::try_from).ok();
+    let in_range = |rows: &u64| (1..=MAX_INLINE_ROWS).contains(rows);
+    let Some(max_inline_rows) = max_inline_rows.filter(in_range) else {
         return Err(Error::invalid(
             "tools[0].max_inline_rows",
             format!("`max_inline_rows` must be an integer from 1 to {MAX_INLINE_ROWS}"),
         ));
-    }
+    };
     Ok(SqlQuery {
         sql: tool.query,
         max_inline_rows,

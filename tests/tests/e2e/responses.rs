@@ -111,6 +111,7 @@ async fn max_inline_rows_cuts_the_rows_and_never_the_total() {
     for (rows, code) in [
         (json!(0), "invalid_parameter"),
         (json!(10_001), "invalid_parameter"),
+        (json!(-1), "invalid_parameter"),
         (json!("5"), "invalid_body"),
         (json!(2.5), "invalid_body"),
     ] {

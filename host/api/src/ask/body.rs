@@ -272,31 +272,6 @@ pub struct ConversationId {
     id: String,
 }
 
-/// Runs a statement of the caller's in place of the Mind's model.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SqlQueryTool {
-    #[expect(dead_code, reason = "there is one tool")]
-    #[serde(deserialize_with = "shape::word")]
-    #[schema(value_type = String, pattern = "^sql_query$", example = "sql_query")]
-    r#type: ToolType,
-    /// One SELECT over the Mind's datasources.
-    #[schema(pattern = "\\S", example = "SELECT 1")]
-    pub query: String,
-    /// Rows in the answer; further ones are read as pages.
-    #[schema(minimum = 1, maximum = 10_000, default = 10_000)]
-    pub max_inline_rows: Option<u64>,
-    /// Whether the result tells its plan, what was sent to which datasource, and how much came back.
-    #[schema(default = false)]
-    pub explain: Option<bool>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum ToolType {
-    SqlQuery,
-}
-
 /// Tiers that clients know. This server has one, and serves each of them alike.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]

@@ -66,17 +66,6 @@ pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     Ok(objects.into_iter().map(|object| object.0).collect())
 }
 
-/// A list of objects, or null.
-///
-/// # Errors
-/// As [`object`].
-pub fn optional_objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Vec<T>>, D::Error> {
-    let objects = Option::<Vec<ObjectOf<T>>>::deserialize(deserializer)?;
-    Ok(objects.map(|objects| objects.into_iter().map(|object| object.0).collect()))
-}
-
 /// One of the words of `T`.
 ///
 /// # Errors

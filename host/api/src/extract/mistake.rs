@@ -78,6 +78,7 @@ pub(super) fn explain(path: &str, message: &str) -> (Option<String>, String) {
             let expected = match expected {
                 "a nonzero u32" => "an integer from 1",
                 "u16" | "u32" | "u64" | "usize" => "an integer from 0",
+                "i64" => "an integer",
                 "f32" | "f64" => "a number",
                 "a sequence" => "a list",
                 "a map" => "an object",
