@@ -360,7 +360,7 @@ impl Writer {
             Event::Completed(record) => self.last(record),
             Event::Failed(cause, _) => {
                 let fields = error::stream_fields(cause);
-                written(&json!({"error": fields["error"]}))
+                events::written(SseEvent::default(), &json!({"error": fields["error"]}))
             }
             _ => Vec::new(),
         }
@@ -400,7 +400,7 @@ impl Writer {
     }
 
     fn event(&self, choices: &[Choice<'_>], usage: Option<Option<ChatUsage>>) -> Vec<SseEvent> {
-        written(&Chunk {
+        let chunk = Chunk {
             id: self.id,
             object: "chat.completion.chunk",
             created: self.created,
@@ -408,16 +408,7 @@ impl Writer {
             system_fingerprint: None,
             choices,
             usage,
-        })
-    }
-}
-
-fn written(data: &impl Serialize) -> Vec<SseEvent> {
-    match SseEvent::default().json_data(data) {
-        Ok(event) => vec![event],
-        Err(cause) => {
-            tracing::error!(%cause, "a chunk could not be written");
-            Vec::new()
-        }
+        };
+        events::written(SseEvent::default(), &chunk)
     }
 }

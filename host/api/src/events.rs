@@ -221,12 +221,42 @@ impl Writer {
         if self.sequence <= self.wanted.after {
             return Vec::new();
         }
-        match SseEvent::default().event(kind).json_data(data) {
-            Ok(event) => vec![event],
-            Err(cause) => {
-                tracing::error!(%cause, kind, "an event could not be written");
-                Vec::new()
-            }
+        written(SseEvent::default().event(kind), data)
+    }
+}
+
+/// An event with its data as JSON. Some clients split lines at U+0085, U+2028 and U+2029 too, so these are escaped.
+pub fn written(event: SseEvent, data: &impl Serialize) -> Vec<SseEvent> {
+    match serde_json::to_string(data) {
+        Ok(json) => vec![event.data(in_one_line(json))],
+        Err(cause) => {
+            tracing::error!(%cause, "an event could not be written");
+            Vec::new()
         }
+    }
+}
+
+/// JSON has these characters inside of texts only.
+fn in_one_line(json: String) -> String {
+    const BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+    if !json.contains(BREAKS) {
+        return json;
+    }
+    BREAKS.iter().fold(json, |json, sign| {
+        json.replace(*sign, &format!("\\u{:04x}", u32::from(*sign)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_of_an_event_has_no_line_break_of_any_client() {
+        let text = "a\u{85}b\u{2028}c\u{2029}d\ne";
+        let line = in_one_line(json!({ "delta": text }).to_string());
+        assert_eq!(line, r#"{"delta":"a\u0085b\u2028c\u2029d\ne"}"#);
+        let read: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(read["delta"], text);
     }
 }
