@@ -367,7 +367,7 @@ fn input(given: body::Input) -> Result<Vec<Input>> {
     few("input", items.len())?;
     let items = items.into_iter().enumerate();
     let input: Vec<Input> = items
-        .map(|(index, item)| input_item(item, &format!("input[{index}]")))
+        .filter_map(|(index, item)| input_item(item, &format!("input[{index}]")).transpose())
         .collect::<Result<_>>()?;
     let may_ask = |one: &Input| match one {
         Input::Message(message) => message.author == Author::User,
@@ -388,26 +388,31 @@ fn input(given: body::Input) -> Result<Vec<Input>> {
 /// `invalid_parameter`, with the path of what is wrong.
 pub fn messages(items: Vec<InputItem>, path: &str) -> Result<Vec<Message>> {
     let new = |(index, item)| match input_item(item, &format!("{path}[{index}]"))? {
-        Input::Message(message) => Ok(message),
-        Input::Reference(_, param) => Err(Error::invalid(
+        Some(Input::Message(message)) => Ok(Some(message)),
+        Some(Input::Reference(_, param)) => Err(Error::invalid(
             param,
             "send messages here; a reference names one that is there already",
         )),
+        None => Ok(None),
     };
-    items.into_iter().enumerate().map(new).collect()
+    let items = items.into_iter().enumerate();
+    items.filter_map(|item| new(item).transpose()).collect()
 }
 
-fn input_item(item: InputItem, path: &str) -> Result<Input> {
+/// `None` for an item that is skipped.
+fn input_item(item: InputItem, path: &str) -> Result<Option<Input>> {
     match item {
         InputItem::Message(body::Message { role, content, .. }) => {
             let text = content.text();
-            message(role, &text, &format!("{path}.content")).map(Input::Message)
+            let message = message(role, &text, &format!("{path}.content"))?;
+            Ok(Some(Input::Message(message)))
         }
         InputItem::Reference(reference) => {
             let param = format!("{path}.id");
             let id = id(&reference.id, "msg_", &param, Code::MessageNotFound)?;
-            Ok(Input::Reference(id, param))
+            Ok(Some(Input::Reference(id, param)))
         }
+        InputItem::Skipped(body::Skipped { .. }) => Ok(None),
     }
 }
 

@@ -25,7 +25,8 @@ use utoipa::{
 pub enum Input {
     /// One message of the user.
     Text(NonEmptyText),
-    /// Messages, one of the role user among them, and references to messages that are stored.
+    /// Messages, one of the role user among them, and references to messages that are stored. What only the model that
+    /// made it can use is skipped.
     Items(InputItems),
 }
 
@@ -61,6 +62,8 @@ pub enum InputItem {
     Message(Message),
     /// A stored one.
     Reference(Reference),
+    /// Nothing that anyone said.
+    Skipped(Skipped),
 }
 
 /// An item's fields, whichever it is. Serde's own enums would lose the path of a mistake below them.
@@ -82,7 +85,13 @@ enum ItemType {
     ItemReference,
     /// An item of an answer that is sent back whole. What it says is stored under its id.
     QueryResult,
+    Reasoning,
+    FunctionCall,
+    FunctionCallOutput,
 }
+
+/// OpenAI's prefixes of the ids of items that are skipped.
+const SKIPPED: [&str; 2] = ["rs_", "fc_"];
 
 impl<'de> Deserialize<'de> for InputItem {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -94,13 +103,18 @@ impl<'de> Deserialize<'de> for InputItem {
                 role: fields.role.ok_or_else(|| missing("role"))?,
                 content: fields.content.ok_or_else(|| missing("content"))?,
             }),
-            ItemType::ItemReference | ItemType::QueryResult => Self::Reference(Reference {
-                r#type: None,
-                id: match fields.id {
-                    Some(serde_json::Value::String(id)) => id,
-                    _ => return Err(missing("id")),
-                },
-            }),
+            ItemType::ItemReference | ItemType::QueryResult => {
+                let Some(serde_json::Value::String(id)) = fields.id else {
+                    return Err(missing("id"));
+                };
+                match SKIPPED.iter().any(|prefix| id.starts_with(prefix)) {
+                    true => Self::Skipped(Skipped { r#type: None }),
+                    false => Self::Reference(Reference { r#type: None, id }),
+                }
+            }
+            ItemType::Reasoning | ItemType::FunctionCall | ItemType::FunctionCallOutput => {
+                Self::Skipped(Skipped { r#type: None })
+            }
         })
     }
 }
@@ -125,6 +139,16 @@ pub struct Reference {
     r#type: Option<String>,
     /// Its id.
     pub id: String,
+}
+
+/// An item of another model's answer that only that model can use: what it thought, and its calls of functions with
+/// what they gave.
+#[derive(Debug, ToSchema)]
+#[schema(as = SkippedItem)]
+pub struct Skipped {
+    #[expect(dead_code, reason = "`ItemFields` reads it")]
+    #[schema(value_type = String, pattern = "^(reasoning|function_call|function_call_output)$", example = "reasoning")]
+    r#type: Option<String>,
 }
 
 /// A message of a chat.

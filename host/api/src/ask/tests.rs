@@ -46,6 +46,53 @@ fn messages_have_roles_and_parts_and_references_name_an_id() {
 }
 
 #[test]
+fn what_only_another_model_can_use_is_skipped() {
+    let foreign = [
+        json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"}),
+        json!({"type": "item_reference", "id": "rs_1"}),
+        json!({"type": "function_call", "call_id": "1", "name": "weather", "arguments": "{}"}),
+        json!({"type": "item_reference", "id": "fc_1"}),
+        json!({"type": "function_call_output", "call_id": "1", "output": "It rains."}),
+    ];
+    let with_foreign = |items: Vec<Value>| {
+        let items = items.into_iter().chain(foreign.iter().cloned());
+        json!({"model": "m", "input": items.collect::<Vec<_>>()})
+    };
+    let dialogue = vec![
+        json!({"role": "user", "content": "Does it rain?"}),
+        json!({"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "Yes."}]}),
+        json!({"role": "user", "content": "How many?"}),
+    ];
+    let ask = ask(with_foreign(dialogue)).expect("valid");
+    let said: Vec<&str> = messages_of(&ask).iter().map(|said| said.1).collect();
+    assert_eq!(said, ["Does it rain?", "Yes.", "How many?"]);
+    check_refused(with_foreign(Vec::new()), "input");
+    // What may hold words is never skipped.
+    check_refused(
+        json!({"model": "m", "input": [{"type": "item_reference", "id": "msg_1"}]}),
+        "input[0].id",
+    );
+}
+
+#[test]
+fn tool_that_is_not_sql_query_is_refused_for_its_type_in_any_order_of_fields() {
+    for tool in [
+        r#"{"name": "f", "parameters": {}, "strict": true, "type": "function"}"#,
+        r#"{"type": "function", "name": "f", "parameters": {}, "strict": true}"#,
+    ] {
+        let body = format!(r#"{{"model": "m", "input": "x", "tools": [{tool}]}}"#);
+        let error = crate::extract::parse::<CreateResponse>(body.as_bytes()).unwrap_err();
+        assert_eq!(error.param_name(), Some("tools[0].type"), "{error}");
+    }
+    for tool in [
+        json!({"explian": true, "type": "sql_query", "query": "SELECT 1"}),
+        json!({"type": "sql_query", "query": "SELECT 1", "explian": true}),
+    ] {
+        check_refused(json!({"model": "m", "tools": [tool]}), "tools[0].explian");
+    }
+}
+
+#[test]
 fn values_of_include_are_known_or_those_of_openai() {
     let with = |include: Value| json!({"model": "m", "input": "x", "include": include});
     let given = json!(["steps", "reasoning.encrypted_content"]);
@@ -79,7 +126,7 @@ fn what_is_wrong_is_named() {
     );
     check_refused(json!({"model": "m", "input": ["x"]}), "input[0]");
     check_refused(
-        json!({"model": "m", "input": [{"type": "function_call_output", "output": "x"}]}),
+        json!({"model": "m", "input": [{"type": "computer_call_output", "output": "x"}]}),
         "input[0].type",
     );
     check_refused(

@@ -1554,7 +1554,7 @@ export interface components {
             reason: string;
         };
         Input: components["schemas"]["NonEmptyText"] | components["schemas"]["InputItems"];
-        InputItem: components["schemas"]["Message"] | components["schemas"]["ItemReference"];
+        InputItem: components["schemas"]["Message"] | components["schemas"]["ItemReference"] | components["schemas"]["SkippedItem"];
         InputItems: components["schemas"]["InputItem"][];
         InputTokensDetails: {
             /** Format: u-int64 */
@@ -2470,6 +2470,9 @@ export interface components {
         ShownTable: {
             name: string;
             columns: string[];
+        };
+        SkippedItem: {
+            type: string;
         };
         SqlQueryTool: {
             type: string;

@@ -144,7 +144,7 @@ async fn a_wrong_shape_is_an_invalid_body_with_the_path_and_what_is_expected() {
         (
             message(json!({"type": "x".repeat(1_000)})),
             &format!(
-                "`input[0].type`: '{}' is not known here; expected one of `message`, `item_reference`, `query_result`",
+                "`input[0].type`: '{}' is not known here; expected one of `message`, `item_reference`, `query_result`, `reasoning`, `function_call`, `function_call_output`",
                 "x".repeat(80)
             ),
         ),
