@@ -1,8 +1,9 @@
-//! Constants on the side of an outer join that may have no match.
+//! Columns that have NULL beside what a filter or a join makes them.
 //!
-//! A column that a filter makes constant has NULL beside its constant above such a join. DataFusion takes it for a
-//! constant there too: it drops it from orders, and believes groups by it to be sorted. So that side stands below an
-//! operator that tells of no constants.
+//! A column that a filter makes constant has NULL beside its constant above an outer join whose other side has no
+//! match. So has a column that grouping sets omit in some groups, whether it is constant or equal to another one.
+//! DataFusion takes them for constant and equal there too: it drops them from orders, and believes groups by them to
+//! be sorted. So such an input stands below an operator that tells nothing of its columns.
 
 use std::{fmt, sync::Arc};
 
@@ -17,6 +18,7 @@ use datafusion::{
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, StatisticsArgs,
+        aggregates::AggregateExec,
         filter_pushdown::{FilterDescription, FilterPushdownPhase},
         joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec},
     },
@@ -24,7 +26,7 @@ use datafusion::{
 
 use crate::plan_rules::with_children;
 
-/// Puts the operator below outer joins.
+/// Puts the operator below outer joins and grouping sets.
 #[derive(Debug)]
 pub struct ForgetConstants;
 
@@ -35,6 +37,11 @@ impl PhysicalOptimizerRule for ForgetConstants {
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|node| {
+            if has_grouping_sets(node.as_ref()) {
+                return with_children(node, |_, child| {
+                    Arc::new(VariableExec::new(Arc::clone(child))) as _
+                });
+            }
             let Some(optional) = optional_sides(node.as_ref()) else {
                 return Ok(Transformed::no(node));
             };
@@ -56,6 +63,12 @@ impl PhysicalOptimizerRule for ForgetConstants {
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+/// Whether it makes the groups of ROLLUP, CUBE or GROUPING SETS.
+fn has_grouping_sets(plan: &dyn ExecutionPlan) -> bool {
+    plan.downcast_ref::<AggregateExec>()
+        .is_some_and(|aggregate| aggregate.group_expr().has_grouping_set())
 }
 
 /// For a join, whether its left and its right side may have no match.

@@ -1,4 +1,4 @@
-//! Joins whose keys compare NULL in two ways.
+//! Joins whose keys compare NULL in two ways, and grouping sets of columns that a join makes equal.
 
 use super::meaning::table;
 
@@ -31,5 +31,32 @@ async fn keys_that_compare_nulls_stay_apart_from_others() {
     ] {
         let sql = format!("{tables} SELECT count(*) {rest}");
         assert_eq!(table(&sql).await, expected, "{rest}");
+    }
+}
+
+#[tokio::test]
+async fn grouping_sets_keep_apart_what_is_equal_below_them() {
+    let tables = ", e(id, k) AS (VALUES (1, 1), (2, 2), (3, 3)) ";
+    for (rest, expected) in [
+        (
+            "SELECT id, k, count(*) FROM e WHERE id = k GROUP BY ROLLUP (id, k) ORDER BY 1, 2",
+            "1,1,1 1,,1 2,2,1 2,,1 3,3,1 3,,1 ,,3",
+        ),
+        (
+            "SELECT a.id, b.id AS b, count(*) FROM e a JOIN e b ON a.id = b.id GROUP BY CUBE (a.id, b.id) \
+             ORDER BY 1, 2 LIMIT 2",
+            "1,1,1 1,,1",
+        ),
+        (
+            "SELECT id, k, count(*) FROM e WHERE id = 2 GROUP BY GROUPING SETS ((id, k), (k), ()) ORDER BY id, k",
+            "2,2,1 ,2,1 ,,1",
+        ),
+        (
+            "SELECT a.id, b.id AS b, sum(count(*)) OVER (PARTITION BY a.id ORDER BY b.id) FROM e a \
+             JOIN e b ON a.id = b.id WHERE a.id < 3 GROUP BY ROLLUP (a.id, b.id) ORDER BY 1, 2",
+            "1,1,1 1,,2 2,2,1 2,,2 ,,2",
+        ),
+    ] {
+        assert_eq!(table(&format!("{tables}{rest}")).await, expected, "{rest}");
     }
 }
