@@ -235,15 +235,17 @@ impl Shape {
 
     /// Whether the few values of a measure make up 1 or 100.
     fn is_share(&self, measure: usize) -> bool {
-        let numbers = || {
-            self.fields[measure]
-                .values
-                .iter()
-                .filter_map(serde_json::Value::as_f64)
-        };
-        let sum: f64 = numbers().sum();
+        let values = &self.fields[measure].values;
+        let parts: Vec<f64> = values
+            .iter()
+            .filter_map(serde_json::Value::as_f64)
+            .collect();
+        let sum: f64 = parts.iter().sum();
+        // A value that is missing, NaN or infinite is no share, and one value alone is no part of anything.
         self.rows <= 6
-            && numbers().all(|one| one >= 0.0)
+            && parts.len() > 1
+            && parts.len() == values.len()
+            && parts.iter().all(|one| *one >= 0.0)
             && ((sum - 1.0).abs() < 0.01 || (sum - 100.0).abs() < 1.0)
     }
 

@@ -270,6 +270,15 @@ fn shares_of_a_whole_are_bars_and_the_reason_says_so() {
 }
 
 #[test]
+fn values_that_are_missing_or_infinite_are_no_shares() {
+    for (one, other) in [(json!(null), json!(null)), (json!("NaN"), json!("inf"))] {
+        let rows = json!([["web", one], ["app", other], ["phone", 1.0]]);
+        let chart = chart(&[("channel", TEXT), ("share", DataType::Float64)], &rows);
+        assert!(!chart.reason.contains("whole"), "{}", chart.reason);
+    }
+}
+
+#[test]
 fn results_without_a_fitting_chart_say_why() {
     let two = [("country", TEXT), ("orders", INT)];
     no_chart(&chart(&two, &json!([])), "no rows");
