@@ -126,13 +126,7 @@ impl Number {
 
 /// One form for moments and times of a day; other texts as they are.
 fn moment(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let is_day = bytes.len() >= 10
-        && bytes[..10].iter().enumerate().all(|(at, byte)| match at {
-            4 | 7 => *byte == b'-',
-            _ => byte.is_ascii_digit(),
-        });
-    if !is_day {
+    if !begins_with_day(text) {
         return time(text).unwrap_or_else(|| text.to_owned());
     }
     let (day, rest) = text.split_at(10);
@@ -151,6 +145,20 @@ fn moment(text: &str) -> String {
         Some(clock) => format!("{day}T{clock}{zone}"),
         None => text.to_owned(),
     }
+}
+
+/// Whether a cell is a date, which stands for midnight of that day too.
+pub fn is_day(text: &str) -> bool {
+    text.len() == 10 && begins_with_day(text)
+}
+
+fn begins_with_day(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() >= 10
+        && bytes[..10].iter().enumerate().all(|(at, byte)| match at {
+            4 | 7 => *byte == b'-',
+            _ => byte.is_ascii_digit(),
+        })
 }
 
 /// A time of a day with its seconds, and with a fraction only if it is not zero.

@@ -282,6 +282,7 @@ fn unsupported(question: &Question, answer: &Answer, table: AnswerRows<'_>) -> V
         rows: table.map_or(&[][..], |table| &table.rows[..]),
         total: table.map_or(0, |table| table.total),
         question: &question.question,
+        statement: answer.sql.as_deref().unwrap_or_default(),
     };
     let unsupported = numbers::unsupported(&answer.text, sources).into_iter();
     unsupported.map(|one| one.text).collect()
@@ -326,6 +327,7 @@ fn invented(question: &Question, answer: &Answer) -> Vec<String> {
         rows: &[],
         total: 0,
         question: &question.question,
+        statement: "",
     };
     let text = refusal::without_dates(&answer.text);
     let unsupported = numbers::unsupported(&text, sources).into_iter();
@@ -346,6 +348,7 @@ fn says_nothing(question: &Question, answer: &Answer, table: AnswerRows<'_>) -> 
         rows: &[],
         total: 0,
         question: &question.question,
+        statement: "",
     };
     is_empty && numbers::unsupported(&answer.text, sources).is_empty()
 }

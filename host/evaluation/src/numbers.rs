@@ -1,8 +1,13 @@
 //! The numbers in an answer, and whether they come from its rows.
 
+pub(crate) mod moments;
+
 use std::collections::{HashMap, hash_map::Entry};
 
-use crate::cells::Cell;
+use crate::{
+    cells::{self, Cell},
+    statement::Facts,
+};
 
 /// Numbers from here on may be written without their fraction.
 const LARGE: f64 = 1_000.0;
@@ -21,6 +26,8 @@ pub struct Sources<'a> {
     pub total: u64,
     /// The question: its numbers may be repeated.
     pub question: &'a str,
+    /// The statement, if there is one: its constants may be repeated.
+    pub statement: &'a str,
 }
 
 /// A number in a text.
@@ -39,8 +46,9 @@ pub struct TextNumber {
 
 /// The numbers of a text that are neither in the rows nor derived from them in one of these ways: a cell rounded to the
 /// digits that are written; a share written in percent; the count of the rows, of all or of those shown; the number of
-/// an item in a list; a number that is in the question, in digits or as a word up to twelve. Signs are not compared.
-/// Code is not read, and nothing behind the first 2,000 different numbers.
+/// an item in a list; a number that is in the question, in digits or as a word up to twelve; a constant of the statement
+/// from 2 on, and of its dates the year, the month as `2024-03` and the whole date. Signs are not compared. Code is not
+/// read, and nothing behind the first 2,000 different numbers.
 pub fn unsupported(text: &str, sources: Sources<'_>) -> Vec<TextNumber> {
     let mut known: Vec<f64> = written(sources.question)
         .iter()
@@ -48,12 +56,17 @@ pub fn unsupported(text: &str, sources: Sources<'_>) -> Vec<TextNumber> {
         .collect();
     known.extend(words(sources.question));
     known.extend(rows_of_table(text));
-    let mut cells = Vec::new();
+    let literals = Facts::of(sources.statement).literals();
+    // 0 and 1 stand in a statement for other things, as in `CASE WHEN … THEN 1 ELSE 0 END`.
+    known.extend(literals.numbers.iter().filter(|number| **number >= 2.0));
+    let years = literals.moments.iter().filter_map(|moment| moment.get(..4));
+    known.extend(years.filter_map(|year| year.parse::<f64>().ok()));
+    let mut figures = Vec::new();
     for cell in sources.rows.iter().flatten() {
         match cell {
             Cell::Null => {}
-            Cell::Number(number) => cells.push(number.value.abs()),
-            Cell::Text(text) => cells.extend(written(text).iter().map(|one| one.value)),
+            Cell::Number(number) => figures.push(number.value.abs()),
+            Cell::Text(text) => figures.extend(written(text).iter().map(|one| one.value)),
         }
     }
     known.push(sources.total as f64);
@@ -66,12 +79,19 @@ pub fn unsupported(text: &str, sources: Sources<'_>) -> Vec<TextNumber> {
                 .binary_search_by(|known| known.total_cmp(&one.value))
                 .is_ok()
             || one.digits == 0 && one.value == shown
-            || cells
+            || figures
                 .iter()
-                .any(|cell| one.is_of(*cell) || (one.is_percent && one.is_of(cell * 100.0)))
+                .any(|figure| one.is_of(*figure) || (one.is_percent && one.is_of(figure * 100.0)))
     };
+    let mut text = moments::without_dates(text, &literals.moments);
+    let is_day = |cell: &Cell| matches!(cell, Cell::Text(text) if cells::is_day(text));
+    if sources.rows.iter().flatten().any(is_day)
+        || literals.moments.iter().any(|one| cells::is_day(one))
+    {
+        text = moments::without_midnights(&text);
+    }
     let mut looked_at = HashMap::new();
-    let mut unknown = written(text);
+    let mut unknown = written(&text);
     unknown.retain(|one| {
         let is_full = looked_at.len() >= MAX_NUMBERS;
         match looked_at.entry((one.text.clone(), one.is_percent, one.begins_line)) {
@@ -220,6 +240,7 @@ mod tests {
             rows: &rows(&data),
             total: 250,
             question: "Top 3 countries of 2025?",
+            statement: "",
         };
         assert_eq!(texts(text, sources), unknown, "{text}");
     }
@@ -274,8 +295,46 @@ mod tests {
             rows: &[],
             total: 0,
             question: "Which have More than Two, none of eleven or thirteen?",
+            statement: "",
         };
         assert_eq!(texts("2, 11, 13, 1", sources), ["13", "1"]);
+    }
+
+    #[test]
+    fn midnight_of_a_date_is_known() {
+        for text in [
+            "It was 2020-02-09T00:00:00.",
+            "| 2020-02-09 00:00 |",
+            "9 February 2020, 00:00:00",
+        ] {
+            check(text, &json!([["2020-02-09T00:00:00", 9, 2020]]), &[]);
+        }
+        check(
+            "00:00:07",
+            &json!([["2020-02-09T00:00:00"]]),
+            &["00", "00", "07"],
+        );
+        check("0 orders", &json!([["2020-02-09T00:00:00"]]), &["0"]);
+        check("00:00", &json!([[5]]), &["00", "00"]);
+    }
+
+    #[test]
+    fn constants_of_the_statement_are_repeated() {
+        let sources = Sources {
+            rows: &rows(&[vec![json!("a")], vec![json!("b")]]),
+            total: 20,
+            question: "How many members joined after 2022?",
+            statement: "SELECT sum(CASE WHEN joined >= '2023-05-01' THEN 1 ELSE 0 END) FROM members WHERE age > 17",
+        };
+        for (text, unknown) in [
+            ("Since 2023-05-01, in 2023-05 or 2023: 20", &[][..]),
+            ("Over 17, after 2022", &[]),
+            ("There are 5, 1 or 0.", &["5", "1", "0"]),
+            ("Since 2023-06", &["06"]),
+            ("In 2024", &["2024"]),
+        ] {
+            assert_eq!(texts(text, sources), unknown, "{text}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod aggregates;
 mod limit;
+mod literals;
 mod roundings;
 
 use std::{collections::BTreeSet, ops::ControlFlow};

@@ -121,6 +121,8 @@ impl Figures {
             rows: &rows,
             total: self.results.last().map_or(0, |one| one.total),
             question: &self.asked,
+            // It was read with the arguments of its tool call.
+            statement: "",
         };
         let unknown = numbers::unsupported(text, sources);
         let mut likely: HashMap<_, bool> = HashMap::new();
