@@ -1,5 +1,7 @@
 //! The SQL of a metric: one expression that makes one value, the tables behind FROM, and the condition behind WHERE.
 
+mod unjoined;
+
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
@@ -30,7 +32,7 @@ const UNITS: [&str; 9] = [
 ];
 
 /// Checks that `expression` is one expression that combines the rows of `from`, that `from` is tables and their joins,
-/// and that `filter` is one condition. All have passed the guard before, each in a statement of its own. None has a
+/// that `filter` is one condition, and that tables side by side in `from` are joined by it. All have passed the guard before, each in a statement of its own. None has a
 /// comment: a model may write the parts in one line, where the comment would take the filter away.
 ///
 /// An expression over tables alone has one value if it has an aggregate. A window has one for each row, and functions
@@ -52,6 +54,8 @@ pub fn check(dialect: Dialect, expression: &str, from: &str, filter: Option<&str
         let rules = Rules::of(dialect);
         let query = guard::read(&Source::new(&sql)?, rules)?;
         let value = value_of(&query)?;
+        let filtered = format!("{sql}WHERE ({}\n)", filter.unwrap_or("1 = 1"));
+        unjoined::check(&guard::read(&Source::new(&filtered)?, rules)?)?;
         let mut found = Found::new(rules);
         let _ = value.visit(&mut found);
         let of_tables = outline(&format!("SELECT 1 FROM {from}\n"), dialect);
@@ -310,7 +314,7 @@ mod tests {
             for (expression, from) in [
                 ("sum(amount)", "orders"),
                 ("count(*)", "orders o JOIN items i ON i.order_id = o.id"),
-                ("(sum(amount) / count(*))", "orders, items"),
+                ("(sum(amount) / count(*))", "orders CROSS JOIN items"),
                 ("count(*) - (SELECT min(id) FROM orders)", "items"),
                 // A subquery may give one row.
                 ("total", "(SELECT sum(amount) AS total FROM orders) t"),
