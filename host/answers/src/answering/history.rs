@@ -100,9 +100,12 @@ impl Dialogue {
         self.messages.push(message);
     }
 
-    /// Makes it fit again after steps were added: leaves out old results of tools, then history where it may. The
-    /// results of the last turn stay. Returns whether it fits.
+    /// Makes it fit again after steps were added: leaves out history where it may, then old results of tools, which this
+    /// answer is made of. The results of the last turn stay. Returns whether it fits.
     pub fn fit(&mut self) -> bool {
+        if self.leave_out_history() {
+            return true;
+        }
         let last_turn = self
             .messages
             .iter()
@@ -120,7 +123,7 @@ impl Dialogue {
                 }
             }
         }
-        self.leave_out_history()
+        self.tokens() <= self.budget
     }
 
     /// Removes the oldest messages in front of the question until it fits, where it may.
@@ -263,6 +266,36 @@ mod tests {
         assert_eq!(firsts, ['Y', '7', '8', '9', 'A']);
         let refused = pack(Truncation::Disabled).unwrap_err();
         assert!(refused.message().contains("truncation"), "{refused}");
+    }
+
+    #[test]
+    fn history_is_left_out_before_results_of_the_answer() {
+        let turns: Vec<_> = (0..4).map(|_| (Role::User, "x".repeat(800))).collect();
+        let result = |content: String| ModelMessage {
+            role: Role::Tool,
+            parts: vec![Part::ToolResult {
+                call_id: "1".to_owned(),
+                content,
+                is_error: false,
+            }],
+        };
+        let all = talk(&turns, "How many?");
+        for (truncation, history, kept) in [
+            (Truncation::Auto, 3, true),
+            (Truncation::Disabled, 4, false),
+        ] {
+            let mut dialogue = Dialogue::pack(all.clone(), true, 1_040, truncation).unwrap();
+            for letter in ["a", "b"] {
+                dialogue.push(message(Role::Assistant, "run_sql"));
+                dialogue.push(result(letter.repeat(600)));
+            }
+            assert!(dialogue.fit());
+            let said = dialogue.messages().iter().map(text);
+            let of_history = said.clone().filter(|text| text.starts_with('x'));
+            assert_eq!(of_history.count(), history);
+            assert_eq!(said.clone().any(|text| text.starts_with('a')), kept);
+            assert!(said.clone().any(|text| text.starts_with('b')));
+        }
     }
 
     #[test]
