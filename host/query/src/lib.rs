@@ -32,6 +32,7 @@ mod names;
 mod null_safe_joins;
 mod ordered_texts;
 mod percentiles;
+mod page_order;
 mod places;
 mod plan;
 mod plan_rules;

@@ -38,7 +38,7 @@ use super::{
     },
     memory::StatementMemory,
     names::{CATALOG, NO_SCHEMA},
-    places, plan_rules, plan_size,
+    page_order, places, plan_rules, plan_size,
     reader::Reader,
     scheduler::{Share, SlicedStream},
     slow_functions::StatementCall,
@@ -245,6 +245,11 @@ async fn plan(
         .with_allow_dml(false)
         .with_allow_statements(false)
         .verify_plan(&logical)?;
+    let logical = match tables {
+        Tables::Reader(_) => page_order::total(logical)?,
+        // The host reads these from the first row on for each page.
+        Tables::Several(_) => logical,
+    };
     let optimised = unjoined::independent(keys::optimised(state.optimize(&logical)?)?)?;
     if own_parts.aggregates {
         unjoined::check(&optimised)?;

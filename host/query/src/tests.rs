@@ -7,6 +7,7 @@ mod functions;
 mod joins;
 mod meaning;
 mod memory;
+mod pages;
 mod refused;
 mod subqueries;
 mod texts;
