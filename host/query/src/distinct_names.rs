@@ -199,7 +199,8 @@ impl VisitorMut for Marks {
     }
 }
 
-fn call(name: &str, args: Vec<Expr>) -> Expr {
+/// The call of a function of the host.
+pub fn call(name: &str, args: Vec<Expr>) -> Expr {
     let unnamed = |arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg));
     Expr::Function(Function {
         name: ObjectName::from(vec![Ident::with_quote('"', name)]),

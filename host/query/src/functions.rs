@@ -1,5 +1,5 @@
-//! The functions of a session: those that the guard allows, and those of [`distinct_names`], [`lookups`] and
-//! [`no_rows`], which no statement can call.
+//! The functions of a session: those that the guard allows, and those of [`distinct_names`], [`lookups`], [`no_rows`]
+//! and [`reals`], which no statement can call.
 
 use std::{
     collections::HashSet,
@@ -14,7 +14,7 @@ use datafusion::{
 
 use super::{
     checked_arithmetic, distinct_names, exact_functions, float_aggregates, growing_functions,
-    meaning::{lookups, no_rows, truth_texts::TruthPlanner},
+    meaning::{lookups, no_rows, reals, truth_texts::TruthPlanner},
     ordered_texts, slow_functions,
 };
 
@@ -46,7 +46,11 @@ pub fn allowed() -> &'static Functions {
                 .map(exact_functions::exact)
                 .map(slow_functions::chunked)
                 .map(growing_functions::bounded)
-                .chain([distinct_names::mark(), no_rows::function()])
+                .chain([
+                    distinct_names::mark(),
+                    no_rows::function(),
+                    reals::function(),
+                ])
                 .chain(lookups::functions())
                 .collect(),
             aggregate: SessionStateDefaults::default_aggregate_functions()

@@ -21,6 +21,7 @@ pub mod natural;
 pub mod no_rows;
 pub mod outer_constants;
 mod patterns;
+pub mod reals;
 pub mod refused;
 mod rounding;
 mod scalar;

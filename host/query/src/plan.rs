@@ -34,7 +34,7 @@ use super::{
     functions,
     meaning::{
         calls, exists, exponents, floats, keys, lookups, membership, merged_columns, natural,
-        refused, similar, text_length, unjoined,
+        reals, refused, similar, text_length, unjoined,
     },
     memory::StatementMemory,
     names::{CATALOG, NO_SCHEMA},
@@ -207,6 +207,7 @@ async fn plan(
             timestamps::to_microseconds(query);
             exponents::to_decimals(query);
             floats::as_doubles(query);
+            reals::as_shown(query);
             similar::to_regex(query);
             text_length::kept(query);
             if !own_parts.values {

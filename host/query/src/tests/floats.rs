@@ -299,3 +299,29 @@ async fn days_beside_timestamps_may_be_of_any_year() {
         assert_eq!(table(&of(sql)).await, expected, "{sql}");
     }
 }
+
+#[tokio::test]
+async fn real_has_the_value_of_its_shortest_text() {
+    check(&[
+        (
+            "SELECT CAST('0.1' AS real) = 0.1e0, '0.1'::float4 = 0.1e0, 0.1::real = 0.1e0",
+            "true,true,true",
+        ),
+        (
+            "SELECT id FROM (SELECT 1 AS id, CAST('0.1' AS double) AS v) x WHERE v = CAST(0.1 AS real)",
+            "1",
+        ),
+        (
+            "SELECT CAST(v AS real) = v, v IN (CAST(1.25 AS real), 7), CAST(v AS float(24)) FROM d WHERE id = 1",
+            "true,true,1.25",
+        ),
+        (
+            "SELECT CAST(v AS real), count(*) FROM s GROUP BY CAST(v AS real) ORDER BY CAST(v AS real)",
+            "1.25,1 1.254,1 12.0,1",
+        ),
+        ("SELECT v, CAST(v AS real), TRY_CAST('x' AS real) IS NULL FROM s WHERE id = 1", "1.254,1.254,true"),
+        ("SELECT sum(CAST(v AS real)) = 14.504 FROM s", "true"),
+        ("SELECT x.v FROM (SELECT CAST(v AS real) AS v FROM s UNION ALL SELECT v FROM f) x WHERE v < 1.3 ORDER BY v", "1.25 1.254"),
+    ])
+    .await;
+}
