@@ -24,6 +24,7 @@ mod patterns;
 pub mod reals;
 pub mod refused;
 mod rounding;
+pub mod row_groups;
 mod scalar;
 pub mod similar;
 mod sort_keys;

@@ -34,7 +34,7 @@ use super::{
     functions,
     meaning::{
         calls, exists, exponents, floats, keys, lookups, membership, merged_columns, natural,
-        reals, refused, similar, text_length, unjoined,
+        reals, refused, row_groups, similar, text_length, unjoined,
     },
     memory::StatementMemory,
     names::{CATALOG, NO_SCHEMA},
@@ -204,6 +204,7 @@ async fn plan(
             merged_columns::named_by_table(query).map_err(errors::external)?;
             membership::rows_as_exists(query).map_err(errors::external)?;
             calls::written_out(query);
+            row_groups::unbracketed(query);
             timestamps::to_microseconds(query);
             exponents::to_decimals(query);
             floats::as_doubles(query);

@@ -241,3 +241,20 @@ async fn seconds_are_grouped_and_compared_with_their_fraction() {
     );
     assert_eq!(one(&sql).await, ["1.500000", "2"]);
 }
+
+#[tokio::test]
+async fn groups_may_stand_in_brackets() {
+    for (sql, expected) in [
+        (
+            "SELECT id, k, count(*) FROM p GROUP BY (id, k) ORDER BY id",
+            "1,10,1 2,20,1 3,30,1",
+        ),
+        (
+            "SELECT id, k, count(*) FROM p WHERE id < 3 GROUP BY id, (k, 2) ORDER BY 1",
+            "1,10,1 2,20,1",
+        ),
+        ("SELECT k FROM p GROUP BY (k) ORDER BY k", "10 20 30"),
+    ] {
+        assert_eq!(table(sql).await, expected, "{sql}");
+    }
+}
