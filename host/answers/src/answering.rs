@@ -20,6 +20,7 @@ mod follow_ups;
 mod history;
 pub mod items;
 mod links;
+mod output_limit;
 mod persist;
 mod prepare;
 mod prompt;

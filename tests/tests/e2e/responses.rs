@@ -13,6 +13,7 @@ mod meaning;
 mod numbers;
 mod once;
 mod outages;
+mod output_limit;
 mod plan_cost;
 mod repair;
 mod retrieval;

@@ -72,8 +72,13 @@ pub fn first_sentence(ending: EarlyEnd, bounds: &config::Answering, allowed: u32
             "The model ended without an answer. Ask in other words, or choose another model."
                 .to_owned()
         }
+        EarlyEnd::Length => {
+            "This answer was stopped: it reached its limit of output tokens before it was complete. Set a larger \
+             `max_output_tokens`, or ask for less at once."
+                .to_owned()
+        }
         // The text of the model breaks off, and nothing is added to it.
-        EarlyEnd::Length | EarlyEnd::Filter | EarlyEnd::UnknownReason => String::new(),
+        EarlyEnd::Filter | EarlyEnd::UnknownReason => String::new(),
     }
 }
 

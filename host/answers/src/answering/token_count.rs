@@ -62,6 +62,24 @@ impl<'a> TokenCount<'a> {
         self.count(usage);
     }
 
+    /// Adds a turn that the host cut at this limit of output, in tokens.
+    pub fn cut(mut self, tokens: u64) {
+        let input_tokens = self.input_tokens();
+        self.count(Usage {
+            input_tokens,
+            output_tokens: self.counted.output_tokens.max(tokens),
+            ..self.counted
+        });
+    }
+
+    /// The count of the vendor, or an estimate without one.
+    fn input_tokens(&self) -> u64 {
+        match self.counted.input_tokens {
+            0 => estimate(self.messages, 0).input_tokens,
+            counted => counted,
+        }
+    }
+
     fn count(&mut self, usage: Usage) {
         self.is_counted = true;
         self.spent.add(usage);
@@ -78,10 +96,7 @@ impl Drop for TokenCount<'_> {
         }
         // Vendors report the input at the start of a turn and the output at its end, which is missing here.
         let estimated = estimate(self.messages, self.written);
-        let input_tokens = match self.counted.input_tokens {
-            0 => estimated.input_tokens,
-            counted => counted,
-        };
+        let input_tokens = self.input_tokens();
         self.count(Usage {
             input_tokens,
             output_tokens: self.counted.output_tokens.max(estimated.output_tokens),

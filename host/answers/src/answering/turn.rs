@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::record::Usage;
+use super::{output_limit::OutputLimit, record::Usage};
 use mindhost_plugin_api::{Part, StopReason, ToolCall};
 
 /// Tool calls of one turn that are kept; a model that wants more wants more than it may.
@@ -30,6 +30,8 @@ pub struct Turn {
     pub opaque: Vec<Part>,
     /// Its tokens, by the vendor's count.
     pub usage: Usage,
+    /// What it may write.
+    pub limit: OutputLimit,
     /// Why it ended.
     pub stop: Option<StopReason>,
     /// Whether it was cut, because it is larger than an answer may be.
@@ -41,6 +43,14 @@ pub struct Turn {
 }
 
 impl Turn {
+    /// A turn that has not begun.
+    pub fn within(limit: OutputLimit) -> Self {
+        Self {
+            limit,
+            ..Self::default()
+        }
+    }
+
     /// Adds a tool call. Its id becomes unique within the turn, since vendors refuse a dialogue where it is not, and
     /// arguments that are not a JSON object are replaced by an empty one for the same reason.
     pub fn add_call(&mut self, mut tool_call: ToolCall) {

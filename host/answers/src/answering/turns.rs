@@ -15,6 +15,7 @@ use super::{
     follow_ups,
     history::Dialogue,
     links::Links,
+    output_limit::OutputLimit,
     record::{EarlyEnd, Settings, Usage},
     token_count::TokenCount,
     tools::{self, Toolbox},
@@ -166,7 +167,7 @@ impl Turns<'_> {
                 return Ok(End::At(EarlyEnd::TokenBudget));
             }
             let Some(max_output_tokens) = self.output_tokens_left() else {
-                return Ok(End::Answered(Some(StopReason::Length)));
+                return Ok(End::At(EarlyEnd::Length));
             };
             let left = allowed.saturating_sub(counts.calls) as usize;
             let mut turn = self
@@ -178,11 +179,14 @@ impl Turns<'_> {
             let wants_more = turn.calls.len() > left;
             turn.calls.truncate(left);
             // A truncated tool call is ignored, because its arguments are incomplete.
-            if turn.calls.is_empty() || turn.stop == Some(StopReason::Length) {
+            let is_cut = turn.stop == Some(StopReason::Length);
+            if turn.calls.is_empty() || is_cut {
+                let is_call_cut = is_cut && (turn.limit.cut_tool_call() || !turn.calls.is_empty());
                 turn.calls.clear();
                 dialogue.push(said(&turn));
                 return Ok(match wants_more {
                     true => End::At(EarlyEnd::ToolLimit),
+                    false if is_call_cut => End::At(EarlyEnd::Length),
                     false => End::Answered(turn.stop),
                 });
             }
@@ -291,14 +295,15 @@ impl Turns<'_> {
                 return Err(error);
             }
         };
-        let mut turn = Turn::default();
+        let mut turn = Turn::within(OutputLimit::new(max_output_tokens));
         let before = self.said_so_far().len();
         // Text of an earlier turn ("let me look …") stays in the answer as its own paragraph.
         self.begins_paragraph = before > 0;
         if self.begins_paragraph {
             self.links.begin_paragraph();
         }
-        while !turn.is_too_large {
+        // A completion is closed when it is dropped, so a turn beyond its limits is not read on.
+        while !turn.is_too_large && turn.limit.exceeded().is_none() {
             match completion.next(call).await {
                 Ok(Some(events)) => {
                     for event in events {
@@ -319,7 +324,10 @@ impl Turns<'_> {
         let text = &self.said_so_far()[before..];
         turn.text = text.trim_start_matches("\n\n").to_owned();
         // Of a turn that was cut, the vendor has not counted the output. It is estimated when the count is dropped.
-        if !turn.is_too_large {
+        if let Some(tokens) = turn.limit.exceeded() {
+            turn.stop = Some(StopReason::Length);
+            token_count.cut(tokens);
+        } else if !turn.is_too_large {
             token_count.finish(turn.text.len() + turn.call_bytes());
         }
         Ok(turn)
@@ -327,14 +335,21 @@ impl Turns<'_> {
 
     fn take(&mut self, event: ModelEvent, turn: &mut Turn) {
         match event {
-            ModelEvent::Text(piece) => {
+            ModelEvent::Text(mut piece) => {
+                turn.limit.shorten(&mut piece);
                 // No request may have U+0000, so a client could not send the answer back.
                 let piece = self.links.next(&piece.replace('\0', "\u{fffd}"));
                 self.say(piece, turn);
             }
-            ModelEvent::ToolCall(tool_call) => turn.add_call(tool_call),
+            ModelEvent::ToolCall(tool_call) if turn.limit.allows(&tool_call) => {
+                turn.add_call(tool_call);
+            }
+            ModelEvent::ToolCall(_) => {}
             ModelEvent::Opaque { kind, data } => turn.add_opaque(kind, data),
-            ModelEvent::Usage(counts) => turn.usage = usage(&counts),
+            ModelEvent::Usage(counts) => {
+                turn.usage = usage(&counts);
+                turn.limit.count(turn.usage.output_tokens);
+            }
             ModelEvent::Stop(reason, _) => turn.stop = Some(reason),
         }
     }
@@ -384,6 +399,7 @@ impl Turns<'_> {
         if let End::Answered(_) = end {
             self.answer.facts.unverified_numbers = self.doubts();
         }
+        let breaks_off = matches!(end, End::Answered(_)) && !is_empty;
         let mut too_large = None;
         let (ending, reason) = match end {
             End::Answered(Some(StopReason::Length)) => (Some(EarlyEnd::Length), None),
@@ -424,9 +440,8 @@ impl Turns<'_> {
             }
             (None, None) => String::new(),
             // The text breaks off, and the reason is in the response.
-            (Some(EarlyEnd::Length | EarlyEnd::Filter | EarlyEnd::UnknownReason), None) => {
-                String::new()
-            }
+            (Some(EarlyEnd::Filter | EarlyEnd::UnknownReason), None) => String::new(),
+            (Some(EarlyEnd::Length), None) if breaks_off => String::new(),
             (Some(ending), None) => {
                 let (allowed, attempts) = (self.allowed_calls(), self.spent.attempts());
                 let first = match too_large {
