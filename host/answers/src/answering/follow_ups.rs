@@ -150,6 +150,7 @@ fn candidates(table: &TableDetail, toolbox: &Toolbox<'_>, said: &str) -> Vec<Can
     {
         if said.contains(&format!("group by {}", category.name.to_lowercase()))
             || names.is_table(&category.name)
+            || is_period(&category.name)
         {
             continue;
         }
@@ -303,10 +304,22 @@ fn is_category(column: &ColumnDetail, table: &TableDetail) -> bool {
     })
 }
 
-/// A number that is worth a mean: neither a key nor a label such as `room_number`.
+/// Whether a question with this name in it asks for dates: a text that is named so is none.
+fn is_period(name: &str) -> bool {
+    const PERIODS: [&str; 8] = [
+        "year", "quarter", "month", "week", "day", "date", "hour", "time",
+    ];
+    PERIODS.contains(&last_word(name).as_str())
+}
+
+/// A number that is worth a mean: neither a key nor a label such as `room_number` or `year_of_founding`.
 fn is_figure(column: &ColumnDetail, table: &TableDetail) -> bool {
+    const LABELS: [&str; 4] = ["code", "id", "year", "zip"];
+    const LAST_WORDS: [&str; 4] = ["key", "month", "no", "number"];
     let is_number = matches!(kind(&column.data_type), Kind::Number | Kind::Integer);
-    let is_label = ["code", "key", "no", "number"].contains(&last_word(&column.name).as_str());
+    let name = words(&column.name);
+    let is_label = name.split(' ').any(|word| LABELS.contains(&word))
+        || LAST_WORDS.contains(&last_word(&name).as_str());
     is_number && !is_label && !is_key(column, table)
 }
 

@@ -364,6 +364,27 @@ async fn only_questions_with_one_meaning_are_suggested() {
 }
 
 #[tokio::test]
+async fn no_question_is_suggested_for_a_text_named_year_or_the_mean_of_years() {
+    let host = Host::start().await;
+    let hall = "CREATE TABLE concert (id INTEGER PRIMARY KEY, year TEXT, theme TEXT, year_of_planning INTEGER);
+        INSERT INTO concert VALUES (1, '2014', 'free', 2012), (2, '2014', 'free', 2013), (3, '2015', 'wide', 2013),
+            (4, '2015', 'wide', 2014)";
+    host.sqlite("hall", hall).await.load().await;
+    let mind = host.mind("offline").datasource("hall").create().await;
+    let ask = async |question: &str| mind.ask(question).await.expect_status(200).json();
+    let first = ask("How many concerts are there?").await;
+    let questions = first["output"][0]["follow_up_questions"].clone();
+    assert_eq!(
+        questions,
+        json!(["How many concerts are there for each theme?"])
+    );
+    for question in questions.as_array().unwrap() {
+        let answer = ask(question.as_str().unwrap()).await;
+        assert_eq!(answer["ending"], Value::Null, "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn questions_are_about_the_datasource_of_the_statement() {
     let visits = |category: &str| {
         format!(
