@@ -315,6 +315,8 @@ async fn table_whose_rows_are_not_counted_is_read_in_part_and_the_model_is_told(
     assert_eq!(read["found"][0]["values"], json!(["Town 377"]), "{read}");
     let columns = &read["read_in_part"]["columns"];
     assert_eq!(*columns, json!(["shop.city.label"]), "{read}");
+    let why = read["read_in_part"]["why"].as_str().unwrap();
+    assert!(why.contains("not known"), "{why}");
     // What cannot be read is not said to be.
     host.write_sqlite("shop.db", "DROP TABLE city");
     mind.answer("Where is it?").await;
