@@ -26,7 +26,7 @@ pub struct Conversation {
     pub key_id: String,
     /// Id of its Mind. `None` until its first question.
     pub mind_id: Option<String>,
-    /// Name of that Mind at the first question.
+    /// Name that this Mind has now; of a Mind that is gone, the last name that was asked.
     pub mind_name: Option<String>,
     /// The caller's own notes: up to 16 short texts by name.
     pub metadata: Map<String, Value>,

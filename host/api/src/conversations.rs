@@ -373,7 +373,7 @@ pub struct ShownConversation {
     created_at: i64,
     #[schema(schema_with = body::metadata_object)]
     metadata: Map<String, Value>,
-    /// Its Mind, if it has one yet.
+    /// The present name of its Mind, or the last known one of a Mind that was deleted. Null until the first answer.
     #[schema(required = true)]
     model: Option<String>,
     /// Id of the key that owns it: only that key adds to it.

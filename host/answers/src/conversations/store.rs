@@ -17,7 +17,10 @@ use mindhost_core::auth::{Caller, Role};
 use mindhost_store as store;
 use mindhost_store::{Store, Tx, groups, rows_of_placeholders};
 
-const COLUMNS: &str = "id, workspace_id, key_id, mind_id, mind_name, metadata, created_at";
+/// The Mind has the name that it has now; the stored one is for a Mind that is gone.
+const COLUMNS: &str = "id, workspace_id, key_id, mind_id, \
+     COALESCE((SELECT m.name FROM minds m WHERE m.id = conversations.mind_id), mind_name) AS mind_name, \
+     metadata, created_at";
 
 const MESSAGE_COLUMNS: &str = "id, role, status, content, sql, sql_origin, read_from, response_id, \
      created_at";
@@ -124,7 +127,8 @@ pub async fn bind_to_mind(tx: &mut Tx, id: Uuid, mind_id: &str, mind_name: &str)
     if done.rows_affected() > 0 {
         return Ok(());
     }
-    let row = sqlx::query("SELECT mind_name FROM conversations WHERE id = $1")
+    let sql = format!("SELECT {COLUMNS} FROM conversations WHERE id = $1");
+    let row = sqlx::query(AssertSqlSafe(sql))
         .bind(id.to_string())
         .fetch_optional(&mut **tx)
         .await?

@@ -112,6 +112,32 @@ async fn a_key_for_some_minds_lists_theirs_alone() {
 }
 
 #[tokio::test]
+async fn a_conversation_shows_the_name_that_its_mind_has_now() {
+    for host in stores::both().await {
+        host.sqlite("shop", "CREATE TABLE t (a)").await.load().await;
+        let mind = host.mind("before").datasource("shop").direct_queries();
+        let mind = mind.create().await;
+        let asked = mind.sql("SELECT 1").await.expect_status(200).json();
+        let path = format!("/conversations/{}", id(&asked["conversation"]));
+        let shown = async |name: &str| {
+            assert_eq!(host.get(&path).await.json()["model"], name);
+            let list = host.get("/conversations").await.json();
+            assert_eq!(list["data"][0]["model"], name);
+        };
+        shown("before").await;
+        let renamed = host.put("/minds/before", json!({"name": "after"})).await;
+        renamed.expect_status(200);
+        shown("after").await;
+        let tool = json!({"type": "sql_query", "query": "SELECT 2"});
+        let conversation = &asked["conversation"]["id"];
+        let again = json!({"model": "after", "tools": [tool], "conversation": conversation});
+        host.post("/responses", again).await.expect_status(200);
+        host.delete("/minds/after").await.expect_status(200);
+        shown("after").await;
+    }
+}
+
+#[tokio::test]
 async fn notes_are_replaced_within_their_limits() {
     let host = Host::start().await;
     let made = host
