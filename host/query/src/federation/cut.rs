@@ -62,6 +62,12 @@ pub struct Cutter<'a> {
     made: usize,
 }
 
+/// Says of a statement what is known of the plan that it stands for.
+fn estimate(select: &mut Select, plan: &LogicalPlan) {
+    select.estimate = estimates::plan(plan);
+    select.distinct = estimates::distinct_of_columns(plan);
+}
+
 impl<'a> Cutter<'a> {
     /// A cutter that takes names of tables from here.
     pub fn new(names: &'a mut Names) -> Self {
@@ -104,7 +110,7 @@ impl<'a> Cutter<'a> {
         if let Some(mut select) = self.pushed(plan, &mut inputs)?
             && select.text().len() <= MAX_BYTES
         {
-            select.estimate = estimates::plan(plan);
+            estimate(&mut select, plan);
             return Ok(Part::One(Box::new(select), Arc::clone(plan.schema())));
         }
         if let (LogicalPlan::Aggregate(aggregate), [Part::One(input, _)]) =
@@ -118,7 +124,7 @@ impl<'a> Cutter<'a> {
         }
         // What the host tests right above a statement counts as if the datasource did.
         if let (LogicalPlan::Filter(_), [Part::One(input, _)]) = (plan, inputs.as_mut_slice()) {
-            input.estimate = estimates::plan(plan);
+            estimate(input, plan);
         }
         let inputs = inputs.into_iter().map(|input| self.finished(input));
         let inputs = inputs.collect::<Result<Vec<_>>>()?;
@@ -190,7 +196,7 @@ impl<'a> Cutter<'a> {
         if select.text().len() > MAX_BYTES {
             return Ok(None);
         }
-        select.estimate = estimates::plan(plan);
+        estimate(&mut select, plan);
         let is_finer = select.has_finer_groups();
         if is_finer {
             select.hide_computed(aggregate.group_expr.len());
@@ -255,7 +261,7 @@ impl<'a> Cutter<'a> {
         {
             filtered = limited;
         }
-        filtered.estimate = estimates::scanned(scan, Vec::new());
+        estimate(&mut filtered, &LogicalPlan::TableScan(scan.clone()));
         Ok(Part::One(
             Box::new(filtered),
             Arc::clone(&scan.projected_schema),

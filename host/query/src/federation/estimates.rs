@@ -8,8 +8,8 @@
 //! plan, where the order of the joins is fixed already. Its filters (`physical_expr::analysis`) follow intervals of
 //! integers, floats and moments; of a filter with a text, a decimal, IN or LIKE they expect 20%, and distinct values do
 //! not count. Its inner joins divide by the distinct values of the keys; without them they expect as few rows as the
-//! smaller side has. Here a join by keys keeps the share of its larger side that conditions left of the smaller one,
-//! which is also right for keys that the catalog has not counted.
+//! smaller side has. So do those here where the catalog has counted both sides. Else a join by keys keeps the share of
+//! its larger side that conditions left of the smaller one.
 
 mod columns;
 mod shares;
@@ -22,11 +22,13 @@ use datafusion::{
         Aggregate, Expr, FetchType, Filter, Join, Limit, LogicalPlan, SkipType, TableScan,
         utils::split_conjunction,
     },
+    physical_expr::{PhysicalExpr, expressions::Column as PhysicalColumn},
     physical_plan::{
         ExecutionPlan,
         aggregates::AggregateExec,
         filter::FilterExec,
         joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec},
+        projection::ProjectionExec,
         union::UnionExec,
     },
 };
@@ -42,6 +44,9 @@ use super::{
 const UNKNOWN_ROWS: f64 = 10_000.0;
 /// What groups leave of the rows, where the catalog does not know the distinct values.
 const GROUPED: f64 = 0.1;
+
+/// Distinct values of the keys of the left and the right side of a join, if they are known.
+type Distinct = (Option<f64>, Option<f64>);
 
 /// What a part of a plan gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,14 +129,24 @@ impl Estimate {
         }
     }
 
-    /// An inner join by keys with so many distinct values: more rows than the larger side has, if neither side has a
-    /// key once.
-    pub fn matched(self, other: Self, distinct: Option<f64>) -> Self {
+    /// An inner join by keys, of which each side has so many distinct values, if that is known. The values of the side
+    /// with fewer are among those of the other side. So there are more rows than the larger side has if neither has a
+    /// key once, and fewer if the smaller one has few of the keys. `keys` are the columns: of several, not all
+    /// combinations of their values are there.
+    pub fn matched(self, other: Self, distinct: Distinct, keys: usize) -> Self {
         let joined = self.joined(other, JoinType::Inner);
         let once = self.of.min(other.of);
-        match distinct {
-            Some(distinct) if distinct < once => joined.times(once / distinct.max(1.0)),
-            _ => joined,
+        let (left, right) = distinct;
+        // There are no more values than rows.
+        let most = match (left.map(|n| n.min(self.of)), right.map(|n| n.min(other.of))) {
+            (Some(left), Some(right)) => left.max(right),
+            (Some(left), None) if left >= other.of => left,
+            (None, Some(right)) if right >= self.of => right,
+            _ => return joined,
+        };
+        match keys == 1 || most < once {
+            true => joined.times(once / most.max(1.0)),
+            false => joined,
         }
     }
 
@@ -173,7 +188,10 @@ pub fn operator(part: &Arc<dyn ExecutionPlan>) -> Estimate {
     let mut inputs = children.iter().map(|child| operator(child));
     if let Some(join) = part.downcast_ref::<HashJoinExec>() {
         let (left, right) = (operator(join.left()), operator(join.right()));
-        let joined = left.joined(right, *join.join_type());
+        let joined = match join.join_type() {
+            JoinType::Inner => left.matched(right, distinct_keys(join), join.on().len()),
+            join_type => left.joined(right, *join_type),
+        };
         return match join.filter() {
             Some(_) if *join.join_type() == JoinType::Inner => joined.times(shares::UNKNOWN),
             _ => joined,
@@ -239,9 +257,14 @@ fn filtered(filter: &Filter) -> Estimate {
 
 fn joined(join: &Join) -> Estimate {
     let (left, right) = (plan(&join.left), plan(&join.right));
-    let joined = match join.on.is_empty() && join.join_type == JoinType::Inner {
-        true => left.crossed(right),
-        false => left.joined(right, join.join_type),
+    let joined = match join.join_type {
+        JoinType::Inner if join.on.is_empty() => left.crossed(right),
+        JoinType::Inner => {
+            let of_left = distinct(&join.left, join.on.iter().map(|(left, _)| left));
+            let of_right = distinct(&join.right, join.on.iter().map(|(_, right)| right));
+            left.matched(right, (of_left, of_right), join.on.len())
+        }
+        join_type => left.joined(right, join_type),
     };
     match &join.filter {
         Some(filter) if join.join_type == JoinType::Inner => {
@@ -258,6 +281,55 @@ pub fn distinct<'a>(part: &LogicalPlan, values: impl Iterator<Item = &'a Expr>) 
         _ => None,
     });
     each.product()
+}
+
+/// Distinct values of each column of a plan, of which the catalog knows.
+pub fn distinct_of_columns(part: &LogicalPlan) -> Vec<Option<f64>> {
+    let columns = part.schema().columns().into_iter();
+    columns
+        .map(|column| facts(part, &column)?.distinct)
+        .collect()
+}
+
+/// Distinct values that the keys of a join have together at most, if those of each are known.
+fn distinct_keys(join: &HashJoinExec) -> Distinct {
+    let left = join.on().iter();
+    let left = left.map(|(value, _)| distinct_value(join.left(), value));
+    let right = join.on().iter();
+    let right = right.map(|(_, value)| distinct_value(join.right(), value));
+    (left.product(), right.product())
+}
+
+/// Distinct values of an expression about an operator: of a column that is one of a statement.
+fn distinct_value(part: &Arc<dyn ExecutionPlan>, value: &Arc<dyn PhysicalExpr>) -> Option<f64> {
+    let place = value.downcast_ref::<PhysicalColumn>()?.index();
+    if let Some(remote) = part.downcast_ref::<RemoteExec>() {
+        return remote.distinct(place);
+    }
+    if let Some(projection) = part.downcast_ref::<ProjectionExec>() {
+        return distinct_value(projection.input(), &projection.expr().get(place)?.expr);
+    }
+    let column = |place| -> Arc<dyn PhysicalExpr> { Arc::new(PhysicalColumn::new("", place)) };
+    if let Some(join) = part.downcast_ref::<HashJoinExec>() {
+        if *join.join_type() != JoinType::Inner {
+            return None;
+        }
+        let place = match &join.projection {
+            Some(kept) => *kept.get(place)?,
+            None => place,
+        };
+        let of_left = join.left().schema().fields().len();
+        return match place.checked_sub(of_left) {
+            Some(place) => distinct_value(join.right(), &column(place)),
+            None => distinct_value(join.left(), &column(place)),
+        };
+    }
+    match part.children().as_slice() {
+        [input] if input.schema().fields() == part.schema().fields() => {
+            distinct_value(input, &column(place))
+        }
+        _ => None,
+    }
 }
 
 /// Groups of all rows, if the distinct values of every column are known.
@@ -329,10 +401,26 @@ mod tests {
     fn join_by_what_neither_side_has_once_gives_more_rows() {
         let (a, b) = (estimate(1_000.0, 2_000.0), estimate(500.0, 500.0));
         let joined = a.joined(b, JoinType::Inner);
-        assert_eq!(a.matched(b, Some(35.0)).rows, 1_000.0 * 500.0 / 35.0);
-        assert_eq!(b.matched(a, Some(500.0)), joined);
-        assert_eq!(a.matched(b, Some(2_000.0)), joined);
-        assert_eq!(a.matched(b, None), joined);
+        let matched = a.matched(b, (Some(35.0), Some(20.0)), 1);
+        assert_eq!(matched.rows, 1_000.0 * 500.0 / 35.0);
+        assert_eq!(b.matched(a, (Some(500.0), Some(500.0)), 1), joined);
+        assert_eq!(a.matched(b, (None, Some(20.0)), 1), joined);
+    }
+
+    #[test]
+    fn join_with_few_of_the_keys_gives_few_rows() {
+        let (large, few) = (estimate(300_000.0, 300_000.0), estimate(8.0, 8.0));
+        let all = Some(300_000.0);
+        assert_eq!(few.matched(large, (Some(8.0), all), 1).rows, 8.0);
+        // Few rows have few values in any case.
+        assert_eq!(large.matched(few, (all, None), 1).rows, 8.0);
+        // Of two columns, the values are not known together.
+        let joined = large.joined(few, JoinType::Inner);
+        assert_eq!(large.matched(few, (all, Some(8.0)), 2), joined);
+        // A column has no more values than there are rows.
+        let half = estimate(150_000.0, 300_000.0);
+        let matched = half.matched(large, (Some(1e9), all), 1);
+        assert_eq!(matched.rows, 150_000.0);
     }
 
     #[test]

@@ -282,8 +282,7 @@ fn pairs(a: &JoinGroup, b: &JoinGroup, chain: &Chain) -> Vec<(Expr, Expr)> {
 fn matched(a: &JoinGroup, b: &JoinGroup, on: &[(Expr, Expr)]) -> Estimate {
     let left = estimates::distinct(&a.plan, on.iter().map(|(left, _)| left));
     let right = estimates::distinct(&b.plan, on.iter().map(|(_, right)| right));
-    let distinct = left.zip(right).map(|(left, right)| left.max(right));
-    a.estimate.matched(b.estimate, distinct)
+    a.estimate.matched(b.estimate, (left, right), on.len())
 }
 
 /// Joins two of the parts, the smaller one with the larger one.

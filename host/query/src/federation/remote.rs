@@ -112,6 +112,11 @@ impl RemoteExec {
         self.select.estimate
     }
 
+    /// Distinct values of a column, if the catalog knows them.
+    pub fn distinct(&self, place: usize) -> Option<f64> {
+        self.select.distinct.get(place).copied().flatten()
+    }
+
     fn job(&self) -> Result<Job> {
         let source = self.sources.all.get(self.select.source).cloned();
         let source = source

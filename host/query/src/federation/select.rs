@@ -45,6 +45,8 @@ pub struct Select {
     pub columns: Vec<Value>,
     /// Roughly how many rows it gives. It is set from the estimate of the plan that it is made from.
     pub estimate: Estimate,
+    /// Distinct values of its columns, of which the catalog knows. They are set with the estimate.
+    pub distinct: Vec<Option<f64>>,
     /// Whether it gives one row at most.
     is_single_row: bool,
     /// The name of its first table, which no other statement within the whole has.
@@ -94,6 +96,7 @@ impl Select {
             dialect,
             columns: columns.iter().map(column).collect(),
             estimate: Estimate::table(rows),
+            distinct: Vec::new(),
             is_single_row: false,
             has_join: false,
             from: vec![Entry::Text(format!("{schema}.{bare} AS {name}"))],

@@ -105,6 +105,18 @@ async fn tables_whose_join_gives_more_rows_than_they_have_wait_for_keys_apart() 
     assert!(moved <= 8, "{item}");
 }
 
+/// The few rows have no condition that would say that a join with them gives few.
+#[tokio::test]
+async fn keys_of_few_rows_reach_the_third_table() {
+    let (_host, mind) = three().await;
+    let sql = "SELECT count(*) FROM lite.few f JOIN pg.large l ON l.id = f.id JOIN maria.item i ON i.id = l.id % 100";
+    let item = explained(&mind, sql).await;
+    assert_eq!(item["data"], json!([[4]]));
+    for source in ["pg", "maria"] {
+        assert_eq!(sent(&item, source)[0].1, 4, "{item}");
+    }
+}
+
 #[tokio::test]
 async fn value_of_a_subquery_is_a_condition_for_another_datasource() {
     let (_host, mind) = three().await;
