@@ -271,6 +271,13 @@ async fn numbers_are_compared_as_they_are_shown() {
         |condition: &str| format!("SELECT r.id FROM pg.r CROSS JOIN own.one o WHERE {condition}");
     check(&mind, &with("r.v = CAST(0.1 AS double)"), json!([[1]])).await;
     check(&mind, &with("r.v > CAST(0.1 AS double)"), json!([[2]])).await;
+    check(&mind, &with("r.v = CAST(0.1 AS real)"), json!([[1]])).await;
+    check(
+        &mind,
+        &with("CAST(r.v AS real) = 0.1::float4"),
+        json!([[1]]),
+    )
+    .await;
     let sql = "SELECT u.id FROM my.u CROSS JOIN own.one o WHERE u.x - u.u < 0";
     check(&mind, sql, json!([[1]])).await;
 }
