@@ -174,6 +174,40 @@ mod tests {
         }
     }
 
+    /// `[1]` makes many accesses of the names before it, which are those of a column.
+    #[test]
+    fn element_of_a_qualified_column_is_read() {
+        let from = r#"FROM "public"."customers" AS c"#;
+        for (written, sent) in [
+            ("c.tags[1]", "c.tags[1]"),
+            (r#"c."Tags"[1][2:3]"#, r#"c."Tags"[1][2:3]"#),
+            (
+                "c.tags[lower(c.name)::int]",
+                "c.tags[pg_catalog.lower(c.name)::INT]",
+            ),
+        ] {
+            let sql = format!("SELECT {written} FROM customers AS c");
+            assert_eq!(text(&sql), format!("SELECT {sent} {from}"));
+        }
+        assert_eq!(
+            text("SELECT public.customers.tags[1], shop.customers.tags[2] FROM customers"),
+            r#"SELECT public.customers.tags[1], "public".customers.tags[2] FROM "public"."customers""#
+        );
+        for value in [
+            "c.pg_typeof[1]",
+            "(c).pg_read_file[1]",
+            "c.tags[1].pg_read_file",
+            "c.tags[pg_read_file('x')]",
+            "p.pg_read_file[1]",
+        ] {
+            let sql = format!(
+                "SELECT {value} FROM customers AS c CROSS JOIN unnest(ARRAY['/etc/passwd']) AS p"
+            );
+            let error = refused(&sql);
+            assert_eq!(error.code(), Code::SqlFunctionNotAllowed, "{value}");
+        }
+    }
+
     #[test]
     fn only_before_a_table_is_named_in_the_refusal() {
         for sql in ["SELECT * FROM ONLY orders", "SELECT * FROM only (orders)"] {

@@ -188,7 +188,44 @@ impl Walk<'_> {
         }
     }
 
-    pub(super) fn access(&mut self, access: &mut AccessExpr) -> Result<()> {
+    /// Parts of a value: elements of an array, and fields.
+    pub(super) fn parts_of(&mut self, value: &mut Expr, chain: &mut Vec<AccessExpr>) -> Result<()> {
+        let rest = self.qualified(value, chain)?;
+        if rest == 0 {
+            self.expr(value)?;
+        }
+        let mut chain = chain.iter_mut().skip(rest);
+        chain.try_for_each(|access| self.access(access))
+    }
+
+    /// The names before the first bracket of `t.tags[1]`, which the parser reads one by one, are one column. Gives how
+    /// many of the chain belong to it.
+    fn qualified(&mut self, first: &mut Expr, chain: &mut Vec<AccessExpr>) -> Result<usize> {
+        let name = |access: &AccessExpr| match access {
+            AccessExpr::Dot(Expr::Identifier(name)) => Some(name.clone()),
+            _ => None,
+        };
+        let Expr::Identifier(qualifier) = &*first else {
+            return Ok(0);
+        };
+        let names = chain.iter().map_while(name);
+        let mut parts: Vec<Ident> = std::iter::once(qualifier.clone()).chain(names).collect();
+        let behind = parts.len() - 1;
+        if behind == 0 || behind == chain.len() || !self.has_arrays() {
+            return Ok(0);
+        }
+        self.compound(&mut parts)?;
+        let mut parts = parts.into_iter();
+        *first = parts.next().map_or_else(|| first.clone(), Expr::Identifier);
+        let names: Vec<_> = parts
+            .map(|name| AccessExpr::Dot(Expr::Identifier(name)))
+            .collect();
+        let kept = names.len();
+        chain.splice(..behind, names);
+        Ok(kept)
+    }
+
+    fn access(&mut self, access: &mut AccessExpr) -> Result<()> {
         match access {
             AccessExpr::Subscript(Subscript::Index { index }) if self.has_arrays() => {
                 self.expr(index)

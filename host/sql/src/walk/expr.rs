@@ -59,12 +59,7 @@ impl Walk<'_> {
         match expr {
             Expr::Identifier(ident) => self.column(ident),
             Expr::CompoundIdentifier(parts) => self.compound(parts),
-            Expr::CompoundFieldAccess { root, access_chain } => {
-                self.expr(root)?;
-                access_chain
-                    .iter_mut()
-                    .try_for_each(|access| self.access(access))
-            }
+            Expr::CompoundFieldAccess { root, access_chain } => self.parts_of(root, access_chain),
             Expr::Value(_) => self.literal(expr),
             Expr::Nested(inner) => self.expr(inner),
             Expr::Function(function) => {

@@ -55,6 +55,26 @@ fn column_is_of_the_table_that_its_schema_says() {
 }
 
 #[test]
+fn element_of_a_column_is_one_of_the_policy() {
+    for (sql, column) in [
+        (
+            "SELECT shop.orders.tags[1] FROM shop.orders",
+            "orders.tags1",
+        ),
+        ("SELECT orders.salary[1] FROM orders", "orders.salary1"),
+        ("SELECT o.salary[1] FROM shop.orders AS o", "o.salary1"),
+    ] {
+        let sql = sql.replace("FROM orders", "FROM shop.orders");
+        let text = guarded_beside(Dialect::Postgresql, &sql).unwrap();
+        // Without the brackets, like all quotes.
+        let (before, relation) = text.split_once(" FROM (").unwrap();
+        assert_eq!(before, format!("SELECT {column}"), "{sql}");
+        // A hidden column is none of the relation.
+        assert!(!relation.contains("salary"), "{text}");
+    }
+}
+
+#[test]
 fn table_of_mysql_has_its_policy_in_any_case() {
     let hidden = rule(Some(FILTER), &["salary"], &[]);
     for (sql, end) in [
