@@ -80,6 +80,11 @@ impl PrefixLimited {
         {
             return Some(operation);
         }
+        if self.inner.is::<PostgreSqlDialect>()
+            && let Some(operation) = postgres::collate(parser, expr)
+        {
+            return Some(operation);
+        }
         if self.has_null_tests()
             && let Some(form) = sqlite::null_test(parser)
         {

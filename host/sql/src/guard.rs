@@ -543,10 +543,14 @@ fn syntax(source: &Source<'_>, rules: &Rules, error: &ParseFailure) -> Error {
             ParserError::TokenizerError(message) | ParserError::ParserError(message),
         ) => message,
     };
-    let (message, location) = match message.rsplit_once(" at Line: ") {
+    let (mut message, location) = match message.rsplit_once(" at Line: ") {
         Some((message, place)) => (message, location(place)),
         None => (message.as_str(), None),
     };
+    // What follows is a token as the parser stores it.
+    if message.starts_with("No infix parser for token") {
+        message = "this word or sign cannot follow a value here; put what belongs together into brackets";
+    }
     Error::new(
         Code::SqlSyntax,
         format!(

@@ -57,6 +57,18 @@ fn interval(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
     Some(parser.parse_value().map(|text| cast(text, data_type)))
 }
 
+/// `name::text COLLATE "C"`. The parser knows a collation only directly behind a name, a call or brackets.
+pub(super) fn collate(parser: &mut Parser, expr: &Expr) -> Option<Result<Expr, ParserError>> {
+    if !parser.parse_keyword(Keyword::COLLATE) {
+        return None;
+    }
+    let collation = parser.parse_object_name(false);
+    Some(collation.map(|collation| Expr::Collate {
+        expr: Box::new(expr.clone()),
+        collation,
+    }))
+}
+
 /// `inet '10.0.0.1'` as the cast that it is.
 fn typed(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
     let name = match &parser.peek_token_ref().token {
@@ -172,6 +184,43 @@ mod tests {
             let error = refused(&format!("SELECT id FROM customers WHERE {condition}"));
             assert_eq!(error.code(), code, "{condition}");
         }
+    }
+
+    #[test]
+    fn collation_may_follow_any_value() {
+        for (written, sent) in [
+            (
+                r#"lower(name) COLLATE "C""#,
+                r#"(pg_catalog.lower(name)) COLLATE "C""#,
+            ),
+            (
+                r#"substr(name, 2) COLLATE pg_catalog."C""#,
+                r#"(pg_catalog."substr"(name, 2)) COLLATE pg_catalog."C""#,
+            ),
+            (r#"name::text COLLATE "C""#, r#"name::TEXT COLLATE "C""#),
+            (
+                r#"lower(name)::text COLLATE "C" || 'x'"#,
+                r#"pg_catalog.lower(name)::TEXT COLLATE "C" || 'x'"#,
+            ),
+            (r#"c.name COLLATE "C""#, r#"c.name COLLATE "C""#),
+        ] {
+            let sql = format!("SELECT id FROM customers c ORDER BY {written}");
+            assert!(text(&sql).ends_with(&format!("ORDER BY {sent}")), "{sql}");
+        }
+        let sql = r#"SELECT max(name) COLLATE "C" FROM customers"#;
+        let sent = r#"SELECT (pg_catalog.max(name)) COLLATE "C" FROM "public"."customers""#;
+        assert_eq!(text(sql), sent);
+        let error = refused("SELECT pg_read_file('x') COLLATE \"C\"");
+        assert_eq!(error.code(), Code::SqlFunctionNotAllowed);
+    }
+
+    #[test]
+    fn word_that_is_no_operator_is_refused_in_plain_words() {
+        let error = refused("SELECT name MATCH 'a' FROM customers");
+        assert_eq!(error.code(), Code::SqlSyntax);
+        assert!(error.message().contains("into brackets"), "{error}");
+        assert!(!error.message().contains("Word"), "{error}");
+        assert!(error.position().is_some());
     }
 
     /// `[1]` makes many accesses of the names before it, which are those of a column.

@@ -192,7 +192,13 @@ impl Walk<'_> {
             }
             Expr::Collate { expr, collation } => {
                 self.collation(collation)?;
-                self.expr(expr)
+                self.expr(expr)?;
+                // Behind the dot of `pg_catalog.f(x) COLLATE y` the parser reads no collation.
+                if self.is(Dialect::Postgresql) && matches!(**expr, Expr::Function(_)) {
+                    let inner = take(expr);
+                    **expr = Expr::Nested(Box::new(inner));
+                }
+                Ok(())
             }
             _ => self.like(expr),
         }
