@@ -81,7 +81,8 @@ impl PrefixLimited {
             return Some(operation);
         }
         if self.inner.is::<PostgreSqlDialect>()
-            && let Some(operation) = postgres::collate(parser, expr)
+            && let Some(operation) =
+                postgres::collate(parser, expr).or_else(|| postgres::like_all(parser, expr))
         {
             return Some(operation);
         }

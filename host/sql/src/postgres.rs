@@ -1,7 +1,7 @@
 //! PostgreSQL, where the parser loses something or does not know a form.
 
 use sqlparser::{
-    ast::{CastKind, DataType, Expr, Ident, ObjectName, ValueWithSpan},
+    ast::{BinaryOperator, CastKind, DataType, Expr, Ident, ObjectName, ValueWithSpan},
     keywords::Keyword,
     parser::{Parser, ParserError},
     tokenizer::Token,
@@ -66,6 +66,41 @@ pub(super) fn collate(parser: &mut Parser, expr: &Expr) -> Option<Result<Expr, P
     Some(collation.map(|collation| Expr::Collate {
         expr: Box::new(expr.clone()),
         collation,
+    }))
+}
+
+/// `name LIKE ALL (ARRAY['a%', '%b'])` by the operator of LIKE. The parser knows ANY alone.
+pub(super) fn like_all(parser: &mut Parser, expr: &Expr) -> Option<Result<Expr, ParserError>> {
+    let token = |place| &parser.peek_nth_token_ref(place).token;
+    let keyword = |place| match token(place) {
+        Token::Word(word) => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    let first = usize::from(keyword(0) == Keyword::NOT);
+    let compare_op = match (first, keyword(first)) {
+        (0, Keyword::LIKE) => BinaryOperator::PGLikeMatch,
+        (0, Keyword::ILIKE) => BinaryOperator::PGILikeMatch,
+        (_, Keyword::LIKE) => BinaryOperator::PGNotLikeMatch,
+        (_, Keyword::ILIKE) => BinaryOperator::PGNotILikeMatch,
+        _ => return None,
+    };
+    let is_array = keyword(first + 1) == Keyword::ALL
+        && *token(first + 2) == Token::LParen
+        && !matches!(keyword(first + 3), Keyword::SELECT | Keyword::WITH);
+    if !is_array {
+        return None;
+    }
+    for _ in 0..first + 3 {
+        parser.advance_token();
+    }
+    let patterns = parser.parse_expr().and_then(|patterns| {
+        parser.expect_token(&Token::RParen)?;
+        Ok(patterns)
+    });
+    Some(patterns.map(|patterns| Expr::AllOp {
+        left: Box::new(expr.clone()),
+        compare_op,
+        right: Box::new(patterns),
     }))
 }
 
@@ -183,6 +218,35 @@ mod tests {
         ] {
             let error = refused(&format!("SELECT id FROM customers WHERE {condition}"));
             assert_eq!(error.code(), code, "{condition}");
+        }
+    }
+
+    #[test]
+    fn like_takes_all_patterns_of_an_array() {
+        for (written, sent) in [
+            (
+                "name LIKE ALL (ARRAY['a%', '%b'])",
+                "name ~~ ALL(ARRAY['a%', '%b'])",
+            ),
+            ("NOT name ILIKE ALL ('{a%}')", "NOT name ~~* ALL('{a%}')"),
+            (
+                "name NOT LIKE ALL (ARRAY['a%']) AND true",
+                "name !~~ ALL(ARRAY['a%']) AND true",
+            ),
+            (
+                "name || 'x' NOT ILIKE ALL ('{a%}')",
+                "name || 'x' !~~* ALL('{a%}')",
+            ),
+        ] {
+            let sql = format!("SELECT id FROM customers WHERE {written}");
+            assert!(text(&sql).ends_with(&format!(" WHERE {sent}")), "{sql}");
+        }
+        for condition in [
+            "name LIKE ALL (ARRAY[pg_read_file('x')])",
+            "pg_read_file(name) LIKE ALL ('{a%}')",
+        ] {
+            let error = refused(&format!("SELECT id FROM customers WHERE {condition}"));
+            assert_eq!(error.code(), Code::SqlFunctionNotAllowed, "{condition}");
         }
     }
 
