@@ -215,12 +215,23 @@ impl Datasources {
         // An engine that reads a directory begins with an empty one: files are uploaded next.
         self.prepare_directory(connector.manifest(), &datasource, &clear)
             .await?;
-        let mut tables = None;
-        if check {
-            tables = Some(self.test(&connector, &datasource, &clear).await?);
-        }
-        datasource.connection_data = self.rows.seal(&datasource, &clear, &rules)?;
-        store::insert(&self.rows.store, &datasource).await?;
+        let saved = async {
+            let mut tables = None;
+            if check {
+                tables = Some(self.test(&connector, &datasource, &clear).await?);
+            }
+            datasource.connection_data = self.rows.seal(&datasource, &clear, &rules)?;
+            store::insert(&self.rows.store, &datasource).await?;
+            Ok(tables)
+        };
+        let tables = match saved.await {
+            Ok(tables) => tables,
+            Err(error) => {
+                // Of a datasource that does not exist, no connection and no metric may stay.
+                connector.forget(&datasource.id).await;
+                return Err(error);
+            }
+        };
         self.pin(pin.as_deref()).await;
         Ok(SavedDatasource { datasource, tables })
     }

@@ -208,7 +208,7 @@ impl Providers {
             modified_at: at,
         };
         if check {
-            self.test(&model, &provider, clear.clone()).await?;
+            self.test_change(&model, &provider, clear.clone()).await?;
         }
         provider.connection_data = self.rows.seal(&provider, &clear, &rules)?;
         store::insert(&self.rows.store, &provider).await?;
@@ -263,7 +263,7 @@ impl Providers {
                 false => self.rows.patch(&old, sent, &rules)?,
             };
             if check {
-                self.test(&model, &changed, clear.clone()).await?;
+                self.test_change(&model, &changed, clear.clone()).await?;
             }
             changed.connection_data = self.rows.seal(&changed, &clear, &rules)?;
         }
@@ -387,18 +387,29 @@ impl Providers {
     /// `connection_failed` with the vendor's own message, `no_plugin`, `plugin_error`, `overloaded`
     pub async fn check(&self, provider: &Provider) -> Result<()> {
         let model = self.model(&provider.plugin)?;
-        self.test(&model, provider, self.rows.open(provider)?).await
+        self.test(&model, &self.target(provider).await?).await
     }
 
-    async fn test(
+    /// Tests under an id of its own, of which nothing stays: a failure says nothing about a provider that exists, and one
+    /// that does not come to be has no metrics.
+    async fn test_change(
         &self,
         model: &Arc<dyn Model>,
         provider: &Provider,
         clear: ClearData,
     ) -> Result<()> {
-        let target = self.rows.target(provider, clear, u32::MAX).await?;
+        let target = Target {
+            id: new_id(),
+            ..self.rows.target(provider, clear, u32::MAX).await?
+        };
+        let tested = self.test(model, &target).await;
+        model.forget(&target.id).await;
+        tested
+    }
+
+    async fn test(&self, model: &Arc<dyn Model>, target: &Target) -> Result<()> {
         let (call, _guard) = self.rows.test_call();
-        let answered = model.check(&target, &call).await;
+        let answered = model.check(target, &call).await;
         answered.map(drop).map_err(connection_data::test_failed)
     }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, process::Stdio};
 
-use mindhost_tests::{Host, build, json};
+use mindhost_tests::{Host, Postgres, build, json};
 use reqwest::Method;
 use tokio::{io::AsyncWriteExt as _, process::Command};
 
@@ -119,6 +119,43 @@ async fn what_clients_make_up_makes_no_series() {
     let figures = Figures::read(&host).await;
     let made_up = [("method", "other"), ("route", "none")];
     assert_eq!(figures.sum("mindhost_http_requests_total", &made_up), 5.0);
+}
+
+#[tokio::test]
+async fn failed_connection_test_leaves_no_series() {
+    let host = Host::start().await;
+    let database = Postgres::shared().database("CREATE TABLE t (id int)").await;
+    let mut data = database.connection_data();
+    data["password"] = json!("wrong");
+    for name in ["ghost", "shop"] {
+        let body = json!({"name": name, "engine": "postgres", "connection_data": data});
+        host.post("/datasources", body)
+            .await
+            .expect_error(400, "connection_failed");
+    }
+    host.postgres("shop", &database).await;
+    // A name that is taken is found after the test.
+    let body = json!({"name": "shop", "engine": "postgres", "connection_data": database.connection_data()});
+    host.post("/datasources", body)
+        .await
+        .expect_error(409, "name_taken");
+    let body = json!({"name": "vendor", "plugin": "model-openai",
+        "connection_data": {"base_url": "http://127.0.0.1:9/v1", "api_key": "none"}});
+    host.post("/providers", body)
+        .await
+        .expect_error(400, "connection_failed");
+
+    let text = host.request(Method::GET, "/metrics").await.text();
+    let calls = |target: &str| {
+        let is_of = |line: &&str| {
+            line.starts_with("mindhost_plugin_target_calls_total{")
+                && line.contains(&format!("target=\"{target}\""))
+        };
+        text.lines().filter(is_of).count()
+    };
+    assert_eq!(calls("shop"), 1, "{text}");
+    assert_eq!(calls("ghost"), 0, "{text}");
+    assert_eq!(calls("vendor"), 0, "{text}");
 }
 
 #[tokio::test]
