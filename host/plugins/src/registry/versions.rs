@@ -110,7 +110,14 @@ pub fn found(
 ) -> Vec<FoundFile> {
     let mut all = Vec::new();
     let mut taken = import.then(|| TakenVersions::by(artifacts));
+    let installed = artifacts.digests();
+    // A damaged file must not claim its version: the good one would be refused. What is installed was checked before.
+    let validated = |package: Package| match installed.contains(&package.digest) {
+        true => Ok(package),
+        false => package.validate().map(|()| package),
+    };
     for (file, package) in package::scan(plugins_dir, max_bytes) {
+        let package = package.and_then(validated);
         let repeated = match (&package, &mut taken) {
             (Ok(package), Some(taken)) => taken.take(package).err(),
             _ => None,

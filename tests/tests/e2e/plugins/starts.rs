@@ -30,6 +30,30 @@ async fn a_damaged_file_is_stood_in_for_until_it_is_mended() {
 }
 
 #[tokio::test]
+async fn damaged_file_does_not_claim_its_version() {
+    let given = TempDir::new().unwrap();
+    let good = Version::of("0.1.0").bytes();
+    let mut damaged = good.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 0xff;
+    std::fs::write(given.path().join("a.wasm"), &damaged).unwrap();
+    let directory = given.path().to_string_lossy();
+    let host = Host::builder().env("MINDHOST_PLUGINS_DIR", directory);
+    let host = host.start().await;
+    assert!(
+        host.log().contains("is not a valid component"),
+        "{}",
+        host.log()
+    );
+    // It comes first by its name.
+    std::fs::write(given.path().join("b.wasm"), &good).unwrap();
+    host.restart().await;
+    let mind = host.memory("numbers", 3).await;
+    let reply = mind.sql("SELECT n FROM numbers").await.expect_status(200);
+    assert_eq!(served_by(&reply), Version::of("0.1.0").digest());
+}
+
+#[tokio::test]
 async fn what_was_only_installed_serves_nothing_after_a_restart_either() {
     let host = Host::builder().env("MINDHOST_ROLLOUTS__PROBATION", "10m");
     let host = host.start().await;
