@@ -205,6 +205,7 @@ impl Toolbox<'_> {
             }),
             Err(error)
                 if matches!(error.kind(), Kind::Cancelled | Kind::Internal)
+                    || error.is_of_store()
                     || call.remaining().is_zero() =>
             {
                 Err(error)

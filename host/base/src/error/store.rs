@@ -18,6 +18,13 @@ impl From<sqlx::Error> for Error {
     }
 }
 
+impl Error {
+    /// Whether the store failed or could not be reached. Then nothing that needs it can go on.
+    pub fn is_of_store(&self) -> bool {
+        std::error::Error::source(self).is_some_and(|source| source.is::<sqlx::Error>())
+    }
+}
+
 /// A failure that is not a fault of this server: it passes, or an operator frees space or starts the store.
 #[derive(Debug, PartialEq)]
 enum Temporary {
@@ -90,6 +97,8 @@ mod tests {
         assert_eq!(no_files.code(), Code::Overloaded);
         assert!(no_files.message().contains("ulimit -n"), "{no_files}");
         assert_eq!(Error::from(sqlx::Error::RowNotFound).code(), Code::Internal);
+        assert!(lost.is_of_store() && no_files.is_of_store());
+        assert!(!Error::new(Code::Overloaded, "too many statements").is_of_store());
     }
 
     #[test]
