@@ -129,7 +129,10 @@ impl Cache {
     ) -> wasmtime::Result<Component> {
         let mac = self.mac(name, code);
         if mac.is_none_or(|mac| mac.verify_slice(seal).is_err()) {
-            tracing::warn!(name, "compiled code with a wrong seal is thrown away");
+            tracing::warn!(
+                name,
+                "compiled code with a wrong seal is thrown away, as after a rotation of the secret key; it is compiled again"
+            );
             return Err(wasmtime::Error::msg("its seal is wrong"));
         }
         // SAFETY: `deserialize` runs whatever machine code it is given. These bytes came out of this

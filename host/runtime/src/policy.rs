@@ -187,7 +187,9 @@ impl EgressRules {
         let ip = destination(address.ip());
         let port = address.port();
         if reserved.iter().any(|own| is_own(*own, ip, port)) {
-            return Some(format!("{ip}:{port} is an address of this server itself"));
+            return Some(format!(
+                "{ip}:{port} is an address of this server itself, or of its store"
+            ));
         }
         if let Some(what) = never(ip) {
             return Some(format!("{ip} is {what}, which is never allowed"));
