@@ -486,13 +486,15 @@ pub fn require_owner(caller: &Caller, key_id: &str) -> Result<()> {
     }
 }
 
-/// `conversation_of_another_mind`, for the parameter `conversation`; `name` is the Mind that it belongs to.
-pub fn of_another_mind(name: &str) -> Error {
+/// `conversation_of_another_mind`, for the parameter that named it; `name` is the Mind that it belongs to.
+pub fn of_another_mind(name: &str, param: &'static str) -> Error {
     Error::new(
         Code::ConversationOfAnotherMind,
-        format!("this conversation belongs to the Mind '{name}'; ask that one, or leave `conversation` out"),
+        format!(
+            "this conversation belongs to the Mind '{name}'; ask that one, or leave `{param}` out"
+        ),
     )
-    .param("conversation")
+    .param(param)
 }
 
 fn not_found(id: Uuid) -> Error {

@@ -99,7 +99,7 @@ impl Inner {
     /// whatever `model` names.
     pub(super) async fn prepare(&self, caller: &Caller, ask: &Ask) -> Result<AnswerRequest> {
         let named = self.conversation(caller, ask).await?;
-        let mind = self.mind(caller, &ask.model, named.as_ref()).await?;
+        let mind = self.mind(caller, ask, named.as_ref()).await?;
         if ask.query.is_some() && !mind.allows_direct_queries() {
             return Err(minds::direct_queries_not_allowed(&mind));
         }
@@ -181,10 +181,10 @@ impl Inner {
     async fn mind(
         &self,
         caller: &Caller,
-        name: &str,
+        ask: &Ask,
         conversation: Option<&Conversation>,
     ) -> Result<Arc<Mind>> {
-        let minds = &self.services.minds;
+        let (minds, name) = (&self.services.minds, &ask.model);
         let named = || async {
             let found = minds.current(caller, name).await;
             found.map_err(|error| error.param("model"))
@@ -200,11 +200,15 @@ impl Inner {
             .current_by_id(caller, id)
             .await?
             .ok_or_else(|| minds::deleted(conversation.mind_name.as_deref().unwrap_or_default()))?;
-        if bound.name == name {
+        if bound.name == *name {
             return Ok(bound);
         }
         named().await?;
-        Err(conversations::of_another_mind(&bound.name))
+        let param = match ask.conversation {
+            Some(_) => "conversation",
+            None => "previous_response_id",
+        };
+        Err(conversations::of_another_mind(&bound.name, param))
     }
 
     /// The newest messages of a conversation, oldest first: as many as a request to the model can hold, and all

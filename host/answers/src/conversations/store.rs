@@ -134,7 +134,8 @@ pub async fn bind_to_mind(tx: &mut Tx, id: Uuid, mind_id: &str, mind_name: &str)
         .await?
         .ok_or_else(|| not_found(id))?;
     let bound: Option<String> = row.try_get("mind_name")?;
-    Err(of_another_mind(bound.as_deref().unwrap_or_default()))
+    let name = bound.as_deref().unwrap_or_default();
+    Err(of_another_mind(name, "conversation"))
 }
 
 /// Locks a conversation until the end of the transaction. False when it does not exist.

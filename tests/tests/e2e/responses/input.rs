@@ -231,9 +231,15 @@ async fn a_conversation_of_another_mind_is_refused() {
     let response = mind.sql("SELECT 1").await.expect_status(200).json();
     let conversation = response["conversation"]["id"].clone();
     let body = json!({"model": "other", "input": "x", "conversation": conversation});
-    host.post("/responses", body)
-        .await
-        .expect_error(400, "conversation_of_another_mind");
+    let error = host.post("/responses", body).await;
+    let error = error.expect_error(400, "conversation_of_another_mind");
+    assert_eq!(error["param"], "conversation");
+    let body = json!({"model": "other", "input": "x", "previous_response_id": response["id"]});
+    let error = host.post("/responses", body).await;
+    let error = error.expect_error(400, "conversation_of_another_mind");
+    assert_eq!(error["param"], "previous_response_id");
+    let told = "this conversation belongs to the Mind 'sales'; ask that one, or leave `previous_response_id` out";
+    assert_eq!(error["message"], told);
     let both: Value = json!({"model": "sales", "input": "x", "conversation": conversation, "previous_response_id": response["id"]});
     host.post("/responses", both)
         .await
