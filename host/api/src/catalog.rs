@@ -424,7 +424,8 @@ impl Services {
         datasource: &Datasource,
         mind: &str,
     ) -> Result<Option<Vec<TableRef>>> {
-        let mind = self.minds.get(caller, mind).await?;
+        let found = self.minds.get(caller, mind).await;
+        let mind = found.map_err(|error| error.param("mind"))?;
         let entry = mind
             .datasources
             .into_iter()

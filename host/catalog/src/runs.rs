@@ -308,7 +308,7 @@ impl Statuses {
             return Status {
                 overall_status: RunStatus::NotStarted,
                 progress: 0.0,
-                message: "the catalog was never loaded; POST …/catalog/refresh loads it".into(),
+                message: "the catalog is not loaded; POST …/catalog/refresh loads it".into(),
                 active_flow_runs: 0,
                 request_id: None,
             };

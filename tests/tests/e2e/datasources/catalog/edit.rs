@@ -86,5 +86,8 @@ async fn deleting_all_makes_it_as_if_it_was_never_loaded() {
     let new = shop.catalog().await;
     shop.load().await;
     host.delete(&shop.catalog_path()).await.expect_status(204);
-    assert_eq!(shop.catalog().await, new);
+    let deleted = shop.catalog().await;
+    assert_eq!(deleted, new);
+    let told = "the catalog is not loaded; POST …/catalog/refresh loads it";
+    assert_eq!(deleted["status"]["message"], told);
 }

@@ -386,9 +386,9 @@ async fn it_is_restricted_to_a_mind_and_searched() {
     );
     assert_eq!(total("mind=sales&search=cheap").await, 0);
     let path = shop.catalog_path();
-    host.get(&format!("{path}?mind=nobody"))
-        .await
-        .expect_error(404, "mind_not_found");
+    let unknown = host.get(&format!("{path}?mind=nobody")).await;
+    let unknown = unknown.expect_error(404, "mind_not_found");
+    assert_eq!(unknown["param"], "mind");
     host.get(&format!("{path}?mind=elsewhere"))
         .await
         .expect_error(400, "datasource_not_in_mind");
