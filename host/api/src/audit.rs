@@ -39,8 +39,8 @@ pub(super) struct List {
     /// Only what this key did.
     key_id: Option<String>,
     /// How many at most.
-    #[param(minimum = 1, maximum = 1000, default = 100)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<i64>,
 }
 
 /// Lists who did what, newest first

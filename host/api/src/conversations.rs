@@ -209,8 +209,8 @@ pub struct List {
     /// Id of an entry: only the entries after it, in the requested order.
     after: Option<String>,
     /// The maximum number of entries.
-    #[param(minimum = 1, maximum = 100, default = 20)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 20)]
+    limit: Option<i64>,
     /// Oldest or newest first. Default: newest.
     #[param(inline)]
     order: Option<Order>,

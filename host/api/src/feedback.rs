@@ -134,8 +134,8 @@ pub(super) struct List {
     #[param(format = Uuid)]
     after: Option<String>,
     /// The maximum number of entries.
-    #[param(minimum = 1, maximum = 100, default = 20)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 20)]
+    limit: Option<i64>,
 }
 
 /// Says whether a response was right

@@ -43,11 +43,11 @@ impl<T> Page<T> {
 ///
 /// # Errors
 /// `invalid_parameter` outside of 1 to `most`.
-pub fn limit(asked: Option<u32>, usual: u32, most: u32) -> Result<u32> {
-    let limit = asked.unwrap_or(usual);
-    match (1..=most).contains(&limit) {
-        true => Ok(limit),
-        false => Err(Error::invalid(
+pub fn limit(asked: Option<i64>, usual: u32, most: u32) -> Result<u32> {
+    let limit = asked.map_or(Ok(usual), u32::try_from);
+    match limit.ok().filter(|limit| (1..=most).contains(limit)) {
+        Some(limit) => Ok(limit),
+        None => Err(Error::invalid(
             "limit",
             format!("`limit` must be an integer from 1 to {most}"),
         )),

@@ -42,8 +42,8 @@ pub(super) struct List {
     #[param(inline)]
     group: Option<Group>,
     /// How many lines at most.
-    #[param(minimum = 1, maximum = 10_000, default = 1000)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 10_000, default = 1000)]
+    limit: Option<i64>,
 }
 
 /// What keys used: a line for each key, Mind and day, or sums.

@@ -103,9 +103,15 @@ async fn limits_are_taken_up_to_their_bounds() {
         "offset=1.5",
         "offset=99999999999999999999",
     ] {
-        host.get(&format!("{path}/result?{query}"))
-            .await
-            .expect_error(400, "invalid_parameter");
+        let error = host.get(&format!("{path}/result?{query}")).await;
+        let error = error.expect_error(400, "invalid_parameter");
+        let expected = match query {
+            "limit=0" | "limit=1001" | "limit=-1" => "`limit` must be an integer from 1 to 1000",
+            "limit=x" => "`limit`: expected a whole number without a sign",
+            "offset=-1" | "offset=1.5" => "`offset`: expected a whole number without a sign",
+            _ => "`offset`: the number is too large",
+        };
+        assert_eq!(error["message"], expected);
     }
 }
 

@@ -56,8 +56,8 @@ pub fn routes() -> Routes {
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
     /// Rows of the page.
-    #[param(minimum = 1, maximum = 1000, default = 100)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<i64>,
     /// Rows before the page.
     #[param(minimum = 0, maximum = 9_223_372_036_854_775_807u64, default = 0)]
     offset: Option<u64>,

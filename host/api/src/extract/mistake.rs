@@ -149,9 +149,10 @@ pub(super) fn field_at_fault<T: DeserializeOwned>(body: &[u8], message: &str) ->
 fn plain(message: &str) -> &str {
     match message {
         "invalid digit found in string" | "cannot parse integer from empty string" => {
-            "expected an integer from 0"
+            "expected a whole number without a sign"
         }
         "number too large to fit in target type" => "the number is too large",
+        "number too small to fit in target type" => "the number is too small",
         "provided string was not `true` or `false`" => "expected true or false",
         other => other,
     }

@@ -128,8 +128,8 @@ pub(crate) struct Preview {
     #[schema(required = false, max_items = 100)]
     key_policies: Vec<PolicyEntry>,
     /// How many rows. Default: 20.
-    #[schema(minimum = 1, maximum = 100)]
-    limit: Option<u32>,
+    #[schema(value_type = Option<u32>, minimum = 1, maximum = 100)]
+    limit: Option<i64>,
 }
 
 /// A table as a caller sees it.

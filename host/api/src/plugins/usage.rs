@@ -50,8 +50,8 @@ pub(crate) struct List {
     #[param(example = "2026-01-31")]
     until: Option<Date>,
     /// How many lines of days at most.
-    #[param(minimum = 1, maximum = 10_000, default = 1000)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 10_000, default = 1000)]
+    limit: Option<i64>,
 }
 
 /// What a plugin has used.
