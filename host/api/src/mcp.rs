@@ -8,7 +8,7 @@ mod origin;
 mod tools;
 
 use crate::error::ApiError;
-use std::sync::Arc;
+use std::{convert::Infallible, future::pending, sync::Arc, time::Duration};
 
 use axum::{
     Extension, Router,
@@ -24,8 +24,8 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
-        ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
-        ServerConfig,
+        ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams,
+        ProgressNotificationParam, ServerCapabilities, ServerConfig,
     },
     service::RequestContext,
     transport::streamable_http_server::{
@@ -53,10 +53,14 @@ const INSTRUCTIONS: &str = "Minds answer questions about databases. List them fi
 /// Maximum size of a refusal by the library, in bytes.
 const LONGEST_REFUSAL: usize = 4096;
 
+/// Time between two notices of progress. Usual clients give up after 60 seconds without one.
+const PROGRESS: Duration = Duration::from_secs(5);
+
 /// Offers the caller's Minds as tools of the Model Context Protocol
 ///
 /// Streamable HTTP without sessions: each request is one self-contained JSON-RPC message. `tools/list` lists the tools;
-/// a failed tool answers with `isError` and the error code.
+/// a failed tool answers with `isError` and the error code. A long call with a `progressToken` is answered as a stream
+/// of events, with notices of progress before the result.
 #[utoipa::path(post, path = MCP, operation_id = "call_mcp",
     params(("accept" = String, Header, description = "Both `application/json` and `text/event-stream`.", example = "application/json, text/event-stream"),
         ("mcp-protocol-version" = Option<String>, Header, description = "The version of the protocol, once it is agreed on.", example = "2025-06-18")),
@@ -207,6 +211,7 @@ impl ServerHandler for Server {
         // Dropping the work, because the client left or cancelled, cancels it down to the database.
         let made = tokio::select! {
             made = tools::call(&self.state, caller, &request.name, arguments) => made,
+            never = tell_progress(&context) => match never {},
             () = context.ct.cancelled() => return Err(cancelled(&tool)),
             () = call.taken_back() => return Err(cancelled(&tool)),
         };
@@ -230,6 +235,23 @@ impl ServerHandler for Server {
             })),
         };
         Ok(result.into())
+    }
+}
+
+/// Tells the client of a call that it goes on, if it asked for that, as long as the call lasts. The first notice makes
+/// a stream of the answer.
+async fn tell_progress(context: &RequestContext<RoleServer>) -> Infallible {
+    let Some(token) = context.meta.get_progress_token() else {
+        return pending().await;
+    };
+    let mut time = PROGRESS;
+    loop {
+        tokio::time::sleep(PROGRESS).await;
+        let notice = ProgressNotificationParam::new(token.clone(), time.as_secs_f64());
+        if context.peer.notify_progress(notice).await.is_err() {
+            return pending().await;
+        }
+        time += PROGRESS;
     }
 }
 

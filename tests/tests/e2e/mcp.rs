@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use mindhost_tests::{Gate, Host, ScriptedModel, Turn, build, json};
+use mindhost_tests::{EventStream, Gate, Host, ScriptedModel, Turn, build, json};
 use reqwest::Method;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
@@ -285,6 +285,37 @@ async fn without_a_session_a_call_is_taken_back_only_when_it_is_surely_the_one()
         let answer = &answered["result"]["structuredContent"]["answer"];
         assert_eq!(answer, ANSWER, "{answered}");
     }
+}
+
+#[tokio::test]
+async fn long_call_with_a_token_tells_its_progress_and_still_ends_with_its_client() {
+    let host = shop().await;
+    let gate = Gate::default();
+    let waits = Turn::empty().and_wait(&gate).and_text(ANSWER);
+    let model = ScriptedModel::start([waits, Turn::empty().and_hang()]).await;
+    host.scripted_provider("scripted", &model).await;
+    let mind = host.mind("patient").datasource("shop");
+    mind.provider("scripted").create().await;
+    let ask = || {
+        let arguments = json!({"mind": "patient", "question": "How many?"});
+        let meta = json!({"progressToken": "t1"});
+        let call = json!({"name": "ask", "arguments": arguments, "_meta": meta});
+        EventStream::open(rpc(&host, "tools/call", call))
+    };
+
+    let mut stream = ask().await;
+    let told = stream.next().await.unwrap().data;
+    assert_eq!(told["method"], "notifications/progress", "{told}");
+    let progress = json!({"progressToken": "t1", "progress": 5.0});
+    assert_eq!(told["params"], progress);
+    gate.open();
+    let last = stream.all().await.pop().unwrap().data;
+    assert_eq!(last["id"], 1, "{last}");
+    let answer = &last["result"]["structuredContent"]["answer"];
+    assert_eq!(answer, ANSWER, "{last}");
+
+    drop(ask().await);
+    model.wait_for_abandoned(1).await;
 }
 
 #[tokio::test]
