@@ -377,7 +377,7 @@ fn is_made(path: &Path) -> bool {
         "build",
         "venv",
     ];
-    const ENDINGS: [&str; 5] = ["wasm", "minisig", "pyc", "swp", "lock"];
+    const ENDINGS: [&str; 7] = ["wasm", "minisig", "pyc", "swp", "lock", "log", "key"];
     // What `npm install` and others of its kind write in a first build.
     const LOCKS: [&str; 4] = [
         "package-lock.json",
@@ -408,6 +408,16 @@ fn is_of_tests(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn logs_and_what_builds_write_are_no_sources() {
+        for name in ["dev.log", "release.key", "plugin.wasm", "node_modules"] {
+            assert!(is_made(Path::new(name)), "{name}");
+        }
+        for name in ["plugin.js", "log.js", "catalog", "manifest.json"] {
+            assert!(!is_made(Path::new(name)), "{name}");
+        }
+    }
 
     #[test]
     fn files_of_tests_are_no_sources() {
