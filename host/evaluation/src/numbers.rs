@@ -46,9 +46,9 @@ pub struct TextNumber {
 
 /// The numbers of a text that are neither in the rows nor derived from them in one of these ways: a cell rounded to the
 /// digits that are written; a share written in percent; the count of the rows, of all or of those shown; the number of
-/// an item in a list; a number that is in the question, in digits or as a word up to twelve; a constant of the statement
-/// from 2 on, and of its dates the year, the month as `2024-03` and the whole date. Signs are not compared. Code is not
-/// read, and nothing behind the first 2,000 different numbers.
+/// an item in a list; a number that is in the question, in digits or as a word up to twelve; a constant of the
+/// statement from 2 on, and of its dates the year, the month as `2024-03` and the whole date. Signs are not compared.
+/// Code is not read, and nothing behind the first 2,000 different numbers.
 pub fn unsupported(text: &str, sources: Sources<'_>) -> Vec<TextNumber> {
     let mut known: Vec<f64> = written(sources.question)
         .iter()
