@@ -19,7 +19,8 @@ use datafusion::{
     },
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
-        ExecutionPlan, filter::FilterExec, joins::HashJoinExec, replace_children_if_necessary,
+        ExecutionPlan, coop::CooperativeExec, filter::FilterExec, joins::HashJoinExec,
+        replace_children_if_necessary,
     },
 };
 
@@ -28,6 +29,7 @@ use super::{
     meaning::{self, ZerosOfLists, outer_constants::ForgetConstants},
     null_safe_joins, plan_size,
     scheduler::{Share, SlicedExec},
+    sieve::SieveExec,
     slow_functions::check_deadline,
     splitter::SplitExec,
     timestamps::MicrosecondComparisons,
@@ -121,7 +123,8 @@ impl PhysicalOptimizerRule for ScansAlone {
 }
 
 /// Keeps filters out of operators in which they could be about another column. On its way down a filter finds its
-/// column in the next operator by the name.
+/// column in the next operator by the name. But what a join has learned it tells its right side by the place, so a
+/// statement there knows what it is about, whatever the names of its columns are, if nothing stands in between.
 #[derive(Debug)]
 struct AmbiguousNames;
 
@@ -131,13 +134,14 @@ impl PhysicalOptimizerRule for AmbiguousNames {
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        // No filter passes this operator.
-        let closed = |child: &Arc<dyn ExecutionPlan>| match is_ambiguous(child) {
-            true => Arc::new(SplitExec::new(Arc::clone(child))) as _,
-            false => Arc::clone(child),
-        };
-        plan.transform_up(|node| with_children(node, |_, child| closed(child)))
-            .data()
+        plan.transform_up(|node| {
+            let told = told_by_place(&node).map(Arc::clone);
+            with_children(node, |index, child| match &told {
+                Some(told) if index == 1 => Arc::clone(told),
+                _ => sieved(child),
+            })
+        })
+        .data()
     }
 
     fn name(&self) -> &str {
@@ -146,6 +150,14 @@ impl PhysicalOptimizerRule for AmbiguousNames {
 
     fn schema_check(&self) -> bool {
         true
+    }
+}
+
+fn sieved(plan: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    let closed = ambiguous_names(plan);
+    match closed.is_empty() {
+        true => Arc::clone(plan),
+        false => Arc::new(SieveExec::new(Arc::clone(plan), &closed)),
     }
 }
 
@@ -159,44 +171,59 @@ pub fn with_children(
     replace_children_if_necessary(node, children).map(Transformed::yes)
 }
 
-fn is_ambiguous(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    has_one_name_twice(plan) || confuses_keys(plan)
+/// The statement on the right side of a join that has a name twice. What else stands there, it does without: it waits
+/// for its datasource, and yields by itself.
+fn told_by_place(plan: &Arc<dyn ExecutionPlan>) -> Option<&Arc<dyn ExecutionPlan>> {
+    let mut below = plan.downcast_ref::<HashJoinExec>()?.right();
+    while below.is::<CooperativeExec>() || below.is::<SieveExec>() {
+        below = below.children().into_iter().next()?;
+    }
+    let is_told = below.children().is_empty() && !names_twice(below).is_empty();
+    is_told.then_some(below)
 }
 
-/// Whether two columns have one name: a filter would be about the first of them.
-fn has_one_name_twice(plan: &Arc<dyn ExecutionPlan>) -> bool {
+/// The names of columns about which no filter passes an operator.
+fn ambiguous_names(plan: &Arc<dyn ExecutionPlan>) -> HashSet<String> {
+    let mut names = names_twice(plan);
+    // Filters from above a join could be about another column of that statement.
+    names.extend(told_by_place(plan).into_iter().flat_map(names_twice));
+    names.extend(confused_keys(plan));
+    names
+}
+
+/// The names of several columns: a filter would be about the first of them.
+fn names_twice(plan: &Arc<dyn ExecutionPlan>) -> HashSet<String> {
     let schema = plan.schema();
     let mut names = HashSet::new();
-    !schema
-        .fields()
-        .iter()
-        .all(|field| names.insert(field.name()))
+    let fields = schema.fields().iter().map(|field| field.name());
+    fields
+        .filter(|name| !names.insert(*name))
+        .cloned()
+        .collect()
 }
 
-/// Whether it is a semi join that could pass a filter about one of its keys to another column. Every row that it gives
-/// has an equal key on the other side, so the filter goes there too, and finds its column by the name of the given one.
-fn confuses_keys(plan: &Arc<dyn ExecutionPlan>) -> bool {
+/// The keys of a semi join about which it could pass a filter to another column. Every row that it gives has an equal
+/// key on the other side, so the filter goes there too, and finds its column by the name of the given one.
+fn confused_keys(plan: &Arc<dyn ExecutionPlan>) -> Vec<String> {
     let Some(join) = plan.downcast_ref::<HashJoinExec>() else {
-        return false;
+        return Vec::new();
     };
     let other = match join.join_type() {
         JoinType::LeftSemi => join.right().schema(),
         JoinType::RightSemi => join.left().schema(),
-        _ => return false,
+        _ => return Vec::new(),
     };
-    join.on().iter().any(|(left, right)| {
+    let confused = join.on().iter().filter_map(|(left, right)| {
         let (given, equal) = match join.join_type() {
             JoinType::LeftSemi => (left, right),
             _ => (right, left),
         };
-        let Some(given) = given.downcast_ref::<Column>() else {
-            return false;
-        };
+        let given = given.downcast_ref::<Column>()?;
         let equal = equal.downcast_ref::<Column>().map(Column::index);
-        other
-            .index_of(given.name())
-            .is_ok_and(|found| Some(found) != equal)
-    })
+        let found = other.index_of(given.name()).ok()?;
+        (Some(found) != equal).then(|| given.name().to_owned())
+    });
+    confused.collect()
 }
 
 /// A rule that checks the deadline first. Planning cannot be interrupted in between.
@@ -344,11 +371,22 @@ impl PhysicalOptimizerRule for YieldRule {
 
 #[cfg(test)]
 mod tests {
+    use std::{fmt, sync::Mutex};
+
     use datafusion::{
         arrow::datatypes::{DataType, Field, Schema},
-        common::NullEquality,
-        physical_expr::PhysicalExpr,
-        physical_plan::{empty::EmptyExec, joins::PartitionMode},
+        common::{NullEquality, tree_node::TreeNodeRecursion},
+        execution::{SendableRecordBatchStream, TaskContext},
+        physical_expr::{PhysicalExpr, utils::collect_columns},
+        physical_optimizer::filter_pushdown::FilterPushdown,
+        physical_plan::{
+            DisplayAs, DisplayFormatType, PlanProperties,
+            empty::EmptyExec,
+            filter_pushdown::{
+                ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation,
+            },
+            joins::PartitionMode,
+        },
     };
 
     use super::*;
@@ -394,6 +432,117 @@ mod tests {
         }
     }
 
+    /// A statement that keeps what it is told.
+    #[derive(Debug)]
+    struct Told {
+        inner: Arc<dyn ExecutionPlan>,
+        filters: Arc<Mutex<Vec<String>>>,
+    }
+
+    impl DisplayAs for Told {
+        fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("Told")
+        }
+    }
+
+    impl ExecutionPlan for Told {
+        fn name(&self) -> &str {
+            "Told"
+        }
+
+        fn properties(&self) -> &Arc<PlanProperties> {
+            self.inner.properties()
+        }
+
+        fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+            Vec::new()
+        }
+
+        fn apply_expressions(
+            &self,
+            _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+        ) -> Result<TreeNodeRecursion> {
+            Ok(TreeNodeRecursion::Continue)
+        }
+
+        fn with_new_children(
+            self: Arc<Self>,
+            _: Vec<Arc<dyn ExecutionPlan>>,
+        ) -> Result<Arc<dyn ExecutionPlan>> {
+            Ok(self)
+        }
+
+        fn handle_child_pushdown_result(
+            &self,
+            _: FilterPushdownPhase,
+            result: ChildPushdownResult,
+            _: &ConfigOptions,
+        ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+            let filters = result.parent_filters.iter();
+            let columns = filters.flat_map(|one| collect_columns(&one.filter));
+            let told = columns.map(|column| column.to_string());
+            self.filters.lock().unwrap().extend(told);
+            Ok(FilterPushdownPropagation::all_unsupported(result))
+        }
+
+        fn execute(
+            &self,
+            partition: usize,
+            context: Arc<TaskContext>,
+        ) -> Result<SendableRecordBatchStream> {
+            self.inner.execute(partition, context)
+        }
+    }
+
+    #[test]
+    fn statement_with_a_name_twice_is_told_by_the_join_alone() {
+        let join = |left, right, on: [usize; 2]| -> Arc<dyn ExecutionPlan> {
+            let (left, right): (Arc<dyn ExecutionPlan>, Arc<dyn ExecutionPlan>) = (left, right);
+            let key = |side: &Arc<dyn ExecutionPlan>, index: usize| -> Arc<dyn PhysicalExpr> {
+                Arc::new(Column::new(side.schema().field(index).name(), index))
+            };
+            let on = vec![(key(&left, on[0]), key(&right, on[1]))];
+            let mode = PartitionMode::CollectLeft;
+            let nulls = NullEquality::NullEqualsNothing;
+            let join = HashJoinExec::try_new(
+                left,
+                right,
+                on,
+                None,
+                &JoinType::Inner,
+                None,
+                mode,
+                nulls,
+                false,
+            );
+            Arc::new(join.unwrap())
+        };
+        for (names, place, above, expected) in [
+            // The join says which of the two it is about; the one above it could mean the first.
+            (["id", "id"], 0, 3, vec!["id@0"]),
+            (["id", "id"], 1, 2, vec!["id@1"]),
+            // About a column with a name of its own, both say what they know.
+            (["id", "k"], 0, 3, vec!["id@0", "k@1"]),
+        ] {
+            let filters = Arc::new(Mutex::new(Vec::new()));
+            let told = Told {
+                inner: table(names),
+                filters: Arc::clone(&filters),
+            };
+            let statement = Arc::new(CooperativeExec::new(Arc::new(told)));
+            let inner = join(table(["a", "b"]), statement, [0, place]);
+            let plan = join(table(["c", "d"]), inner, [0, above]);
+            let mut config = ConfigOptions::new();
+            config.optimizer.enable_dynamic_filter_pushdown = true;
+            let plan = AmbiguousNames.optimize(plan, &config).unwrap();
+            let learning = FilterPushdown::new_post_optimization();
+            learning.optimize(plan, &config).unwrap();
+            let mut found = filters.lock().unwrap().clone();
+            found.sort_unstable();
+            assert_eq!(found, expected, "{names:?}");
+        }
+    }
+
     #[test]
     fn semi_join_with_the_name_of_its_key_at_another_place_is_closed() {
         let (orders, items) = (["id", "k"], ["k", "id"]);
@@ -409,11 +558,9 @@ mod tests {
             (JoinType::LeftAnti, (orders, 1), (items, 1), false),
         ] {
             let join = semi_join(join_type, left, right);
-            assert_eq!(
-                is_ambiguous(&join),
-                expected,
-                "{join_type} {left:?} {right:?}"
-            );
+            let closed = ambiguous_names(&join);
+            let expected = HashSet::from_iter(expected.then(|| "k".to_owned()));
+            assert_eq!(closed, expected, "{join_type} {left:?} {right:?}");
         }
     }
 }

@@ -1,0 +1,98 @@
+//! An operator that stops filters on their way down.
+
+use std::{collections::HashSet, fmt, sync::Arc};
+
+use datafusion::{
+    common::{Result, config::ConfigOptions, tree_node::TreeNodeRecursion},
+    execution::{SendableRecordBatchStream, TaskContext},
+    physical_expr::PhysicalExpr,
+    physical_plan::{
+        DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
+        filter_pushdown::{ChildFilterDescription, FilterDescription, FilterPushdownPhase},
+    },
+};
+
+/// The same rows. No filter about some of its columns passes.
+#[derive(Debug)]
+pub struct SieveExec {
+    input: Arc<dyn ExecutionPlan>,
+    /// The places of the columns whose filters do.
+    open: HashSet<usize>,
+}
+
+impl SieveExec {
+    /// Stops the filters about columns with one of these names.
+    pub fn new(input: Arc<dyn ExecutionPlan>, closed: &HashSet<String>) -> Self {
+        let schema = input.schema();
+        let fields = schema.fields().iter().enumerate();
+        let open = fields
+            .filter(|(_, field)| !closed.contains(field.name()))
+            .map(|(index, _)| index)
+            .collect();
+        Self { input, open }
+    }
+}
+
+impl DisplayAs for SieveExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SieveExec")
+    }
+}
+
+impl ExecutionPlan for SieveExec {
+    fn name(&self) -> &str {
+        "SieveExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(match children.pop() {
+            Some(input) => Arc::new(Self {
+                input,
+                open: self.open.clone(),
+            }),
+            None => self,
+        })
+    }
+
+    fn gather_filters_for_pushdown(
+        &self,
+        _: FilterPushdownPhase,
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        _: &ConfigOptions,
+    ) -> Result<FilterDescription> {
+        let open = self.open.clone();
+        let passing =
+            ChildFilterDescription::from_child_with_allowed_indices(&filters, open, &self.input)?;
+        Ok(FilterDescription::new().with_child(passing))
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        self.input.execute(partition, context)
+    }
+}
