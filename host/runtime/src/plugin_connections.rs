@@ -1,10 +1,7 @@
 //! Code that both worlds of connectors share: a plugin that serves, and a connection in use.
 
 use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, atomic},
     time::Duration,
 };
 
@@ -293,7 +290,7 @@ pub struct PooledConnection<W: World<Guest: ConnectionExports>> {
 pub type FoundKey = Arc<Mutex<Option<Vec<u8>>>>;
 
 /// Whether a new connection has taken the place of a dead one, for a call that is repeated on it.
-pub type Replaced = Arc<AtomicBool>;
+pub type Replaced = Arc<atomic::AtomicBool>;
 
 /// An open cursor of a guest.
 #[derive(Clone)]
@@ -437,7 +434,7 @@ impl<W: World<Guest: ConnectionExports>> PooledConnection<W> {
             };
             if reused && fault.error.kind == types::ErrorKind::ConnectionLost {
                 self.live = Some(self.plugin.open(&self.target, call).await?);
-                replaced.store(true, Ordering::Relaxed);
+                replaced.store(true, atomic::Ordering::Relaxed);
                 continue;
             }
             let error = self.fault(fault);

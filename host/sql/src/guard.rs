@@ -549,7 +549,8 @@ fn syntax(source: &Source<'_>, rules: &Rules, error: &ParseFailure) -> Error {
     };
     // What follows is a token as the parser stores it.
     if message.starts_with("No infix parser for token") {
-        message = "this word or sign cannot follow a value here; put what belongs together into brackets";
+        message =
+            "this word or sign cannot follow a value here; put what belongs together into brackets";
     }
     Error::new(
         Code::SqlSyntax,
