@@ -18,6 +18,9 @@ const ALONE: &str = "pg_catalog";
 /// The host takes such a name for a column or a built-in. So a schema is not in the path if the role may call a function
 /// in it that takes a row as its only argument, or one argument and has the name of a built-in. Those of extensions do
 /// no harm.
+///
+/// Where characters are single bytes, the server folds letters beyond ASCII in names, and the host does not: what the
+/// host takes for a common table expression could be a table of the path. So the path ends there.
 const FOUND: &str = "
     SELECT pg_catalog.concat('pg_catalog', (
         SELECT pg_catalog.string_agg(
@@ -36,6 +39,9 @@ const FOUND: &str = "
             GROUP BY every.schema) AS s
         JOIN pg_catalog.pg_namespace n ON n.oid = s.schema
         WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+            AND (
+                SELECT pg_catalog.pg_encoding_max_length(e.encoding) <> 1 FROM pg_catalog.pg_database e
+                WHERE e.datname = pg_catalog.current_database())
             AND NOT pg_catalog.has_schema_privilege('public', n.oid, 'CREATE')
             AND NOT EXISTS (
                 SELECT FROM pg_catalog.pg_proc f

@@ -151,6 +151,16 @@ fn the_session_is_fixed_and_says_who_it_is() {
     assert_eq!(info.version, Server::shared().psql("SHOW server_version"));
 }
 
+#[test]
+fn search_path_ends_with_the_catalog_where_characters_are_single_bytes() {
+    Server::shared().psql(
+        "CREATE DATABASE single_byte ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0",
+    );
+    let mut postgres = open(json!({"database": "single_byte"})).unwrap();
+    let (_, rows) = query(&mut postgres, "SELECT current_setting('search_path')").unwrap();
+    assert_eq!(rows, [[Value::Text("pg_catalog".into())]]);
+}
+
 /// A proxy before the server that hands on who connects to which database, and drops what else a client says at its
 /// start.
 fn forgetful_proxy() -> u16 {

@@ -105,6 +105,22 @@ async fn tables_whose_join_gives_more_rows_than_they_have_wait_for_keys_apart() 
     assert!(moved <= 8, "{item}");
 }
 
+#[tokio::test]
+async fn keys_reach_a_statement_with_two_columns_of_one_name() {
+    let (_host, mind) = three().await;
+    for key in ["l.id", "o.id"] {
+        let sql = format!(
+            "SELECT l.id, o.id FROM pg.large l JOIN pg.ord o ON o.k + 1 = l.id JOIN lite.few f ON f.id = {key}"
+        );
+        let item = explained(&mind, &sql).await;
+        let rows = item["data"].as_array().map(Vec::len);
+        let expected = if key == "l.id" { 40 } else { 4 };
+        assert_eq!(rows, Some(expected), "{item}");
+        let moved: u64 = sent(&item, "pg").iter().map(|(_, rows)| rows).sum();
+        assert_eq!(moved, expected as u64, "{item}");
+    }
+}
+
 /// The few rows have no condition that would say that a join with them gives few.
 #[tokio::test]
 async fn keys_of_few_rows_reach_the_third_table() {
