@@ -44,6 +44,11 @@ pub fn with_last(catalog: &Catalog, items: Vec<Item>, last: &Asked) -> Result<Ve
     Ok(combined(last.items.clone(), items))
 }
 
+/// Whether a question only says what to group by: "per class title".
+pub fn only_groups(items: &[Item]) -> bool {
+    is_part(items) && matches!(items[0].op(), Some(Op::By | Op::Each))
+}
+
 fn is_time(item: &Item) -> bool {
     match &item.kind {
         Kind::Period(_) | Kind::BadPeriod(_) => true,
@@ -105,7 +110,9 @@ fn is_part(items: &[Item]) -> bool {
                 Kind::Names => grouped || item.is_value(),
                 _ => false,
             };
-            grouped = item.is(Op::By) || item.is(Op::Each) || grouped && item.is(Op::And);
+            // "per staff name" names a table and its column.
+            let goes_on = item.is(Op::And) || item.kind == Kind::Names;
+            grouped = item.is(Op::By) || item.is(Op::Each) || grouped && goes_on;
             fits
         })
 }

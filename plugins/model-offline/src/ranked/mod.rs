@@ -106,6 +106,7 @@ impl Reader<'_> {
             return (self.carried(items, at, last), true);
         }
         let items = match last {
+            _ if is_first && follow::only_groups(&items) => Err(Stuck::Goes),
             _ if !goes_on || is_first => Ok(items),
             Some(last) => follow::with_last(self.catalog, items, last),
             None => Err(Stuck::Goes),

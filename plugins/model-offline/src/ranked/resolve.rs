@@ -490,7 +490,7 @@ impl Resolver<'_> {
     /// The oldest are those who were born first, also among those of the same age.
     fn by_birth(&self, figure: &Figure, by: Expr, down: bool) -> Answer<(Expr, bool)> {
         let of_age = *figure == Figure::Quality(Quality::Age);
-        if of_age && by.column().is_some_and(|c| self.is_year(c)) {
+        if of_age && by.column().is_some_and(|c| self.is_start(c)) {
             return Ok((by, !down));
         }
         let span = by

@@ -152,7 +152,7 @@ const SCHEMAS: &[(&str, &str)] = &files!(
     "airline" "allies" "archive" "bakehouse" "bakery" "boathouse" "branches" "campus" "cellar" "cinema" "clientele"
     "clinic" "club" "coaches" "crates" "dues" "ferries" "festival" "freight" "gallery" "garage" "guides" "gym" "harbour"
     "hostels" "jockeys" "kennels" "league" "library" "markets" "marks" "offices" "parlours" "press" "races" "regatta"
-    "school" "shelter" "stalls" "till" "tools" "traders" "vets" "workshops" "wrestlers"
+    "school" "shelter" "stalls" "tenants" "till" "tools" "traders" "vets" "workshops" "wrestlers"
 );
 
 #[test]

@@ -114,6 +114,13 @@ impl Resolver<'_> {
                 let is_time = quality == Quality::Time;
                 let time = self.time(filter.at).filter(|_| is_time);
                 let base = self.measure.as_ref().map(|(_, c)| c.base);
+                if is_time
+                    && base.is_none()
+                    && let Some(column) = self.dated_by_verb(filter.at)?
+                {
+                    self.say_column(filter.at, column);
+                    return Ok(column);
+                }
                 match time {
                     Some(column) => {
                         // The nearest name is that of other rows.
@@ -456,7 +463,7 @@ pub(super) fn grouped_conditions(filters: Vec<Resolved>) -> Vec<Vec<Condition>> 
 }
 
 /// Whether the common values of a column are years.
-fn holds_years(column: &Column) -> bool {
+pub(super) fn holds_years(column: &Column) -> bool {
     let year = |v: &String| {
         v.parse::<f64>()
             .is_ok_and(|n| (1000.0..=2100.0).contains(&n))

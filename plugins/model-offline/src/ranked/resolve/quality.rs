@@ -1,5 +1,6 @@
 //! Columns that hold a quality: "older", "latest", "cheaper".
 
+use super::conditions::holds_years;
 use super::*;
 use crate::ranked::forms::written_out;
 
@@ -43,6 +44,20 @@ impl Resolver<'_> {
         {
             found.retain(|(c, _)| c.table == rows);
         }
+        // "Which hall is the oldest?" is about the hall, and not about the age of its owner.
+        let next = self.item_table(at + 1);
+        if let (Quality::Age, Some(rows)) = (quality, next.or(self.subject)) {
+            let ranked = self.frame.rank.as_ref().is_some_and(|r| r.at == at);
+            if ranked && !found.iter().any(|(c, _)| c.table == rows) {
+                let columns = 0..self.catalog.table(rows).columns.len();
+                let columns = columns.map(|c| ColumnRef::new(rows, c));
+                let starts = columns.filter(|c| self.is_start(*c));
+                found.extend(starts.map(|c| (c, if self.is_year(c) { 1.0 } else { 0.92 })));
+            }
+            let own = |t: usize| t == rows || next.is_none() && self.mentioned.contains(&t);
+            let has_own = found.iter().any(|(c, _)| own(c.table));
+            found.retain(|(c, _)| own(c.table) || !has_own && self.is_person_of(rows, c.table));
+        }
         let near = |t: usize, me: &Self| {
             me.mentioned.contains(&t) || me.subject == Some(t) || me.mentioned.is_empty()
         };
@@ -58,17 +73,6 @@ impl Resolver<'_> {
             let named = quality != Quality::Time || self.verb_before(at).is_some();
             found.retain(|(c, _)| named && of_parent(c.table, self));
             self.sure.extend(found.iter().map(|(c, _)| c.table));
-        }
-        if let (Quality::Age, Some(subject), true) = (quality, self.subject, found.is_empty()) {
-            // "the oldest painting" has the first year.
-            let columns =
-                (0..self.catalog.table(subject).columns.len()).map(|c| ColumnRef::new(subject, c));
-            let ranked = self.frame.rank.as_ref().is_some_and(|r| r.at == at);
-            found.extend(
-                columns
-                    .filter(|c| ranked && self.is_year(*c))
-                    .map(|c| (c, 1.0)),
-            );
         }
         if quality == Quality::Time {
             found.retain(|(c, _)| self.verb_fits(at, *c));
@@ -111,8 +115,29 @@ impl Resolver<'_> {
         source.is_numeric() && source.plain.eq_ignore_ascii_case("year")
     }
 
+    /// Whether a column says when its rows came to be: the first is the oldest.
+    pub(super) fn is_start(&self, column: ColumnRef) -> bool {
+        const STARTS: &str = "founded established built constructed opened launched";
+        let source = self.catalog.column(column);
+        let name = split(&source.plain);
+        let starts = |w: &String| STARTS.split(' ').any(|s| lexis::is_same_verb(s, w));
+        let is_time = source.kind == Type::Date || source.is_numeric() && holds_years(source);
+        self.is_year(column) || is_time && name.iter().any(starts)
+    }
+
+    /// Whether the rows of a table are persons that another table describes: gymnasts, and their `people`.
+    fn is_person_of(&self, rows: usize, parent: usize) -> bool {
+        let name = split(&self.catalog.table(parent).plain);
+        let is_person = name.iter().any(|w| lexis::holds("people person", w));
+        self.graph.belongs(rows, parent) && (is_person || self.is_part_of(rows, parent))
+    }
+
     /// Says which column was taken for a word that names none.
     pub(super) fn say_column(&mut self, at: At, column: ColumnRef) {
+        // An age is worked out from a date, which is the column.
+        let span = self.catalog.column(column).span.as_ref();
+        let born = span.filter(|s| matches!(s.to, End::Today(_)));
+        let column = born.map_or(column, |s| ColumnRef::new(column.table, s.from));
         let (text, label) = (&self.items[at].text, self.catalog.label(column));
         self.notes.push(format!("\"{text}\" is about `{label}`"));
     }
@@ -129,6 +154,38 @@ impl Resolver<'_> {
         let came = |w: &str| lexis::holds(CAME, w);
         let shares = |w: &String| lexis::is_same_verb(&word, w) || came(&word) && came(w);
         name.iter().any(shares) || name.iter().all(generic) || lexis::holds(EVENTS, &word)
+    }
+
+    /// "Members who paid by cash in 2023": the date of another table that the last verb names, though not right before
+    /// the time.
+    pub(super) fn dated_by_verb(&self, at: At) -> Answer<Option<ColumnRef>> {
+        let near = self.nearest_before(at).or(self.subject);
+        let clause = self.items[..at].iter().rev();
+        let clause = clause.take_while(|i| !i.is(Op::Break));
+        let mut small = clause.filter(|i| i.kind == Kind::Soft || i.optional);
+        let verb = small.find(|i| lexis::is_relation(&i.text.to_lowercase()));
+        let verb = verb.map(|i| i.text.to_lowercase());
+        let verb = verb.filter(|w| !lexis::holds(EVENTS, w) && self.verb_before(at).is_none());
+        let Some((near, verb)) = near.zip(verb) else {
+            return Ok(None);
+        };
+        let mut named = Vec::new();
+        for (table, source) in self.catalog.tables.iter().enumerate() {
+            let is_named = |c: &usize| {
+                let name = split(&source.columns[*c].plain);
+                name.iter().any(|w| lexis::is_same_verb(&verb, w))
+            };
+            if table == near || self.graph.connect(near, &[table]).is_ok() {
+                let columns = (0..source.columns.len()).filter(is_named);
+                named.extend(columns.map(|c| ColumnRef::new(table, c)));
+            }
+        }
+        if named.iter().any(|c| c.table == near) {
+            return Ok(None);
+        }
+        named.retain(|c| self.catalog.column(*c).kind == Type::Date);
+        refuse(named.len() > 1, "a single date of that verb")?;
+        Ok(named.first().copied())
     }
 
     /// Whether a verb before a time says what was done then: "hired in 2010", but not "placed in 2010", which is so of
