@@ -386,7 +386,7 @@ async fn it_is_restricted_to_a_mind_and_searched() {
     );
     assert_eq!(total("mind=sales&search=cheap").await, 0);
     let path = shop.catalog_path();
-    let unknown = host.get(&format!("{path}?mind=nobody")).await;
+    let unknown = host.get(&format!("{path}?mind=missing")).await;
     let unknown = unknown.expect_error(404, "mind_not_found");
     assert_eq!(unknown["param"], "mind");
     host.get(&format!("{path}?mind=elsewhere"))
