@@ -32,6 +32,7 @@ mod names;
 mod null_safe_joins;
 mod ordered_texts;
 mod page_order;
+mod pass_through;
 mod percentiles;
 mod places;
 mod plan;

@@ -23,14 +23,14 @@ use std::{
 
 use datafusion::{
     arrow::{array::RecordBatch, datatypes::SchemaRef},
-    common::{Result, tree_node::TreeNodeRecursion},
+    common::Result,
     execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext},
-    physical_expr::PhysicalExpr,
-    physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties},
+    physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan},
 };
 use futures_util::Stream;
 use tokio::time::Sleep;
 
+use crate::pass_through::passes_rows_of_input;
 use mindhost_base::locks::lock;
 
 /// The time slice of a statement.
@@ -425,7 +425,7 @@ impl Drop for SlicedStream {
 }
 
 /// An operator that gives its batches in slices.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SlicedExec {
     input: Arc<dyn ExecutionPlan>,
     share: Arc<Share>,
@@ -445,41 +445,7 @@ impl DisplayAs for SlicedExec {
 }
 
 impl ExecutionPlan for SlicedExec {
-    fn name(&self) -> &str {
-        "SlicedExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(match children.pop() {
-            Some(input) => Arc::new(Self {
-                input,
-                share: Arc::clone(&self.share),
-            }),
-            None => self,
-        })
-    }
+    passes_rows_of_input!("SlicedExec");
 
     fn execute(
         &self,

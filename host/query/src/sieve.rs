@@ -3,17 +3,19 @@
 use std::{collections::HashSet, fmt, sync::Arc};
 
 use datafusion::{
-    common::{Result, config::ConfigOptions, tree_node::TreeNodeRecursion},
+    common::{Result, config::ConfigOptions},
     execution::{SendableRecordBatchStream, TaskContext},
     physical_expr::PhysicalExpr,
     physical_plan::{
-        DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
+        DisplayAs, DisplayFormatType, ExecutionPlan,
         filter_pushdown::{ChildFilterDescription, FilterDescription, FilterPushdownPhase},
     },
 };
 
+use crate::pass_through::passes_rows_of_input;
+
 /// The same rows. No filter about some of its columns passes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SieveExec {
     input: Arc<dyn ExecutionPlan>,
     /// The places of the columns whose filters do.
@@ -40,41 +42,7 @@ impl DisplayAs for SieveExec {
 }
 
 impl ExecutionPlan for SieveExec {
-    fn name(&self) -> &str {
-        "SieveExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(match children.pop() {
-            Some(input) => Arc::new(Self {
-                input,
-                open: self.open.clone(),
-            }),
-            None => self,
-        })
-    }
+    passes_rows_of_input!("SieveExec");
 
     fn gather_filters_for_pushdown(
         &self,

@@ -10,15 +10,15 @@ use datafusion::{
         array::{Array, AsArray, RecordBatch},
         datatypes::DataType,
     },
-    common::{Result, tree_node::TreeNodeRecursion},
+    common::Result,
     execution::{SendableRecordBatchStream, TaskContext},
-    physical_expr::PhysicalExpr,
     physical_plan::{
-        DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
-        stream::RecordBatchStreamAdapter,
+        DisplayAs, DisplayFormatType, ExecutionPlan, stream::RecordBatchStreamAdapter,
     },
 };
 use futures_util::{StreamExt as _, stream};
+
+use crate::pass_through::passes_rows_of_input;
 
 /// Bytes of copied text per piece. A single row may have more.
 const MAX_BYTES: usize = 16 << 20;
@@ -67,7 +67,7 @@ fn cell(column: &Arc<dyn Array>, row: usize) -> usize {
 }
 
 /// An operator that splits the batches of its input.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SplitExec {
     input: Arc<dyn ExecutionPlan>,
 }
@@ -86,38 +86,7 @@ impl DisplayAs for SplitExec {
 }
 
 impl ExecutionPlan for SplitExec {
-    fn name(&self) -> &str {
-        "SplitExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(match children.pop() {
-            Some(input) => Arc::new(Self { input }),
-            None => self,
-        })
-    }
+    passes_rows_of_input!("SplitExec");
 
     fn execute(
         &self,
