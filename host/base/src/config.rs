@@ -5,6 +5,7 @@
 
 mod address;
 mod bounds;
+mod effective;
 mod load;
 mod plugins;
 mod values;
@@ -14,6 +15,7 @@ use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 use serde::Deserialize;
 
 pub use address::AddressRule;
+pub use effective::{EffectiveSetting, Origin};
 pub use load::{ConfigError, DEFAULTS};
 pub use plugins::{
     CatalogueSource, Compiler, FaultSettings, PluginLimits, PluginSettings, TrustedKey,
@@ -383,6 +385,14 @@ impl Config {
     /// A setting that does not exist or has the wrong type, or a file that cannot be read.
     pub fn load() -> Result<Self, ConfigError> {
         load::load(load::texts(std::env::vars_os())?)
+    }
+
+    /// Every setting of this process with its value and where that comes from. Secrets are masked.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn effective() -> Result<Vec<EffectiveSetting>, ConfigError> {
+        effective::effective(&load::layers(load::texts(std::env::vars_os())?)?)
     }
 
     /// The default settings.

@@ -1,6 +1,6 @@
 //! Merges the layers and refuses unknown settings.
 
-use std::ffi::OsString;
+use std::{collections::HashMap, ffi::OsString};
 
 use figment::{
     Figment, Profile, Provider,
@@ -99,6 +99,21 @@ pub(super) fn texts(
 pub(super) fn load(
     vars: impl IntoIterator<Item = (String, String)>,
 ) -> Result<Config, ConfigError> {
+    layers(vars)?.config()
+}
+
+/// The layers of the settings, before they are checked.
+pub(super) struct Layers {
+    defaults: Dict,
+    merged: Figment,
+    /// What the file sets, then what the environment sets.
+    pub(super) assigned: Vec<Assignment>,
+}
+
+/// Reads the layers.
+pub(super) fn layers(
+    vars: impl IntoIterator<Item = (String, String)>,
+) -> Result<Layers, ConfigError> {
     let defaults = layer(&Toml::string(DEFAULTS))?;
     let known = names(&defaults);
     let mut figment = Figment::from(Serialized::defaults(&defaults));
@@ -144,27 +159,64 @@ pub(super) fn load(
             value,
         });
     }
-    let config: Config = match figment.extract() {
-        Ok(config) => config,
-        Err(error) => {
-            return Err(first_invalid(&defaults, assigned).unwrap_or_else(|| error.into()));
+    Ok(Layers {
+        defaults,
+        merged: figment,
+        assigned,
+    })
+}
+
+impl Layers {
+    /// The merged settings.
+    pub(super) fn config(&self) -> Result<Config, ConfigError> {
+        let config: Config = self.merged.extract().map_err(|error| {
+            let first = first_invalid(&self.defaults, &self.assigned);
+            first.unwrap_or_else(|| error.into())
+        })?;
+        bounds::check(&config)?;
+        Ok(config)
+    }
+
+    /// The value that has effect, and its origin unless it is the default.
+    pub(super) fn value(&self, name: &str) -> Option<(&Value, Option<&str>)> {
+        let assigned = self.assigned.iter().rfind(|one| one.name == name);
+        match assigned {
+            Some(one) => Some((&one.value, Some(&one.origin))),
+            None => Some((value_at(&self.defaults, name)?, None)),
         }
-    };
-    bounds::check(&config)?;
-    Ok(config)
+    }
+
+    /// The names of all settings with a default, as the commented file orders them.
+    pub(super) fn in_file_order(&self) -> Vec<String> {
+        let mut section = String::new();
+        let mut all = names(&self.defaults);
+        let mut place = HashMap::new();
+        for (number, line) in DEFAULTS.lines().enumerate() {
+            if let Some(name) = line
+                .strip_prefix('[')
+                .and_then(|line| line.strip_suffix(']'))
+            {
+                section = format!("{name}.");
+            } else if let Some((name, _)) = line.split_once(" = ") {
+                place.insert(format!("{section}{name}"), number);
+            }
+        }
+        all.sort_by_key(|name| place.get(name).copied().unwrap_or(usize::MAX));
+        all
+    }
 }
 
 /// A value from the file or the environment.
-struct Assignment {
+pub(super) struct Assignment {
     origin: String,
-    name: String,
+    pub(super) name: String,
     value: Value,
 }
 
 /// The first value that is invalid by itself. The error of all values together does not say which one: flattened
 /// sections lose the path.
-fn first_invalid(defaults: &Dict, assigned: Vec<Assignment>) -> Option<ConfigError> {
-    assigned.into_iter().find_map(|assignment| {
+fn first_invalid(defaults: &Dict, assigned: &[Assignment]) -> Option<ConfigError> {
+    assigned.iter().find_map(|assignment| {
         let single = Figment::from(Serialized::defaults(defaults)).merge(Serialized::default(
             &assignment.name,
             assignment.value.clone(),
@@ -177,8 +229,8 @@ fn first_invalid(defaults: &Dict, assigned: Vec<Assignment>) -> Option<ConfigErr
         };
         Some(ConfigError::Invalid {
             problem: problem(error, &assignment.value, like.as_ref()),
-            origin: assignment.origin,
-            name: assignment.name,
+            origin: assignment.origin.clone(),
+            name: assignment.name.clone(),
         })
     })
 }
