@@ -63,6 +63,19 @@ impl PrefixLimited {
         self.for_host || self.inner.is::<PostgreSqlDialect>()
     }
 
+    /// `a NOT RLIKE b`
+    fn pattern(&self, parser: &mut Parser, expr: &Expr) -> Result<Expr, ParserError> {
+        let negated = parser.parse_keyword(Keyword::NOT);
+        let regexp = parser.parse_one_of_keywords(&[Keyword::RLIKE, Keyword::REGEXP]);
+        let pattern = parser.parse_subexpr(self.prec_value(Precedence::Like))?;
+        Ok(Expr::RLike {
+            negated,
+            expr: Box::new(expr.clone()),
+            pattern: Box::new(pattern),
+            regexp: regexp == Some(Keyword::REGEXP),
+        })
+    }
+
     /// What a dialect makes of an operator and the value before it.
     fn infix(
         &self,
@@ -92,10 +105,24 @@ impl PrefixLimited {
             parser.advance_token();
             return Some(Ok(form(Box::new(expr.clone()))));
         }
+        if is_pattern_null(parser) {
+            return Some(self.pattern(parser, expr));
+        }
         let own = self.inner.parse_infix(parser, expr, precedence);
         own.or_else(|| distinct_from(parser, expr, precedence))
             .or_else(|| in_list(parser, expr, self.for_host).transpose())
     }
+}
+
+/// Whether `RLIKE NULL` follows. The parser drops a NULL directly behind the word, and reads what comes next as the
+/// pattern.
+fn is_pattern_null(parser: &Parser) -> bool {
+    let is = |nth: usize, keywords: &[Keyword]| match &parser.peek_nth_token_ref(nth).token {
+        Token::Word(word) => keywords.contains(&word.keyword),
+        _ => false,
+    };
+    let at = usize::from(is(0, &[Keyword::NOT]));
+    is(at, &[Keyword::RLIKE, Keyword::REGEXP]) && is(at + 1, &[Keyword::NULL])
 }
 
 fn too_many_copies(at: Location) -> ParserError {

@@ -44,6 +44,19 @@ fn condition(condition: &str, dialect: Dialect) -> String {
 }
 
 #[test]
+fn pattern_may_be_null() {
+    for kept in [
+        "'' RLIKE NULL",
+        "status NOT REGEXP NULL",
+        "status RLIKE 'a'",
+    ] {
+        assert_eq!(condition(kept, Dialect::Mysql), kept);
+    }
+    let sent = text("SELECT '' RLIKE NULL AS c1", Dialect::Mysql);
+    assert_eq!(sent, "SELECT '' RLIKE NULL AS c1");
+}
+
+#[test]
 fn list_that_begins_with_a_subquery_is_sent_as_it_is() {
     for dialect in ENGINES {
         for kept in [

@@ -279,7 +279,7 @@ pub(super) fn tokenise(text: &str, rules: &Rules) -> Result<Vec<TokenWithSpan>, 
     let mut tokens = Tokenizer::new(rules.parser(), text)
         .with_unescape(rules.unescapes())
         .tokenize_with_location()?;
-    if rules.dialect == Dialect::Clickhouse {
+    if !rules.unescapes() {
         tokens.iter_mut().for_each(with_single_quotes);
     }
     Ok(tokens)
