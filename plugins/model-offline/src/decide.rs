@@ -3,7 +3,7 @@
 use crate::catalog::Catalog;
 use crate::meta::{self, Meta};
 use crate::tools::{self, DESCRIBE, Found, FoundTables, MOST_DESCRIBED, RUN, Rows, SEARCH};
-use crate::turn::{Action, Step, Turn};
+use crate::turn::{Action, MOST_BYTES, MOST_WORDS, Step, Turn, words};
 use crate::vocabulary::is_filler;
 use crate::words::{name_stems, stems, tokenize};
 use crate::{help, lookup, ranked, run, spans, taught};
@@ -13,17 +13,14 @@ pub fn decide(turn: &Turn) -> Action {
     next(turn).unwrap_or_else(Action::Decline)
 }
 
-/// Bytes of a question at most: reading it takes time that grows with its words.
-const LONGEST: usize = 10_000;
-
 /// The error says why there is no answer.
 fn next(turn: &Turn) -> Result<Action, String> {
     if turn.question.trim().is_empty() {
         return Err("There is no question. Ask me about the tables of this Mind.".to_owned());
     }
-    if turn.question.len() > LONGEST {
+    if words(&turn.question) > MOST_WORDS {
         return Err(format!(
-            "The question is too long for me: I read at most {LONGEST} bytes."
+            "The question is too long for me: I read at most {MOST_WORDS} words, in {MOST_BYTES} bytes."
         ));
     }
     if let Some(action) = taught::next(turn) {
@@ -163,9 +160,6 @@ fn query(turn: &Turn, catalog: &Catalog) -> Result<Action, String> {
 /// The catalog with the values that the question's texts were found to be; the call that finds them comes first.
 /// Nothing is looked up for a question that stays unread whatever is found.
 fn learn(turn: &Turn, catalog: &Catalog) -> (Catalog, Option<Action>) {
-    if ranked::is_out_of_reach(catalog, &turn.question, turn.today) {
-        return (catalog.clone(), None);
-    }
     let sought = ranked::sought(catalog, &turn.question, turn.today);
     let Some((datasource, statement)) =
         lookup::statement(catalog, &sought).filter(|_| turn.offers(RUN))

@@ -3,7 +3,10 @@
 use mindhost_sdk::model::{Message, Part, Request, Role};
 
 use crate::taught;
-use crate::turn::{Step, Turn, today};
+use crate::turn::{MOST_WORDS, Step, Turn, today, words};
+
+/// Earlier questions that are read at most.
+const EARLIER: usize = 10;
 
 /// Reads a request. What follows the last question of the user are the steps taken for it.
 pub fn turn(request: &Request) -> Turn {
@@ -29,8 +32,8 @@ pub fn turn(request: &Request) -> Turn {
         today: texts(Role::System).find_map(|t| today(&t)),
         taught: taught::find(&knowledge, &question),
         knowledge,
+        earlier: earlier(questions, &question),
         question,
-        earlier: questions,
         steps: steps(&request.messages[last..]),
         tools: request
             .tools
@@ -39,6 +42,22 @@ pub fn turn(request: &Request) -> Turn {
             .map(|t| t.name.clone())
             .collect(),
     }
+}
+
+/// The last of the earlier questions. Reading takes time that grows with the words, so what the question may go on from
+/// has no more of them than a question has. An empty text stands for what is too long: nothing goes on from that.
+fn earlier(mut questions: Vec<String>, question: &str) -> Vec<String> {
+    questions.drain(..questions.len().saturating_sub(EARLIER));
+    let mut room = MOST_WORDS.saturating_sub(words(question));
+    let fits = |text: &&String| {
+        let rest = room.checked_sub(words(text));
+        room = rest.unwrap_or_default();
+        rest.is_some()
+    };
+    let kept = questions.iter().rev().take_while(fits).count();
+    let long = questions.len() - kept;
+    questions.splice(..long, (long > 0).then(String::new));
+    questions
 }
 
 fn text(message: &Message) -> String {
@@ -75,6 +94,26 @@ fn steps(messages: &[Message]) -> Vec<Step> {
 mod tests {
     use super::*;
     use mindhost_sdk::model::{ToolCall, ToolResult};
+
+    #[test]
+    fn what_a_question_may_go_on_from_has_no_more_words_than_a_question() {
+        let long = "books ".repeat(MOST_WORDS);
+        let kept = |asked: &[&str]| {
+            let asked = asked.iter().map(|text| Message::text(Role::User, *text));
+            turn(&Request::new(asked.collect())).earlier
+        };
+        assert_eq!(
+            kept(&["How many books?", "and in 2023?"]),
+            ["How many books?"]
+        );
+        assert_eq!(
+            kept(&["Books?", &long, "How many?", "in 2023?"]),
+            ["", "How many?"]
+        );
+        assert_eq!(kept(&[&long, "in 2023?"]), [""]);
+        let many = vec!["How many books are there in the house of Ann?"; 2 * MOST_WORDS];
+        assert_eq!(kept(&many).len(), EARLIER);
+    }
 
     #[test]
     fn the_last_question_and_what_was_done_for_it() {

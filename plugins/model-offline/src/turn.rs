@@ -3,6 +3,20 @@
 use jiff::civil::Date;
 
 use crate::taught::Taught;
+use crate::words::tokenize;
+
+/// Words of a question at most, with those that it goes on from: reading it takes time that grows with them.
+pub const MOST_WORDS: usize = 150;
+/// Bytes of such a text at most: words may be long.
+pub const MOST_BYTES: usize = 3_000;
+
+/// How many words and signs a text has; of a text with too many bytes, too many.
+pub fn words(text: &str) -> usize {
+    match text.len() {
+        0..=MOST_BYTES => tokenize(text).len(),
+        _ => MOST_WORDS + 1,
+    }
+}
 
 /// One use of a tool since the last question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +40,7 @@ pub struct Turn {
     pub taught: Option<Taught>,
     /// What the Mind was taught, as far as it is told with the question.
     pub knowledge: String,
-    /// Earlier questions, oldest first.
+    /// Earlier questions, oldest first; an empty one is too long to go on from.
     pub earlier: Vec<String>,
     /// The last words of the user; empty if there are none.
     pub question: String,

@@ -145,11 +145,6 @@ impl Item {
     }
 }
 
-/// Whether one of the items is an operation out of reach, whatever values are found.
-pub fn is_out_of_reach(items: &[Item]) -> bool {
-    items.iter().any(|i| i.is(Op::Beyond))
-}
-
 /// Texts that may be values: quoted ones, words that nothing explains, and rows of words with capitals.
 pub fn sought(items: &[Item]) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();

@@ -2,6 +2,7 @@
 
 pub use super::hit::{Hit, Target};
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use rust_stemmers::{Algorithm, Stemmer};
@@ -49,6 +50,8 @@ pub struct Index {
     /// Columns whose name says a unit of measure, with its kind and place.
     units: Vec<(ColumnRef, (usize, usize))>,
     stemmer: Stemmer,
+    /// What phrases mean that were asked for.
+    known: RefCell<HashMap<(String, bool), Vec<Hit>>>,
 }
 
 impl Index {
@@ -74,6 +77,7 @@ impl Index {
                 .filter(|t| catalog.table(*t).is_view())
                 .collect(),
             stemmer: Stemmer::create(Algorithm::English),
+            known: RefCell::default(),
         };
         let tables = catalog.tables.iter().map(|t| index.key(&split(&t.plain)));
         index.tables = tables.collect();
@@ -126,6 +130,7 @@ impl Index {
         for (key, target) in found {
             self.names.insert(key, vec![Hit { target, score: 1.0 }]);
         }
+        self.known.take();
     }
 
     /// The taught metric that is named at a place, with the number of its tokens. The name of a table means its rows,
@@ -442,15 +447,26 @@ impl Index {
             || self.values.keys().any(|k| k.contains(start))
     }
 
-    /// The meanings of the tokens taken together.
+    /// The meanings of the tokens taken together. They are asked for often, and worked out once.
     pub fn hits(&self, tokens: &[Token]) -> Vec<Hit> {
         let plain = |t: &Token| matches!(t.kind, TokenKind::Word | TokenKind::Number);
         let words: Vec<&str> = tokens.iter().map(|t| t.norm.as_str()).collect();
+        let phrase = (words.join("\0"), tokens.iter().all(plain));
+        if let Some(hits) = self.known.borrow().get(&phrase) {
+            return hits.clone();
+        }
+        let hits = self.meanings(&words, phrase.1);
+        self.known.borrow_mut().insert(phrase, hits.clone());
+        hits
+    }
+
+    /// The meanings of words; only plain ones are names.
+    fn meanings(&self, words: &[&str], are_plain: bool) -> Vec<Hit> {
         let mut hits: Vec<Hit> = Vec::new();
-        if tokens.iter().all(plain) {
+        if are_plain {
             hits.extend(
                 self.names
-                    .get(&self.key(&words))
+                    .get(&self.key(words))
                     .into_iter()
                     .flatten()
                     .cloned(),
@@ -491,9 +507,9 @@ impl Index {
             }
         }
         // "orders" are rows, though `ordered_at` has the same stem, and so are "visits" beside `visit_date`.
-        let verb = tokens
+        let verb = words
             .last()
-            .is_some_and(|t| t.norm.ends_with("ed") || t.norm.ends_with("en"));
+            .is_some_and(|word| word.ends_with("ed") || word.ends_with("en"));
         if !verb && hits.iter().any(|h| matches!(h.target, Target::Table(_))) {
             hits.retain(|h| !matches!(h.target, Target::Column(c) if h.score < 0.95 && self.dates.contains(&c)));
         }

@@ -30,6 +30,8 @@ pub use join::Graph;
 pub use keys::infer as infer_keys;
 
 use follow::Asked;
+use items::Item;
+use lexis::Op;
 use parse::Stuck;
 use resolve::Trouble;
 
@@ -45,8 +47,6 @@ pub enum Failure {
     Trouble(Trouble),
 }
 
-/// Earlier questions that are read at most.
-const EARLIER: usize = 10;
 /// How many columns a refusal names.
 const MOST_NAMED: usize = 4;
 
@@ -62,18 +62,13 @@ pub fn understand(
         index: link::Index::of(catalog),
         today,
     };
-    let is_first = earlier.is_empty();
-    let mut last: Option<Asked> = None;
-    for previous in &earlier[earlier.len().saturating_sub(EARLIER)..] {
-        match reader.asked(previous, last.as_ref(), false) {
-            (Ok(asked), _) => last = Some(asked),
-            // What was declined has no words to go on from; the question before it still holds.
-            (Err(_), true) => {}
-            (Err(_), false) => last = None,
-        }
+    let (items, goes_on) = reader.items(question);
+    if earlier.is_empty() && follow::only_groups(&items) {
+        return Err(Failure::Stuck(Stuck::Goes));
     }
-    let (asked, _) = reader.asked(question, last.as_ref(), is_first);
-    asked.map(|asked| asked.query)
+    let goes_on = goes_on && !earlier.is_empty();
+    let asked = reader.asked(items, goes_on, || reader.last(earlier));
+    asked.0.map(|asked| asked.query)
 }
 
 struct Reader<'a> {
@@ -83,52 +78,67 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The reading of a question behind the last one that was answered, and whether it goes on from that.
-    fn asked(
-        &self,
-        question: &str,
-        last: Option<&Asked>,
-        is_first: bool,
-    ) -> (Result<Asked, Failure>, bool) {
+    /// The items of a question, and whether it goes on from another one.
+    fn items(&self, question: &str) -> (Vec<Item>, bool) {
         // A word that brackets define and that is no value has done its part.
-        let settled = |mut item: items::Item| {
+        let settled = |mut item: Item| {
             if item.kind == items::Kind::Unknown && item.optional {
                 item.kind = items::Kind::Soft;
             }
             item
         };
-        let read = |text: &str| -> Vec<items::Item> {
+        follow::read_next(question, |text| {
             let items = read::read(text, &self.index, self.today);
             items.into_iter().map(settled).collect()
-        };
-        let (items, goes_on) = follow::read_next(question, read);
-        if let Some(at) = pronouns::place(&items) {
-            return (self.carried(items, at, last), true);
+        })
+    }
+
+    /// The last question that was answered, if the next one can go on from it. No more is read than that takes.
+    fn last(&self, earlier: &[String]) -> Option<Asked> {
+        let (question, before) = earlier.split_last()?;
+        let (items, goes_on) = self.items(question);
+        match self.asked(items, goes_on, || self.last(before)) {
+            (Ok(asked), _) => Some(asked),
+            // What was declined has no words to go on from; the question before it still holds.
+            (Err(_), last) => last,
         }
-        let items = match last {
-            _ if is_first && follow::only_groups(&items) => Err(Stuck::Goes),
-            _ if !goes_on || is_first => Ok(items),
+    }
+
+    /// The reading of a question, and the last one that was answered, if it goes on from that.
+    fn asked(
+        &self,
+        items: Vec<Item>,
+        goes_on: bool,
+        last: impl FnOnce() -> Option<Asked>,
+    ) -> (Result<Asked, Failure>, Option<Asked>) {
+        if let Some(at) = pronouns::place(&items) {
+            let last = last();
+            return (self.carried(items, at, last.as_ref()), last);
+        }
+        if !goes_on {
+            return (self.resolved(items), None);
+        }
+        let last = last();
+        let items = match &last {
             Some(last) => follow::with_last(self.catalog, items, last),
             None => Err(Stuck::Goes),
         };
-        let asked = items
-            .map_err(Failure::Stuck)
-            .and_then(|items| self.resolved(items));
-        (asked, goes_on)
+        let asked = items.map_err(Failure::Stuck);
+        (asked.and_then(|items| self.resolved(items)), last)
     }
 
-    fn resolved(&self, items: Vec<items::Item>) -> Result<Asked, Failure> {
+    fn resolved(&self, items: Vec<Item>) -> Result<Asked, Failure> {
         let defined = items
             .iter()
             .filter(|i| i.kind == items::Kind::Soft && i.optional);
-        let note = |i: &items::Item| format!("\"{}\" is what the brackets behind it say", i.text);
+        let note = |i: &Item| format!("\"{}\" is what the brackets behind it say", i.text);
         let mut notes: Vec<String> = defined.map(note).collect();
         // "in square kilometers"
-        let is_unit = |i: &&items::Item| {
+        let is_unit = |i: &&Item| {
             let last = i.text.rsplit_once(' ').map(|words| words.1);
             i.kind == items::Kind::Soft && last.is_some_and(|word| forms::unit(word).is_some())
         };
-        let note = |i: &items::Item| format!("\"{}\" changes no value", i.text);
+        let note = |i: &Item| format!("\"{}\" changes no value", i.text);
         notes.extend(items.iter().filter(is_unit).map(note));
         let paired = self.paired(&items);
         let mut asked = paired.unwrap_or_else(|| self.single(items, false))?;
@@ -137,7 +147,7 @@ impl Reader<'_> {
     }
 
     /// The reading of a question for one figure, or for rows.
-    fn single(&self, items: Vec<items::Item>, is_part: bool) -> Result<Asked, Failure> {
+    fn single(&self, items: Vec<Item>, is_part: bool) -> Result<Asked, Failure> {
         let items = standing::halves(self.catalog, items);
         let items = rivals::settle(self.catalog, items);
         let items = standing::settle(self.catalog, &self.index, items)?;
@@ -154,12 +164,7 @@ impl Reader<'_> {
     }
 
     /// A question about "their" rows, which are those of the last one with all its conditions.
-    fn carried(
-        &self,
-        items: Vec<items::Item>,
-        at: usize,
-        last: Option<&Asked>,
-    ) -> Result<Asked, Failure> {
+    fn carried(&self, items: Vec<Item>, at: usize, last: Option<&Asked>) -> Result<Asked, Failure> {
         let word = items[at].text.clone();
         let refers = || Failure::Stuck(Stuck::Refers(word.clone()));
         let last = last.ok_or_else(refers)?;
@@ -180,7 +185,7 @@ impl Reader<'_> {
 pub fn only_table(catalog: &Catalog, question: &str, asking: &str) -> Option<usize> {
     let index = link::Index::of(catalog);
     let items = read::read(question, &index, None);
-    let asks = |i: &&items::Item| lexis::holds(asking, &i.text.to_lowercase());
+    let asks = |i: &&Item| lexis::holds(asking, &i.text.to_lowercase());
     let others = items
         .iter()
         .filter(|i| !asks(i) && !i.optional && i.op().is_none());
@@ -191,17 +196,14 @@ pub fn only_table(catalog: &Catalog, question: &str, asking: &str) -> Option<usi
     }
 }
 
-/// Texts of the question that may be values: quoted, with a capital, or unknown.
+/// Texts of the question that may be values: quoted, with a capital, or unknown. There are none where the question has
+/// no reading, whatever values they turn out to be.
 pub fn sought(catalog: &Catalog, question: &str, today: Option<Date>) -> Vec<String> {
-    let index = link::Index::of(catalog);
-    items::sought(&read::read(question, &index, today))
-}
-
-/// Whether a question has no reading, whatever values its texts turn out to be.
-pub fn is_out_of_reach(catalog: &Catalog, question: &str, today: Option<Date>) -> bool {
-    let index = link::Index::of(catalog);
-    let items = read::read(question, &index, today);
-    items::is_out_of_reach(&items)
+    let items = read::read(question, &link::Index::of(catalog), today);
+    match items.iter().any(|i| i.is(Op::Beyond)) {
+        true => Vec::new(),
+        false => items::sought(&items),
+    }
 }
 
 impl Failure {
