@@ -386,13 +386,12 @@ impl Resolver<'_> {
             return Err(Trouble::Shape("the other one of a pair"));
         }
         // "orders shipped after May": a time of the shipping, and not of the shipped orders. A value behind "from" or "is"
-        // does not happen.
+        // does not happen, nor does "Yoga" behind "members who booked".
+        let named = |i: &Item| i.is_table() && !lexis::is_relation(&i.text.to_lowercase());
         let happened = |w: &[Filter]| {
             let value = matches!(w[0].test, Test::Values(_)) && w[0].column.is_none();
-            let rows = w[0]
-                .at
-                .checked_sub(1)
-                .is_some_and(|before| self.items[before].is_table());
+            let before = w[0].at.checked_sub(1);
+            let rows = before.is_some_and(|before| named(&self.items[before]));
             let near = (w[0].at + 1..w[1].at).all(|i| {
                 let item = &self.items[i];
                 item.kind == Kind::Soft || item.is(Op::In)

@@ -8,6 +8,7 @@ use super::link::{Hit, Index, Target};
 use super::parse::Stuck;
 use super::resolve::Trouble;
 use crate::catalog::{Catalog, ColumnRef, Kind as Type};
+use crate::pick::label_columns;
 use crate::words::{split, tokenize};
 
 /// Words that carry something beside those that relate.
@@ -34,6 +35,9 @@ pub fn settle(
             continue;
         };
         let item = &items[at];
+        if joins_rows(catalog, &items, at, owner) {
+            return Err(Failure::Stuck(Stuck::Unclear(item.text.clone())));
+        }
         let small = is_small(item);
         if !small && (item.kind != Kind::Names || item.text.contains(' ') || item.is_table()) {
             continue;
@@ -105,6 +109,21 @@ pub fn settle(
         }
     }
     Ok(items)
+}
+
+/// "saws related to Fine": rows of one table, which no small word relates.
+fn joins_rows(catalog: &Catalog, items: &[Item], at: usize, owner: usize) -> bool {
+    let passes = |i: &&Item| i.kind == Kind::Soft || i.best_table() == Some(owner);
+    let links = |i: &Item| holds("to with", &i.text.to_lowercase());
+    let label = label_columns(catalog.table(owner));
+    let names_row = |c: ColumnRef| c.table == owner && label.contains(&c.column);
+    let says = |i: &Item| {
+        let mut values = i.hits.iter().filter_map(Hit::value);
+        i.is_value() && i.has_value(names_row) && values.all(names_row)
+    };
+    let related = is_small(&items[at]) && holds(POINTING, &items[at].text.to_lowercase());
+    let mut behind = items.iter().skip(at + 1);
+    related && behind.next().is_some_and(links) && behind.find(|i| !passes(i)).is_some_and(says)
 }
 
 /// "How many rooms have a bath and how many do not?" counts rows for each value of the flag.
