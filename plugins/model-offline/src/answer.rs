@@ -11,7 +11,7 @@ use crate::vocabulary::{Aggregate, Comparison, MatchPosition};
 
 /// Writes the answer to a question from its query and the result.
 pub fn write(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
-    if rows.rows_withheld || (rows.rows.is_empty() && rows.row_count != RowCount::Exactly(0)) {
+    if rows.are_withheld() {
         return withheld(rows);
     }
     let rows = &rows.rounded(query.outputs.iter().map(|output| match output.expr {
@@ -34,7 +34,7 @@ pub fn write(catalog: &Catalog, query: &Query, rows: &Rows) -> String {
 
 /// Writes the answer to a question whose statement the Mind was taught; `origin` says what it is.
 pub fn taught(rows: &Rows, origin: &str) -> String {
-    if rows.rows_withheld || (rows.rows.is_empty() && rows.row_count != RowCount::Exactly(0)) {
+    if rows.are_withheld() {
         return withheld(rows);
     }
     let body = match rows.rows.as_slice() {

@@ -111,6 +111,11 @@ impl Default for RowCount {
 }
 
 impl Rows {
+    /// Whether there are rows that are not told.
+    pub fn are_withheld(&self) -> bool {
+        self.rows_withheld || (self.rows.is_empty() && self.row_count != RowCount::Exactly(0))
+    }
+
     /// The same with the numbers of these columns rounded to so many decimals.
     pub fn rounded(&self, decimals: impl Iterator<Item = Option<u32>>) -> Self {
         let mut rows = self.clone();

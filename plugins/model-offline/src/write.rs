@@ -41,14 +41,8 @@ impl Writer<'_> {
         if let Some(other) = &query.intersect {
             let mut second = query.clone();
             second.source.conditions = other.clone();
-            second.intersect = None;
-            let mut first = query.clone();
-            first.intersect = None;
-            return format!(
-                "{}\nINTERSECT\n{}",
-                self.body(&first, ""),
-                self.body(&second, "")
-            );
+            let [first, second] = [query, &second].map(|q| self.body(q, ""));
+            return format!("{first}\nINTERSECT\n{second}");
         }
         if let Some(name) = &query.count_groups {
             let name = self.dialect.name(name);
@@ -85,10 +79,7 @@ impl Writer<'_> {
             outputs.collect::<Vec<_>>().join(", ")
         );
         sql += &self.source(&query.source, &query.members);
-        if !query.groups.is_empty() {
-            let groups: Vec<String> = query.groups.iter().map(|e| self.expr(e)).collect();
-            sql += &format!("\nGROUP BY {}", groups.join(", "));
-        }
+        sql += &self.grouped(query);
         if let Some((expr, comparison, number)) = &query.having {
             sql += &format!(
                 "\nHAVING {} {} {number}",

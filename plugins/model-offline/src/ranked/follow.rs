@@ -49,7 +49,8 @@ pub fn only_groups(items: &[Item]) -> bool {
     is_part(items) && matches!(items[0].op(), Some(Op::By | Op::Each))
 }
 
-fn is_time(item: &Item) -> bool {
+/// Whether an item is a time, as a number of four digits may be.
+pub fn is_time(item: &Item) -> bool {
     match &item.kind {
         Kind::Period(_) | Kind::BadPeriod(_) => true,
         Kind::Number(n) => n.len() == 4,

@@ -166,6 +166,11 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// Whether it shows a figure, and not only columns.
+    pub fn has_figure(&self) -> bool {
+        self.select.iter().any(|f| !matches!(f, Figure::Plain(_)))
+    }
+
     /// All figures: those shown first, then the one that groups are chosen by, and those that decide the order.
     pub fn figures(&self) -> impl Iterator<Item = &Figure> {
         let chosen = self.having.iter().map(|h| &h.0);

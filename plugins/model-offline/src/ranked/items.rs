@@ -1,6 +1,6 @@
 //! A question as a row of items: operators, names, literals, and words without a role.
 
-use super::lexis::Op;
+use super::lexis::{Op, holds};
 use super::link::Hit;
 use crate::catalog::ColumnRef;
 use crate::dates::{DateTrouble, Period};
@@ -71,6 +71,11 @@ impl Item {
     /// Whether this is that operator.
     pub fn is(&self, op: Op) -> bool {
         self.kind == Kind::Op(op)
+    }
+
+    /// Whether its text is one of these words, whatever their case.
+    pub fn says(&self, words: &str) -> bool {
+        holds(words, &self.text.to_lowercase())
     }
 
     /// The operator, if it is one.

@@ -21,18 +21,17 @@ pub fn infer(catalog: &mut Catalog) {
             catalog.tables[at].primary_key.extend(key);
         }
     }
-    for from in 0..catalog.tables.len() {
-        for column in 0..catalog.tables[from].columns.len() {
-            let found = references(catalog, ColumnRef::new(from, column), &names);
-            catalog.tables[from].foreign_keys.extend(found);
-        }
+    let tables = catalog.tables.iter().enumerate();
+    let columns = tables.flat_map(|(t, table)| (0..table.columns.len()).map(move |c| (t, c)));
+    let columns: Vec<ColumnRef> = columns.map(|(t, c)| ColumnRef::new(t, c)).collect();
+    for at in &columns {
+        let found = references(catalog, *at, &names);
+        catalog.tables[at.table].foreign_keys.extend(found);
     }
     let parts = parts(catalog);
-    for from in 0..catalog.tables.len() {
-        for column in 0..catalog.tables[from].columns.len() {
-            let found = natural(catalog, ColumnRef::new(from, column), &parts);
-            catalog.tables[from].foreign_keys.extend(found);
-        }
+    for at in &columns {
+        let found = natural(catalog, *at, &parts);
+        catalog.tables[at.table].foreign_keys.extend(found);
     }
     for table in &mut catalog.tables {
         // One row at most for each row of another table.

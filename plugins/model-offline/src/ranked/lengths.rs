@@ -24,7 +24,6 @@ pub fn settle(items: &mut Vec<Item>, index: &Index) {
     if index.spans.is_empty() {
         return;
     }
-    lasting(items, index);
     for at in (0..items.len()).rev() {
         let Some((start, end, hits)) = between(items, at, index) else {
             continue;
@@ -53,7 +52,7 @@ pub fn settle(items: &mut Vec<Item>, index: &Index) {
         let is_age = match item.op() {
             Some(Op::Most(_, Some(Age)) | Op::Compare(_, Some(Age))) => true,
             Some(Op::Most(_, Some(Length)) | Op::Compare(_, Some(Length))) => false,
-            _ if holds(LASTS, &item.text.to_lowercase()) => false,
+            _ if item.says(LASTS) => false,
             _ => return is_span(item),
         };
         let names: &[&str] = if is_age {
@@ -84,10 +83,7 @@ pub fn settle(items: &mut Vec<Item>, index: &Index) {
     let mut at = 0;
     while at < items.len() {
         let unit = |i: &Item| {
-            holds(
-                "seconds minutes hours days weeks years second minute hour day week year",
-                &i.text.to_lowercase(),
-            )
+            i.says("seconds minutes hours days weeks years second minute hour day week year")
         };
         let small = |i: &&Item| words(i).iter().all(|w| holds(SMALL, w));
         let used = items[at..].iter().take_while(small).count();
@@ -102,26 +98,10 @@ pub fn settle(items: &mut Vec<Item>, index: &Index) {
         let next = items[at + 1..].iter().find(|i| i.kind != Kind::Soft);
         let compares = next.is_some_and(|i| matches!(i.op(), Some(Op::Compare(..))));
         let closes = next.is_none_or(|i| i.op().is_some()) && !compares;
-        if at > 0 && closes && holds(LASTS, &items[at].text.to_lowercase()) {
+        if at > 0 && closes && items[at].says(LASTS) {
             items[at] = Item::plain(Kind::Soft, "is");
         }
         at += 1;
-    }
-}
-
-/// "how many days did each trip last": the duration of each.
-fn lasting(items: &mut Vec<Item>, index: &Index) {
-    let counts = |w: &[Item]| w[0].is(Op::HowMany) && holds(HEADS, &w[1].text.to_lowercase());
-    let lasts = items
-        .last()
-        .is_some_and(|i| holds(LASTS, &i.text.to_lowercase()));
-    let at = items.windows(2).position(counts).filter(|_| lasts);
-    let mut hits = index.hits(&tokenize("duration"));
-    hits.retain(|h| h.column().is_some_and(|c| index.is_span(c)));
-    if let Some(at) = at.filter(|_| !hits.is_empty()) {
-        let mut item = Item::plain(Kind::Names, "duration");
-        item.hits = hits;
-        items.splice(at..at + 2, [item]);
     }
 }
 

@@ -225,11 +225,6 @@ impl Index {
                 && !rest.is_empty()
             {
                 self.put(rest, &target, 0.9);
-            } else if let ([word], Some(rest)) = (name.as_slice(), source.plain.get(2..))
-                && word.starts_with("is")
-                && rest.len() > 3
-            {
-                self.put(&[rest.to_lowercase()], &target, 0.88);
             }
         }
         self.has_times |= source.kind == Kind::Time;

@@ -54,12 +54,8 @@ fn op(op: Op, text: &str) -> Item {
     Item::plain(Kind::Op(op), text)
 }
 
-fn says(item: &Item, words: &str) -> bool {
-    holds(words, &item.text.to_lowercase())
-}
-
 fn is_small(item: &Item) -> bool {
-    item.kind == Kind::Soft || item.is(Op::Is) || item.is(Op::Comma) || says(item, "how")
+    item.kind == Kind::Soft || item.is(Op::Is) || item.is(Op::Comma) || item.says("how")
 }
 
 /// A table, or a column that is no value.
@@ -157,9 +153,9 @@ fn choices(items: &[Item]) -> Option<Vec<Parts>> {
     let mut rest = items[at + 1..].to_vec();
     let descending = order_of_figure(&mut rest);
     let mut in_time = false;
-    if let Some(verb) = rest.iter().position(|i| says(i, VARIES)) {
+    if let Some(verb) = rest.iter().position(|i| i.says(VARIES)) {
         let mut by = rest.split_off(verb);
-        in_time = by.iter().any(|i| says(i, "over"));
+        in_time = by.iter().any(|i| i.says("over"));
         by.remove(0);
         tail.extend(grouped_by(by)?);
     }
@@ -178,12 +174,12 @@ fn choices(items: &[Item]) -> Option<Vec<Parts>> {
     }
     let joins = |i: &usize| match between {
         true => rest[*i].is(Op::And),
-        false => says(&rest[*i], "to out") && rest[*i].op() != Some(Op::NumberOf),
+        false => rest[*i].says("to out") && rest[*i].op() != Some(Op::NumberOf),
     };
     let places: Vec<usize> = (1..rest.len()).filter(joins).collect();
     let mut choices = Vec::new();
     for place in places {
-        let is_out = says(&rest[place], "out");
+        let is_out = rest[place].says("out");
         let start = place + 1 + usize::from(is_out);
         let (mut first, mut second) = (rest[..place].to_vec(), rest.get(start..)?.to_vec());
         let mut tail = tail.clone();
@@ -305,7 +301,7 @@ fn grouped_by(items: Vec<Item>) -> Option<Vec<Item>> {
             i.op(),
             Some(Op::By | Op::Of | Op::In | Op::Each | Op::Distinct)
         );
-        links || says(i, "over") || i.kind == Kind::Soft && !i.is_name()
+        links || i.says("over") || i.kind == Kind::Soft && !i.is_name()
     };
     let start = items.iter().position(|i| !opens(i))?;
     if items[start..].iter().any(says_which) {
@@ -360,7 +356,7 @@ fn trim(items: &mut Vec<Item>) {
             i.op(),
             Some(Op::In | Op::Of | Op::Comma | Op::And | Op::Break)
         ) || i.kind == Kind::Soft
-            || says(i, "overall")
+            || i.says("overall")
     };
     while items.pop_if(joins).is_some() {}
 }

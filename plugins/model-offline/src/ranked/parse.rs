@@ -102,9 +102,7 @@ pub fn parse(catalog: &Catalog, items: &[Item]) -> Result<Frame, Stuck> {
 
 /// A word that says more than the rules tell.
 fn unclear(items: &[Item]) -> Option<&Item> {
-    let says = |i: Option<&Item>, words: &str| {
-        i.is_some_and(|i| lexis::holds(words, &i.text.to_lowercase()))
-    };
+    let says = |i: Option<&Item>, words: &str| i.is_some_and(|i| i.says(words));
     let soft = |i: &Item| i.kind == Kind::Soft;
     let small = |i: &&Item| soft(i) || i.optional;
     let is_verb = |i: &Item| small(&i) && lexis::is_relation(&i.text.to_lowercase());
@@ -152,7 +150,7 @@ fn heads(items: &[Item]) -> Vec<bool> {
     let mut start = 0;
     let says = |at: usize, words: &str| {
         let item = items.get(at);
-        item.is_some_and(|i| lexis::holds(words, &i.text.to_lowercase()))
+        item.is_some_and(|i| i.says(words))
     };
     items
         .iter()
@@ -163,17 +161,6 @@ fn heads(items: &[Item]) -> Vec<bool> {
                 // "For towns with at least 3 shops, show the town"
                 Some(Op::Comma) if matches!(items[start].op(), Some(Op::Of | Op::Each)) => {
                     head |= items.get(at + 1).is_some_and(asks);
-                }
-                // ", with their town" is shown too.
-                Some(Op::Relative)
-                    if at > 0
-                        && items[at - 1].is(Op::Comma)
-                        && item.text.eq_ignore_ascii_case("with")
-                        && items
-                            .get(at + 1)
-                            .is_some_and(|i| lexis::holds("their its", &i.text.to_lowercase())) =>
-                {
-                    head = true;
                 }
                 // "buyers who paid by card, along with the total": goes on with what is shown.
                 Some(Op::And) if !lexis::holds("and & but", &item.text) => head = true,
@@ -334,9 +321,10 @@ impl Parser<'_> {
             return Ok(());
         }
         let mut filters = self.frame.filters.iter();
-        if self.frame.filters.len() != 2 || filters.any(|f| f.at < both || f.or) {
-            return Err(self.stuck(both));
-        }
+        self.refuse(
+            self.frame.filters.len() != 2 || filters.any(|f| f.at < both || f.or),
+            both,
+        )?;
         self.frame.both = true;
         Ok(())
     }

@@ -41,7 +41,7 @@ fn refers(items: &[Item], at: usize) -> bool {
     }
     match word.as_str() {
         "they" | "it" | "he" | "she" => {
-            let asks = previous.is_some_and(|i| holds("do does did", &i.text.to_lowercase()));
+            let asks = previous.is_some_and(|i| i.says("do does did"));
             named < 1 + usize::from(asks)
         }
         "these" | "those" | "this" if table.is_some() => !again() && !told(items.get(at + 2)),

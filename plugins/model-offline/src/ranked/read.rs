@@ -106,14 +106,8 @@ impl Place<'_> {
     /// The item that starts here, with the number of its tokens.
     fn item(&self, before: &[Item]) -> (usize, Item) {
         let token = &self.tokens[self.at];
-        if token.kind == TokenKind::Quoted {
+        if token.kind == TokenKind::Quoted || before.last().is_some_and(|b| self.is_pattern(b)) {
             let (used, mut item) = self.plain(1, Kind::Quote(token.text.trim().to_owned()));
-            item.hits = self.index.hits(&self.tokens[self.at..=self.at]);
-            item.hits.retain(|h| matches!(h.target, Target::Value(..)));
-            return (used, item);
-        }
-        if before.last().is_some_and(|b| self.is_pattern(b)) {
-            let (used, mut item) = self.plain(1, Kind::Quote(token.text.clone()));
             item.hits = self.index.hits(&self.tokens[self.at..=self.at]);
             item.hits.retain(|h| matches!(h.target, Target::Value(..)));
             return (used, item);

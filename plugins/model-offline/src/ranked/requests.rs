@@ -159,9 +159,6 @@ fn without_additions(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
     if is(&tokens, 0, "also") && tokens.len() > 1 {
         tokens.remove(0);
     }
-    if is(&tokens, 0, "include") && !is(&tokens, 1, "only") {
-        tokens.splice(0..1, tokenize("show"));
-    }
     let closes = |tokens: &[Token], at: usize| tokens.len() <= at || is(tokens, at, ", and");
     let is_free = |tokens: &[Token], at: usize| index.hits(&tokens[at..=at]).is_empty();
     let mut at = 1;
@@ -186,13 +183,6 @@ fn without_additions(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
                 && is_free(&tokens, at + 2) =>
             {
                 3
-            }
-            // ", limited to those with five rooms"
-            "," if is(&tokens, at + 1, "limited restricted")
-                && is(&tokens, at + 2, "to")
-                && is(&tokens, at + 3, "those") =>
-            {
-                4
             }
             "are" | "is" if is(&tokens, at + 1, "needed wanted") && tokens.len() == at + 2 => 2,
             // ", with the name of its owner", ", giving the name"
@@ -224,7 +214,7 @@ fn only_names(tokens: &[Token]) -> bool {
     !(0..end).any(carries)
 }
 
-/// "Only include buyers from Ulm" and "only for buyers from Ulm" say which rows are meant; "Names only" what is shown.
+/// "Only include buyers from Ulm" says which rows are meant.
 fn only(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens.pop_if(|last| last.norm == "please");
     tokens.pop_if(|last| last.norm == ",");
@@ -234,21 +224,6 @@ fn only(mut tokens: Vec<Token>) -> Vec<Token> {
     } else if is(&tokens, 0, "only just") && tokens.len() > 1 {
         let used = 1 + usize::from(is(&tokens, 1, asks));
         tokens.drain(0..used);
-    }
-    let limits = |at: &usize| is(&tokens, *at, ",") && is(&tokens, at + 1, "only");
-    if let Some(at) = (1..tokens.len()).find(limits)
-        && is(&tokens, at + 2, "for")
-    {
-        tokens.remove(at + 1);
-    }
-    // "shops with fax only" are shops without anything else.
-    let listed = |at: usize| {
-        let op = lexis::op(&tokens, at).map(|(_, op)| op);
-        op.is_none_or(|op| matches!(op, Op::And | Op::Comma))
-    };
-    let end = tokens.len().wrapping_sub(1);
-    if (1..4).contains(&end) && is(&tokens, end, "only") && (0..end).all(listed) {
-        tokens.pop();
     }
     tokens
 }

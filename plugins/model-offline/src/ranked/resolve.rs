@@ -382,9 +382,10 @@ impl Resolver<'_> {
                     .label(f.condition.column.table)
                     .contains(&f.condition.column)
         };
-        if pair && plain && filters.iter().any(one) {
-            return Err(Trouble::Shape("the other one of a pair"));
-        }
+        refuse(
+            pair && plain && filters.iter().any(one),
+            "the other one of a pair",
+        )?;
         // "orders shipped after May": a time of the shipping, and not of the shipped orders. A value behind "from" or "is"
         // does not happen, nor does "Yoga" behind "members who booked".
         let named = |i: &Item| i.is_table() && !lexis::is_relation(&i.text.to_lowercase());
@@ -398,9 +399,10 @@ impl Resolver<'_> {
             });
             value && rows && near && w[1].quality == Some(Quality::Time)
         };
-        if self.frame.filters.windows(2).any(happened) {
-            return Err(Trouble::Shape("a time beside a value"));
-        }
+        refuse(
+            self.frame.filters.windows(2).any(happened),
+            "a time beside a value",
+        )?;
         // "Anna Berg", where one table has an Anna and another a Berg: neither is meant.
         let torn = filters.windows(2).any(|w| {
             w[0].at + 1 == w[1].at
@@ -408,9 +410,10 @@ impl Resolver<'_> {
                 && w.iter().all(|f| self.is_part_of_name(f.condition.column))
         });
         refuse(torn, "a full name that no row has")?;
-        if contradictory(&filters) && !self.frame.both {
-            return Err(Trouble::Shape("two values of one column at once"));
-        }
+        refuse(
+            contradictory(&filters) && !self.frame.both,
+            "two values of one column at once",
+        )?;
         // "songs that Ann wrote or that were played in Rome": the rows of one table need not have one of the other.
         let both = self.items.iter().any(|i| i.is(Op::Both));
         let is_apart = |w: &[Resolved]| {

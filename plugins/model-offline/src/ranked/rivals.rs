@@ -3,18 +3,13 @@
 use super::items::Item;
 use super::link::{Hit, Target};
 use crate::catalog::Catalog;
-use crate::words::{split, stem};
+use crate::words::name_stems as stems;
 
 /// Two meanings closer than this are equally good.
 pub const MARGIN: f32 = 0.15;
 
 /// How well a name is said of which each word stands somewhere in the question.
 pub const WHOLE: f32 = 0.9;
-
-/// The stems of a text.
-pub fn stems(text: &str) -> Vec<String> {
-    split(text).iter().map(|w| stem(w)).collect()
-}
 
 /// The one of several names whose other words the question says, where it says none of the others': the "cost" of
 /// "round-trip fares" is `round_trip_cost`, and no `one_way_cost`.

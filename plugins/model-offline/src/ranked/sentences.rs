@@ -119,7 +119,7 @@ pub fn figures_as_ends(items: &mut [Item]) {
             _ => continue,
         };
         let before = items[..at].iter().rev().find(|i| !small(i));
-        let with = before.is_some_and(|i| holds("with has have", &i.text.to_lowercase()));
+        let with = before.is_some_and(|i| i.says("with has have"));
         let column = items
             .get(at + 1)
             .is_some_and(|i| i.is_name() && i.column() >= 0.85);
@@ -274,7 +274,7 @@ pub fn without_matching(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
         let found = PLAIN_CASE.split("; ").find(|words| says(at, words))?;
         Some((at, at + found.split(' ').count()))
     };
-    let Some((start, mut end)) = (0..tokens.len()).find_map(phrase) else {
+    let Some((start, end)) = (0..tokens.len()).find_map(phrase) else {
         return tokens;
     };
     let adds_nothing = |t: &Token| {
@@ -288,10 +288,6 @@ pub fn without_matching(mut tokens: Vec<Token>, index: &Index) -> Vec<Token> {
     if word(start) == "in" && before.is_none() {
         // "names in lower case" says how they are shown.
         return tokens;
-    }
-    if word(end) == "when" && asks(&(end + 1)) {
-        let small = tokens[end + 2..].iter().take_while(|t| adds_nothing(t));
-        end += 2 + small.count();
     }
     tokens.drain(before.unwrap_or(start)..end);
     tokens

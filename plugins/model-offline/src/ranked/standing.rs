@@ -2,6 +2,7 @@
 //! were paid", "old patients".
 
 use super::Failure;
+use super::follow::is_time;
 use super::items::{Item, Kind};
 use super::lexis::{self, Op, holds};
 use super::link::{Hit, Index, Target};
@@ -114,14 +115,14 @@ pub fn settle(
 /// "saws related to Fine": rows of one table, which no small word relates.
 fn joins_rows(catalog: &Catalog, items: &[Item], at: usize, owner: usize) -> bool {
     let passes = |i: &&Item| i.kind == Kind::Soft || i.best_table() == Some(owner);
-    let links = |i: &Item| holds("to with", &i.text.to_lowercase());
+    let links = |i: &Item| i.says("to with");
     let label = label_columns(catalog.table(owner));
     let names_row = |c: ColumnRef| c.table == owner && label.contains(&c.column);
     let says = |i: &Item| {
         let mut values = i.hits.iter().filter_map(Hit::value);
         i.is_value() && i.has_value(names_row) && values.all(names_row)
     };
-    let related = is_small(&items[at]) && holds(POINTING, &items[at].text.to_lowercase());
+    let related = is_small(&items[at]) && items[at].says(POINTING);
     let mut behind = items.iter().skip(at + 1);
     related && behind.next().is_some_and(links) && behind.find(|i| !passes(i)).is_some_and(says)
 }
@@ -197,11 +198,7 @@ fn is_timed(items: &[Item], at: usize) -> bool {
         i.kind == Kind::Soft || matches!(i.op(), Some(Op::In | Op::Compare(..) | Op::Between))
     };
     let next = items[at + 1..].iter().find(|i| !linked(i));
-    next.is_some_and(|i| match &i.kind {
-        Kind::Period(_) | Kind::BadPeriod(_) => true,
-        Kind::Number(n) => n.len() == 4,
-        _ => false,
-    })
+    next.is_some_and(is_time)
 }
 
 /// Whether what follows says how or for whom something was done: "paid by card", "paid with vouchers".
@@ -211,7 +208,7 @@ fn is_done(items: &[Item], at: usize) -> bool {
 }
 
 fn asks_time(items: &[Item]) -> bool {
-    let asks = |i: &Item| holds("when year date time day", &i.text.to_lowercase());
+    let asks = |i: &Item| i.says("when year date time day");
     items.iter().any(asks)
 }
 
@@ -226,7 +223,7 @@ fn narrows(items: &[Item], at: usize) -> bool {
             op,
             Op::Of | Op::In | Op::NumberOf | Op::HowMany | Op::Agg(_) | Op::Each | Op::Break
         ),
-        None => i.kind == Kind::Soft && holds("the all any", &i.text.to_lowercase()),
+        None => i.kind == Kind::Soft && i.says("the all any"),
     };
     let before = at.checked_sub(1).map(|before| &items[before]);
     is_participle
@@ -250,8 +247,7 @@ pub fn is_alone(items: &[Item], at: usize) -> bool {
     if opens {
         return false;
     }
-    let says =
-        |i: Option<&Item>, words: &str| i.is_some_and(|i| holds(words, &i.text.to_lowercase()));
+    let says = |i: Option<&Item>, words: &str| i.is_some_and(|i| i.says(words));
     let (previous, next) = (
         at.checked_sub(1).and_then(|b| items.get(b)),
         items.get(at + 1),
@@ -332,5 +328,5 @@ pub fn only_came(items: &[Item], at: usize) -> bool {
     const CAME: &str = "published posted written released issued registered joined founded established opened built \
         taken conducted played submitted produced held";
     let each = items.get(at + 1).is_some_and(|i| i.is(Op::Each));
-    holds(CAME, &items[at].text.to_lowercase()) && each
+    items[at].says(CAME) && each
 }

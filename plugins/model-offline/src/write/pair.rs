@@ -105,7 +105,7 @@ impl Writer<'_> {
         format!("SELECT {}", all.join(", "))
     }
 
-    fn grouped(&self, query: &Query) -> String {
+    pub(super) fn grouped(&self, query: &Query) -> String {
         let groups: Vec<String> = query.groups.iter().map(|e| self.expr(e)).collect();
         match groups.is_empty() {
             true => String::new(),

@@ -1,6 +1,6 @@
 //! Which of two figures a condition belongs to, and what a share is a part of.
 
-use super::{Guess, Parts, is_thing, says, says_which, trim, unclear};
+use super::{Guess, Parts, is_thing, says_which, trim, unclear};
 use crate::catalog::ColumnRef;
 use crate::query::{Expr, Query, figure_of};
 use crate::ranked::frame::Test;
@@ -36,7 +36,7 @@ impl Reader<'_> {
         // A condition on what only the rows of this part have: "with a weight above 5".
         let is_own = |from: &Item, columns: &[ColumnRef], of: &Query| {
             let own = columns.iter().all(|c| c.table == of.source.base);
-            is_apart && own && !is_place(from) && !says(from, "where")
+            is_apart && own && !is_place(from) && !from.says("where")
         };
         let (from, is_plain) = match (of_first.is_empty(), of_second.is_empty()) {
             (true, true) => return Ok(None),
@@ -56,7 +56,7 @@ impl Reader<'_> {
                     }
                 }
                 let from = &all[second_end..];
-                let is_clause = place.is_none() && !says(&from[0], "where");
+                let is_clause = place.is_none() && !from[0].says("where");
                 let is_part = is_clause && own.is_empty() && !is_apart;
                 (
                     from,

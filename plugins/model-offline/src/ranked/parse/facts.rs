@@ -124,7 +124,7 @@ impl Parser<'_> {
     }
 
     fn is_article(&self, mut range: std::ops::Range<usize>) -> bool {
-        range.any(|i| lexis::holds("the a an", &self.items[i].text.to_lowercase()))
+        range.any(|i| self.items[i].says("the a an"))
     }
 
     /// "customers without a phone", "reviews that have a comment", "shipments that were never delivered".
@@ -333,8 +333,7 @@ impl Parser<'_> {
 
     /// "albums by artists whose name is long", "by artists with a long name": certain rows, and no group.
     pub(super) fn are_described(&self, at: At) -> bool {
-        let described =
-            |i: &Item| lexis::holds("whose who which that with", &i.text.to_lowercase());
+        let described = |i: &Item| i.says("whose who which that with");
         let next = self.items.get(at + 1);
         next.is_some_and(|i| i.is(Op::Relative) && described(i)) && self.is_table(at)
     }

@@ -105,9 +105,10 @@ impl Parser<'_> {
         }
         if keys.is_empty() && self.frame.alphabetical.is_none() {
             // "ordered from highest to lowest"
-            if direction.is_none() || self.op(start) != Some(Op::OrderBy) {
-                return Err(self.stuck(start));
-            }
+            self.refuse(
+                direction.is_none() || self.op(start) != Some(Op::OrderBy),
+                start,
+            )?;
             self.frame.by_figure = direction;
         }
         let down = direction.unwrap_or(false);

@@ -233,7 +233,7 @@ impl Parser<'_> {
     }
 
     fn text_is(&self, at: usize, words: &str) -> bool {
-        lexis::holds(words, &self.items[at].text.to_lowercase())
+        self.items[at].says(words)
     }
 
     /// "which product sold the most", "which customer spent the most": the measure stands before the "most".

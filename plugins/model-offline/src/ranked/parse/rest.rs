@@ -89,11 +89,7 @@ impl Parser<'_> {
 
     /// "number of orders by status", but not "songs written by a singer".
     pub(super) fn grouping(&self, at: usize) -> bool {
-        let figures = self
-            .frame
-            .select
-            .iter()
-            .any(|f| !matches!(f, Figure::Plain(_)));
+        let figures = self.frame.has_figure();
         let noun = at.checked_sub(1).is_some_and(|b| {
             matches!(self.items[b].kind, Kind::Names | Kind::Measure(_)) && !self.items[b].optional
         });
@@ -110,9 +106,10 @@ impl Parser<'_> {
                 let is_said =
                     |name: &str| split(name).iter().any(|w| lexis::is_same_verb(&word, w));
                 let mut tables = self.catalog.tables.iter();
-                if !lexis::is_relation(&word) || !tables.any(|t| is_said(&t.plain)) {
-                    return Err(self.stuck(at));
-                }
+                self.refuse(
+                    !lexis::is_relation(&word) || !tables.any(|t| is_said(&t.plain)),
+                    at,
+                )?;
                 self.frame.verbs.push(at);
             }
             if self.used[at] || item.optional {
@@ -127,11 +124,7 @@ impl Parser<'_> {
                         .items
                         .get(self.skip(at + 1))
                         .is_some_and(Item::is_value)
-                        && self
-                            .frame
-                            .select
-                            .iter()
-                            .any(|f| !matches!(f, Figure::Plain(_))) =>
+                        && self.frame.has_figure() =>
                 {
                     false
                 }

@@ -95,9 +95,10 @@ impl Parser<'_> {
                 None if self.figure(at).is_some() => {
                     let (figure, end) = self.figure(at).ok_or_else(|| self.stuck(at))?;
                     let totals = self.adds_up(&figure);
-                    if aggregates.iter().any(|a| *a != Aggregate::Sum || !totals) {
-                        return Err(self.stuck(at));
-                    }
+                    self.refuse(
+                        aggregates.iter().any(|a| *a != Aggregate::Sum || !totals),
+                        at,
+                    )?;
                     aggregates.clear();
                     self.frame.select.push(figure);
                     self.take(at..end);
@@ -151,7 +152,7 @@ impl Parser<'_> {
         let start = (0..at).rev().find(|i| self.op(*i) == Some(Op::Break));
         let before = &self.items[start.map_or(0, |i| i + 1)..at];
         let counts = |i: &Item| matches!(i.op(), Some(Op::HowMany | Op::NumberOf | Op::Agg(_)));
-        let is_small = |i: &Item| lexis::holds("what is was the our", &i.text.to_lowercase());
+        let is_small = |i: &Item| i.says("what is was the our");
         if before.iter().any(counts) || before.iter().all(is_small) {
             return Ok(());
         }
@@ -306,7 +307,7 @@ impl Parser<'_> {
             }
             let joint = self.back(at, &[]).and_then(|b| self.op(b));
             let listed = matches!(joint, Some(Op::And | Op::Comma));
-            let asks = |i: &Item| lexis::holds("which what who whose", &i.text.to_lowercase());
+            let asks = |i: &Item| i.says("which what who whose");
             let and = self.back(at, &[Op::In, Op::Is, Op::Relative]);
             let and = and.filter(|b| matches!(self.op(*b), Some(Op::And)));
             if and.is_some_and(|and| self.items[and..at].iter().any(asks)) {

@@ -134,9 +134,10 @@ impl Parser<'_> {
             if !or || !self.get(next).is_some_and(Item::is_value) {
                 return Ok(from);
             }
-            if negated || !matches!(self.items[next].kind, Kind::Quote(_)) {
-                return Err(self.stuck(next));
-            }
+            self.refuse(
+                negated || !matches!(self.items[next].kind, Kind::Quote(_)),
+                next,
+            )?;
             value = next;
         }
     }
@@ -359,9 +360,10 @@ impl Parser<'_> {
                 next = self.skip_ops(next + 1, &[Op::In]);
             }
             let name = self.name(next).filter(|n| self.is_table(*n));
-            if self.frame.without.is_some() || (name.is_none() && value.is_none()) {
-                return Err(self.stuck(at));
-            }
+            self.refuse(
+                self.frame.without.is_some() || (name.is_none() && value.is_none()),
+                at,
+            )?;
             self.used[at] = true;
             if let Some(name) = name {
                 self.used[name] = true;

@@ -4,7 +4,7 @@ use super::*;
 use crate::catalog::Column;
 use crate::dates::Period;
 use crate::ranked::parse::bounded;
-use crate::ranked::rivals::stems;
+use crate::words::name_stems as stems;
 
 impl Resolver<'_> {
     pub(super) fn filter(

@@ -1,7 +1,7 @@
 //! What stands around a name: the table that it belongs to.
 
 use super::*;
-use crate::ranked::rivals::stems;
+use crate::words::name_stems as stems;
 
 impl Resolver<'_> {
     pub(super) fn item_table(&self, at: At) -> Option<usize> {

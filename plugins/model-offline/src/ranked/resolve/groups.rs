@@ -11,9 +11,10 @@ impl Resolver<'_> {
         select: Vec<Expr>,
         filters: Vec<Resolved>,
     ) -> Answer<Query> {
-        if self.frame.without.is_some() || self.frame.both {
-            return Err(Trouble::Shape("groups with another condition"));
-        }
+        refuse(
+            self.frame.without.is_some() || self.frame.both,
+            "groups with another condition",
+        )?;
         if self
             .frame
             .rank
@@ -27,9 +28,10 @@ impl Resolver<'_> {
             let and = |at: &At| (rank.at..*at).any(|i| self.items[i].is(Op::And));
             rank.limit == 1 && self.frame.groups.iter().any(|at| *at > rank.at && and(at))
         };
-        if self.frame.rank.as_ref().is_some_and(all) {
-            return Err(Trouble::Shape("the first group, and all groups"));
-        }
+        refuse(
+            self.frame.rank.as_ref().is_some_and(all),
+            "the first group, and all groups",
+        )?;
         let (base, counts) = self.fact(subject)?;
         let buckets = self.buckets(base)?;
         let column = |e: &Expr| match e {
@@ -172,9 +174,10 @@ impl Resolver<'_> {
         dedup(&mut keys);
         dedup(&mut shown);
         self.names_someone(&shown)?;
-        if keys.is_empty() && buckets.is_empty() {
-            return Err(Trouble::Shape("a group without a key"));
-        }
+        refuse(
+            keys.is_empty() && buckets.is_empty(),
+            "a group without a key",
+        )?;
         let mut order = self.order(&select)?;
         if order.is_empty() {
             order.extend(buckets.iter().map(|b| (b.clone(), false)));

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::ranked::forms::{figure_of, written_out};
-use crate::ranked::rivals::{WHOLE, stems, told_by_rest};
+use crate::ranked::rivals::{WHOLE, told_by_rest};
 use crate::vocabulary::synonyms;
+use crate::words::name_stems as stems;
 
 impl Resolver<'_> {
     pub(super) fn mention_tables(&mut self) -> Answer<()> {
@@ -398,10 +399,7 @@ impl Resolver<'_> {
 
     /// Whether a column is called like its table: `orchestra.orchestra`, `orchestra.orchestra_name`.
     pub(super) fn names_rows(&self, column: ColumnRef) -> bool {
-        let stemmed = |name: &str| -> String {
-            let words = split(name);
-            words.iter().map(|w| crate::words::stem(w)).collect()
-        };
+        let stemmed = |name: &str| stems(name).concat();
         let own = stemmed(&self.catalog.table(column.table).plain);
         let column = self.catalog.column(column);
         let name = stemmed(&column.plain);

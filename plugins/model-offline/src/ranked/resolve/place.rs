@@ -67,34 +67,17 @@ impl Resolver<'_> {
                 .into_iter()
                 .partition(|g| g.iter().all(|c| in_main.contains(&c.column.table)));
             query.source = Source::new(base, edges, near);
-            if negated_far {
-                let [group] = far.as_slice() else {
-                    return Err(Trouble::Shape("several conditions with not"));
-                };
-                let other = group.iter().any(|c| self.says_other(c));
-                // "speak languages other than Dutch": beside it, or not it.
-                refuse(other, "others among several")?;
-                let [condition] = group.as_slice() else {
-                    return Err(Trouble::Shape("several conditions with not"));
-                };
-                let positive = Condition {
-                    negated: false,
-                    ..condition.clone()
-                };
-                query
-                    .members
-                    .push(Source::new(base, whole, vec![vec![positive]]).member(true));
-            } else {
-                query
-                    .members
-                    .push(Source::new(base, whole, far).member(false));
-            }
+            // "speak languages other than Dutch": beside it, or not it.
+            refuse(negated_far, "others among several")?;
+            let member = Source::new(base, whole, far).member(false);
+            query.members.push(member);
         }
         if let Some((_, at)) = without {
             self.lacking(query, base, at, negative)?;
-            if self.subject.is_none() {
-                return Err(Trouble::Shape("rows that lack others, and a name for them"));
-            }
+            refuse(
+                self.subject.is_none(),
+                "rows that lack others, and a name for them",
+            )?;
         } else if !negative.is_empty() {
             return Err(Trouble::Shape("a condition with not"));
         }
@@ -179,15 +162,6 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether a condition excludes values by "other than".
-    pub(super) fn says_other(&self, condition: &Condition) -> bool {
-        condition.negated
-            && self
-                .items
-                .iter()
-                .any(|i| i.text.eq_ignore_ascii_case("other than"))
-    }
-
     pub(super) fn joined_by_and(&self, from: At, to: At) -> bool {
         (from..to).any(|i| matches!(self.items[i].op(), Some(Op::And | Op::Comma | Op::Break)))
     }
@@ -234,12 +208,14 @@ impl Resolver<'_> {
                 .map(|f| f.condition.column.table)
                 .ok_or(Trouble::Shape("a condition with not"))?,
         };
-        if negative.iter().any(|f| f.condition.column.table == base) {
-            return Err(Trouble::Shape("a condition with not"));
-        }
-        if table == base || self.key(base).len() != 1 {
-            return Err(Trouble::Shape("rows that lack themselves"));
-        }
+        refuse(
+            negative.iter().any(|f| f.condition.column.table == base),
+            "a condition with not",
+        )?;
+        refuse(
+            table == base || self.key(base).len() != 1,
+            "rows that lack themselves",
+        )?;
         let mut tables: Vec<usize> = negative.iter().map(|f| f.condition.column.table).collect();
         tables.push(table);
         let later = self
@@ -286,17 +262,14 @@ impl Resolver<'_> {
             && first[0].column == second[0].column
             && !first[0].negated
             && !second[0].negated;
-        if !same || self.frame.without.is_some() {
-            return Err(Trouble::Shape("both, with different columns"));
-        }
+        refuse(
+            !same || self.frame.without.is_some(),
+            "both, with different columns",
+        )?;
         if !query.order.is_empty() || query.limit.is_some() || !self.frame.order.is_empty() {
             return Err(Trouble::Shape("both, with an order"));
         }
-        let counts = self
-            .frame
-            .select
-            .iter()
-            .any(|f| !matches!(f, Figure::Plain(_)));
+        let counts = self.frame.has_figure();
         let told_apart = repeats && !self.key(base).is_empty();
         refuse(counts && !told_apart, "a count of rows that meet both")?;
         if told_apart {

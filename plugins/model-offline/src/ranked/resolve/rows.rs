@@ -3,8 +3,8 @@
 use super::groups::dedup;
 use super::*;
 use crate::pick::date_column;
-use crate::ranked::rivals::stems;
 use crate::ranked::sentences::TAIL;
+use crate::words::name_stems as stems;
 
 impl Resolver<'_> {
     /// Rows, or figures over all rows.
@@ -19,9 +19,10 @@ impl Resolver<'_> {
             .filter(|e| !matches!(e, Expr::Column(_)))
             .collect();
         let aggregated = !figures.is_empty();
-        if !self.frame.units.is_empty() {
-            return Err(Trouble::Shape("a unit of time without a figure"));
-        }
+        refuse(
+            !self.frame.units.is_empty(),
+            "a unit of time without a figure",
+        )?;
         let mut base = subject;
         if aggregated {
             let tables: Vec<usize> = figures
@@ -43,9 +44,10 @@ impl Resolver<'_> {
                 }
             }
             let ordered = !self.frame.order.is_empty() || self.frame.by_figure.is_some();
-            if ordered || self.frame.rank.is_some() {
-                return Err(Trouble::Shape("an order of one figure"));
-            }
+            refuse(
+                ordered || self.frame.rank.is_some(),
+                "an order of one figure",
+            )?;
         }
         // "for each city, the highest latitude": the first of each group.
         if self.frame.rank.is_some() && !self.frame.groups.is_empty() {
@@ -117,9 +119,10 @@ impl Resolver<'_> {
             self.names_someone(&plain)?;
         }
         let order = self.order(&select)?;
-        if self.ranks_groups(&select, &order) {
-            return Err(Trouble::Shape("an order of several rows each"));
-        }
+        refuse(
+            self.ranks_groups(&select, &order),
+            "an order of several rows each",
+        )?;
         let distinct_count = aggregated && self.frame.distinct;
         if distinct_count && !select.iter().all(|e| matches!(e, Expr::Count(_))) {
             return Err(Trouble::Shape("a figure over different values"));
@@ -196,16 +199,16 @@ impl Resolver<'_> {
     /// "Who does Ann report to?" and "Who made the largest payment?" ask for a name, and not for a key or a number.
     pub(super) fn names_someone(&self, shown: &[ColumnRef]) -> Answer<()> {
         let who = self.items.first();
-        let who = who.is_some_and(|i| lexis::holds("who whom", &i.text.to_lowercase()));
+        let who = who.is_some_and(|i| i.says("who whom"));
         let is_name = |c: &ColumnRef| {
             let (table, column) = (self.catalog.table(c.table), self.catalog.column(*c));
             let is_key = table.is_key(c.column) && !self.is_its_name(c.table);
             !is_key && column.kind == Type::Text && !column.holds_numbers()
         };
-        match who && !shown.iter().any(is_name) {
-            true => Err(Trouble::Shape("the name of the row that a key refers to")),
-            false => Ok(()),
-        }
+        refuse(
+            who && !shown.iter().any(is_name),
+            "the name of the row that a key refers to",
+        )
     }
 
     /// "How many shows in 2023 sold out": those that did, and not a figure for yes and one for no.
@@ -249,7 +252,7 @@ impl Resolver<'_> {
         filters: &[Resolved],
     ) -> Answer<()> {
         let text = |at: At| stems(&self.items[at].text);
-        let name = lexis::holds("name names", &self.items[at].text.to_lowercase());
+        let name = self.items[at].says("name names");
         let owned = self.items.get(at + 1).is_some_and(|i| i.is(Op::Of));
         // "the eye colour and the coat colour" are no colour twice, nor "the date and the date of shipment" one date.
         let named = self.items[at].has_column(0.0, |c| c == column);
@@ -279,7 +282,7 @@ impl Resolver<'_> {
         let end = self.items.iter().position(|i| i.is(Op::Break));
         let tail = end.filter(|end| self.items[*end].text == TAIL);
         // "Which shop is the cheapest and its city"
-        let asks = |i: &Item| lexis::holds("which what who", &i.text.to_lowercase());
+        let asks = |i: &Item| i.says("which what who");
         let opens = self.items.first().is_some_and(asks) && self.item_table(1) == self.subject;
         // "Which shops are the cheapest? Show the price."
         let tail = tail.or(end.filter(|_| opens));
@@ -308,7 +311,7 @@ impl Resolver<'_> {
 
     /// Whether a question starts with "which" or "who", so that it asks for rows.
     fn asks_for_rows(&self) -> bool {
-        let which = |i: &Item| lexis::holds("which who", &i.text.to_lowercase());
+        let which = |i: &Item| i.says("which who");
         self.items.first().is_some_and(which)
     }
 
@@ -347,8 +350,7 @@ impl Resolver<'_> {
             e.from == base && e.many && pieces && between.foreign_keys.len() > 1
         };
         let held = self.items.get(at + 1).is_some_and(|i| {
-            matches!(i.op(), Some(Op::Is | Op::In))
-                || i.kind == Kind::Soft && lexis::holds("did do does", &i.text.to_lowercase())
+            matches!(i.op(), Some(Op::Is | Op::In)) || i.kind == Kind::Soft && i.says("did do does")
         });
         held && date_column(self.catalog.table(base)).is_none() && joins.into_iter().any(holds)
     }
