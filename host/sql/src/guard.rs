@@ -24,6 +24,7 @@ use super::{
     paging::{Keys, Plan},
     rules::Rules,
     sqlite::without_materialized,
+    unsupported,
     walk::{Mode, Walk},
 };
 use mindhost_base::error::{Code, Error, Result};
@@ -357,7 +358,7 @@ fn read_named<'a>(source: &Source<'a>, rules: &'static Rules) -> Result<(Query, 
     let tokens = lexical::tokens(source, rules)?;
     begins_with_select(source, &tokens)?;
     let headings = Headings::of(source, &tokens, rules);
-    let tokens = if rules.dialect == Dialect::Sqlite {
+    let tokens = if matches!(rules.dialect, Dialect::Sqlite | Dialect::Datafusion) {
         without_materialized(tokens)
     } else {
         tokens
@@ -552,6 +553,8 @@ fn syntax(source: &Source<'_>, rules: &Rules, error: &ParseFailure) -> Error {
         message =
             "this word or sign cannot follow a value here; put what belongs together into brackets";
     }
+    let tokens = lexical::tokens(source, rules).unwrap_or_default();
+    message = unsupported::in_place_of_form(&tokens).unwrap_or(message);
     Error::new(
         Code::SqlSyntax,
         format!(

@@ -29,6 +29,7 @@ mod sqlite;
 mod table_policy;
 pub mod text;
 mod trino;
+mod unsupported;
 mod walk;
 
 #[cfg(test)]

@@ -253,6 +253,7 @@ fn hash_begins_no_comment_where_another_dialect_may_have_it_as_an_operator() {
 fn refused_function_of_the_host_says_what_to_write() {
     for (call, says) in [
         ("age(c.since, s.since)", "a - b"),
+        ("make_interval(0, 0, 0, 3)", "n * interval"),
         ("md5(c.name)", "hashes"),
         ("strftime(c.since, '%Y')", "to_char"),
         ("foo(c.name)", "without it"),
@@ -295,4 +296,52 @@ fn full_join_of_one_mysql_is_refused_and_of_several_datasources_not() {
     assert!(error.message().contains("LEFT JOIN"), "{error}");
     let guarded = guard(&join("north", "south"), &scope).unwrap();
     assert_eq!(guarded.reads(), &Reads::Several(vec![0, 1]));
+}
+
+#[test]
+fn form_that_cannot_be_read_says_what_to_write() {
+    let scope = Scope::from(datasource("files", Dialect::Datafusion));
+    for (condition, says) in [
+        ("id BETWEEN SYMMETRIC 3 AND 1", "least(b, c)"),
+        ("id DIV 2 = 1", "trunc(a / b)"),
+        ("id = ANY (VALUES (1), (2))", "IN (VALUES …)"),
+        ("id = = 1", "cannot be read as DataFusion: Expected"),
+        (
+            "id = = 1 ORDER BY div DESC",
+            "cannot be read as DataFusion: Expected",
+        ),
+    ] {
+        let error = refused(
+            &format!("SELECT id FROM customers WHERE {condition}"),
+            &scope,
+        );
+        assert_eq!(error.code(), Code::SqlSyntax, "{condition}");
+        assert!(error.message().contains(says), "{condition}: {error}");
+    }
+    for (sql, says) in [
+        (
+            "SELECT j.id FROM customers a JOIN customers b USING (id) AS j",
+            "by the tables",
+        ),
+        (
+            "SELECT sum(id) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW) FROM customers",
+            "sum(x) OVER (…) - x",
+        ),
+    ] {
+        let error = refused(sql, &scope);
+        assert!(error.message().contains(says), "{sql}: {error}");
+    }
+}
+
+#[test]
+fn materialized_is_no_part_of_a_statement_of_the_host() {
+    let scope = Scope::from(datasource("files", Dialect::Datafusion));
+    for written in ["AS MATERIALIZED (", "AS NOT MATERIALIZED ("] {
+        let sql = format!("WITH x {written}SELECT id FROM customers) SELECT id FROM x");
+        let guarded = guard(&sql, &scope).unwrap();
+        assert!(
+            guarded.text().starts_with("WITH x AS (SELECT"),
+            "{guarded:?}"
+        );
+    }
 }

@@ -285,7 +285,9 @@ fn in_place_of(name: &str) -> &'static str {
         "date_format" | "strftime" => "write to_char(time, 'YYYY-MM-DD')",
         "day" | "month" | "quarter" | "year" => "write extract(year FROM time)",
         "group_concat" | "listagg" => "write string_agg(x, ', ')",
+        "justify_days" | "justify_hours" | "justify_interval" => "write extract(epoch FROM x)",
         "len" => "write length(x)",
+        "make_interval" => "write n * interval '1 day'",
         "md5" | "sha1" | "sha224" | "sha256" | "sha384" | "sha512" => {
             "it computes no hashes: compare the values themselves"
         }
