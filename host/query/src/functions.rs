@@ -14,7 +14,9 @@ use datafusion::{
 
 use super::{
     checked_arithmetic, distinct_names, exact_functions, float_aggregates, growing_functions,
-    meaning::{lookups, no_rows, reals, truth_texts::TruthPlanner},
+    meaning::{
+        interval_products::IntervalPlanner, lookups, no_rows, reals, truth_texts::TruthPlanner,
+    },
     ordered_texts, slow_functions,
 };
 
@@ -38,6 +40,7 @@ pub fn allowed() -> &'static Functions {
         let mut planners = SessionStateDefaults::default_expr_planners();
         planners.insert(0, Arc::new(growing_functions::ConcatPlanner));
         planners.insert(0, Arc::new(TruthPlanner));
+        planners.insert(0, Arc::new(IntervalPlanner));
         Functions {
             planners,
             scalar: SessionStateDefaults::default_scalar_functions()

@@ -2,15 +2,19 @@
 //! way are, and the others are refused ([`refused`]).
 
 pub mod calls;
+pub mod common_conditions;
 mod comparisons;
 mod correlated_keys;
 mod correlations;
 mod division;
 pub mod exists;
 pub mod exponents;
+pub mod fetch;
 pub mod floats;
 mod implied_groups;
 mod interval_length;
+pub mod interval_products;
+pub mod interval_texts;
 pub mod keys;
 mod lifted_lookups;
 pub mod lookups;
@@ -37,6 +41,7 @@ mod truth_values;
 pub mod unjoined;
 mod unknown;
 mod using_wildcard;
+pub mod with_names;
 mod zeros;
 
 use std::sync::Arc;

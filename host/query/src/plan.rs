@@ -33,8 +33,9 @@ use super::{
     federation::{self, Sources},
     functions,
     meaning::{
-        calls, exists, exponents, floats, keys, lookups, membership, merged_columns, natural,
-        reals, refused, row_groups, similar, text_length, unjoined,
+        calls, common_conditions, exists, exponents, fetch, floats, interval_texts, keys, lookups,
+        membership, merged_columns, natural, reals, refused, row_groups, similar, text_length,
+        unjoined, with_names,
     },
     memory::StatementMemory,
     names::{CATALOG, NO_SCHEMA},
@@ -194,8 +195,12 @@ async fn plan(
             let column_names = ColumnNames::of(query);
             plan_size::check(query).map_err(errors::external)?;
             refused::check(query).map_err(errors::external)?;
+            with_names::unique(query);
+            fetch::as_limit(query);
+            interval_texts::in_words(query);
             membership::quantified_as_in(query);
             exists::without_columns(query);
+            common_conditions::before_alternatives(query);
             if let ast::Statement::Query(query) = &mut **query
                 && text.to_ascii_lowercase().contains("natural")
             {

@@ -12,6 +12,7 @@ mod refused;
 mod subqueries;
 mod texts;
 mod values;
+mod with_names;
 
 use std::{
     collections::BTreeMap,

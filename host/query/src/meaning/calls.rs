@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Ident, Statement, VisitMut as _, VisitorMut, visit_expressions_mut,
+    FunctionArguments, Ident, Statement, Value, VisitMut as _, VisitorMut, visit_expressions_mut,
 };
 
 use super::{merged_columns::only_part, templates};
@@ -32,6 +32,10 @@ const COUNTS: [&str; 10] = [
 /// The last day of the month of `__day`.
 const LAST_DAY: &str = "CAST(date_trunc('month', CAST(__day AS TIMESTAMP(6))) + INTERVAL '1 month' - INTERVAL '1 day' \
                         AS DATE)";
+/// Years begin with 1, and so do centuries.
+const DECADE: &str = "CAST(extract(year FROM __day) / 10 AS bigint)";
+const CENTURY: &str = "CAST((extract(year FROM __day) + 99) / 100 AS bigint)";
+const MILLENNIUM: &str = "CAST((extract(year FROM __day) + 999) / 1000 AS bigint)";
 const DAY: &str = "__day";
 
 /// Writes calls of them in the form that DataFusion has.
@@ -45,9 +49,14 @@ impl VisitorMut for Calls {
     type Break = ();
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Expr::Function(call) = expr
-            && let Some(written) = in_other_form(call)
-        {
+        let written = match expr {
+            Expr::Function(call) => in_other_form(call),
+            Expr::Extract {
+                field, expr: day, ..
+            } => years_of(&field.to_string(), day),
+            _ => None,
+        };
+        if let Some(written) = written {
             *expr = written;
         }
         ControlFlow::Continue(())
@@ -73,7 +82,8 @@ fn in_other_form(call: &Function) -> Option<Expr> {
             op: BinaryOperator::Modulo,
             right: bracketed(divisor),
         }))),
-        ("last_day", [day]) => last_day(day),
+        ("last_day", [day]) => on_day(LAST_DAY, day),
+        ("date_part", [part, day]) => years_of(text(part)?, day),
         _ => None,
     }
 }
@@ -105,8 +115,29 @@ fn bracketed(value: &Expr) -> Box<Expr> {
     Box::new(Expr::Nested(Box::new(value.clone())))
 }
 
-fn last_day(day: &Expr) -> Option<Expr> {
-    let mut written = templates::expression(LAST_DAY)?;
+fn text(value: &Expr) -> Option<&str> {
+    match value {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A part of a day that DataFusion does not have: the number of its decade, century or millennium.
+fn years_of(part: &str, day: &Expr) -> Option<Expr> {
+    let template = match part.to_ascii_lowercase().as_str() {
+        "decade" | "decades" => DECADE,
+        "century" | "centuries" => CENTURY,
+        "millennium" | "millennia" => MILLENNIUM,
+        _ => return None,
+    };
+    on_day(template, day)
+}
+
+fn on_day(template: &str, day: &Expr) -> Option<Expr> {
+    let mut written = templates::expression(template)?;
     let _ = visit_expressions_mut(&mut written, |part| {
         if matches!(part, Expr::Identifier(name) if name.value == DAY) {
             *part = day.clone();

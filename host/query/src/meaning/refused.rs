@@ -1,13 +1,15 @@
 //! What DataFusion plans and computes in another way than SQL means it.
 
-use std::{collections::HashSet, ops::ControlFlow};
+use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, GroupByExpr, LimitClause, Query, Select, SetExpr, SetOperator,
-    SetQuantifier, Statement, Value, Visit as _, Visitor, visit_expressions,
+    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArguments, GroupByExpr,
+    LimitClause, Query, Select, SetExpr, SetOperator, SetQuantifier, Statement, Value, Visit as _,
+    Visitor, visit_expressions,
 };
 
-use super::similar;
+use super::{merged_columns::only_part, similar};
+use crate::names::folded;
 use mindhost_base::error::{Code, Error, Result};
 
 /// Refuses such a statement.
@@ -27,6 +29,13 @@ impl Visitor for Refusal {
     type Break = &'static str;
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<&'static str> {
+        let fetch = query.fetch.as_ref();
+        if fetch.is_some_and(|fetch| fetch.with_ties || fetch.percent) {
+            return ControlFlow::Break(
+                "FETCH … WITH TIES and PERCENT are not supported here; write LIMIT n, or compare rank() OVER (ORDER BY …) \
+                 of a subquery with a number",
+            );
+        }
         if query.limit_clause.as_ref().is_some_and(has_subquery) {
             return ControlFlow::Break(
                 "LIMIT and OFFSET take a number here, no (SELECT …); number the rows with row_number() OVER (ORDER BY …) \
@@ -107,6 +116,10 @@ impl Visitor for Refusal {
             } => ControlFlow::Break(
                 "`^` and `#` are powers in some engines and bits in others; write power(a, b)",
             ),
+            Expr::Function(call) if counts_rows(call) => ControlFlow::Break(
+                "count(DISTINCT a, b) is not supported here; count the rows of a subquery: \
+                 SELECT count(*) FROM (SELECT DISTINCT a, b FROM …)",
+            ),
             Expr::Collate { .. } => ControlFlow::Break(
                 "COLLATE is not supported here; leave it out: texts are compared and ordered by their bytes, as with \"C\"",
             ),
@@ -142,18 +155,44 @@ fn grouping_sets(by: &Expr) -> ControlFlow<&'static str> {
              GROUPING SETS ((a, b, c), (a, b), ())",
         );
     }
-    let mut seen = HashSet::new();
+    let mut seen = Vec::new();
     let is_twice = |set: &Vec<Expr>| {
         if !is_rollup {
             seen.clear();
         }
-        set.iter().any(|item| !seen.insert(item.to_string()))
+        set.iter().any(|item| {
+            let is_seen = seen.iter().any(|other| is_same(item, other));
+            seen.push(item.clone());
+            is_seen
+        })
     };
     match items.iter().any(is_twice) {
         true => ControlFlow::Break(
             "ROLLUP, CUBE and GROUPING SETS name each column once here; leave out the second mention of a column",
         ),
         false => ControlFlow::Continue(()),
+    }
+}
+
+/// Whether two are one column: `k` beside `a.k` is the same, because it would be ambiguous otherwise.
+fn is_same(one: &Expr, other: &Expr) -> bool {
+    match (one, other) {
+        (Expr::Identifier(name), Expr::CompoundIdentifier(parts))
+        | (Expr::CompoundIdentifier(parts), Expr::Identifier(name)) => parts
+            .last()
+            .is_some_and(|last| folded(last) == folded(name)),
+        _ => one == other || one.to_string() == other.to_string(),
+    }
+}
+
+/// Whether it counts the different rows of several values.
+fn counts_rows(call: &Function) -> bool {
+    let is_count = only_part(&call.name).is_some_and(|name| folded(name) == "count");
+    match &call.args {
+        FunctionArguments::List(list) if is_count => {
+            list.duplicate_treatment == Some(DuplicateTreatment::Distinct) && list.args.len() > 1
+        }
+        _ => false,
     }
 }
 

@@ -29,6 +29,15 @@ async fn refused_form_is_told_with_what_to_write() {
             "each column once",
         ),
         (
+            "SELECT k, count(*) FROM a GROUP BY ROLLUP (a.k, k)",
+            "each column once",
+        ),
+        ("SELECT count(DISTINCT k, x) FROM a", "SELECT DISTINCT a, b"),
+        (
+            "SELECT x FROM a ORDER BY k FETCH FIRST 1 ROW WITH TIES",
+            "rank() OVER",
+        ),
+        (
             "SELECT k, x, count(*) FROM a GROUP BY ROLLUP ((k, x))",
             "write the sets",
         ),
@@ -93,6 +102,14 @@ async fn what_is_to_be_written_in_place_of_it_gives_rows() {
             "3",
         ),
         ("SELECT id FROM p WHERE (id, k) IN (SELECT 2, 20)", "2"),
+        (
+            "SELECT id FROM p ORDER BY id OFFSET 1 ROWS FETCH NEXT 1 ROW ONLY",
+            "2",
+        ),
+        (
+            "SELECT id FROM p ORDER BY id DESC FETCH FIRST ROW ONLY",
+            "3",
+        ),
         (
             "SELECT id FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM p) x \
              WHERE n <= (SELECT count(*) / 2 FROM p) ORDER BY id",

@@ -334,3 +334,18 @@ async fn form_that_cannot_be_run_says_why() {
         assert!(error.contains(says), "{sql}: {error}");
     }
 }
+
+#[tokio::test]
+async fn condition_of_all_alternatives_joins_with_the_statement_around_it() {
+    check(&[
+        (
+            "(SELECT count(*) FROM buyers b WHERE (b.id = s.buyer AND b.w > 2) OR (b.w < 1 AND (b.id = s.buyer)))",
+            "1,1 2,0 3,0 4,0 5,1",
+        ),
+        (
+            "(SELECT count(*) FROM buyers b WHERE (b.id = s.buyer AND b.w < 0) OR b.id = s.buyer)",
+            "1,1 2,1 3,0 4,0 5,1",
+        ),
+    ])
+    .await;
+}
