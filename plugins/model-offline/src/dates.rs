@@ -232,10 +232,10 @@ fn read_calendar(tokens: &[Token], at: usize) -> Option<Read> {
         // "may" is a month only where a number stands beside it, so that "may I see" is not.
         let may = text == ["may"] && words[0].text != "May";
         let text = text.join(" ").replace("sept ", "sep ");
-        let found = FORMATS
-            .iter()
-            .filter(|_| !may)
-            .find_map(|f| calendar(f, &text));
+        // Without a digit, only a month may stand there: to try all formats takes long.
+        let has_digit = text.contains(|c: char| c.is_ascii_digit());
+        let fits = |f: &&&str| !may && (has_digit || **f == "%B" && !text.contains(' '));
+        let found = FORMATS.iter().filter(fits).find_map(|f| calendar(f, &text));
         Some((used, found?))
     })
 }
