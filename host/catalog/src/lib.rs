@@ -12,6 +12,7 @@ mod plan;
 pub mod restrictions;
 mod runs;
 mod sample;
+mod scopes;
 mod search;
 mod statistics;
 mod store;
@@ -29,18 +30,18 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{indexes::Indexes, names::Names, runs::Runner, store::CatalogStore};
+use self::{indexes::Indexes, names::Names, runs::Runner, scopes::Scopes, store::CatalogStore};
 use mindhost_base::{
     config,
     error::{Code, Error, Result},
 };
 use mindhost_core::datasources::{Datasource, Datasources};
 use mindhost_plugin_api::{Connector, TableRef, Target};
-use mindhost_sql::ScopeTable;
 use mindhost_store::Store;
 
 pub use restrictions::Restrictions;
 pub use runs::Statuses;
+pub use scopes::{ScopeStatistics, ScopeTables};
 pub use search::{ColumnDetail, DescribedKey, SearchResult, TableDetail, View, ViewSource};
 pub use statistics::{Statistics, StoredStatistics};
 pub use types::{
@@ -123,24 +124,6 @@ pub struct Filter<'a> {
     pub restrictions: Option<&'a Restrictions>,
 }
 
-/// What [`Catalog::scope_tables`] reads besides names and counts of rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScopeStatistics {
-    /// Nothing: statements go to one datasource as they are.
-    None,
-    /// Statistics of all columns, by which statements over several datasources are planned.
-    Columns,
-}
-
-/// The tables of a datasource, as [`Catalog::scope_tables`] reads them at one time.
-#[derive(Clone, Debug, Default)]
-pub struct ScopeTables {
-    /// Those of the selection.
-    pub tables: Vec<ScopeTable>,
-    /// The names of all others that are in the source.
-    pub others: Vec<TableRef>,
-}
-
 /// Tables of a catalog and its status.
 #[derive(Clone, Debug)]
 pub struct CatalogPage {
@@ -155,6 +138,7 @@ pub struct Catalog {
     store: CatalogStore,
     runner: Arc<Runner>,
     indexes: Indexes,
+    scopes: Scopes,
 }
 
 impl Catalog {
@@ -174,6 +158,7 @@ impl Catalog {
             store,
             runner: Arc::new(runner),
             indexes,
+            scopes: Scopes::default(),
         }
     }
 
@@ -430,46 +415,6 @@ impl Catalog {
         let runs = self.store.request_cancel(source.id).await?;
         self.runner.cancel(&runs);
         self.store.delete_all(source.id).await
-    }
-
-    /// The tables of a datasource that a statement may name, and the names of the others; `selection` as in the Mind,
-    /// `None` for all. Without tables that are missing in the source. Statistics of columns are read if `with` asks for
-    /// them.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn scope_tables(
-        &self,
-        datasource_id: &str,
-        selection: Option<&[TableRef]>,
-        with: ScopeStatistics,
-    ) -> Result<ScopeTables> {
-        let mut tables = self.store.tables(datasource_id).await?;
-        tables.retain(|table| !table.missing);
-        let selection: Option<HashSet<&TableRef>> = selection.map(|tables| tables.iter().collect());
-        let is_selected = |table: &Table| {
-            let selection = selection.as_ref();
-            selection.is_none_or(|selection| selection.contains(&table.table))
-        };
-        let (tables, others): (Vec<Table>, Vec<Table>) = tables.into_iter().partition(is_selected);
-        let mut columns: HashMap<String, Vec<String>> = self.store.column_names(&tables).await?;
-        let mut keys = self.store.primary_keys(&tables).await?;
-        let mut statistics = match with {
-            ScopeStatistics::Columns => self.store.column_statistics(&tables).await?,
-            ScopeStatistics::None => HashMap::new(),
-        };
-        let in_scope = |table: Table| ScopeTable {
-            columns: columns.remove(&table.id).unwrap_or_default(),
-            key: keys.remove(&table.id).unwrap_or_default(),
-            statistics: statistics.remove(&table.id).unwrap_or_default().into(),
-            row_count: table.row_count,
-            table: table.table,
-            policy: None,
-        };
-        Ok(ScopeTables {
-            tables: tables.into_iter().map(in_scope).collect(),
-            others: others.into_iter().map(|table| table.table).collect(),
-        })
     }
 
     async fn request(

@@ -20,7 +20,7 @@ use sqlx::{Any, AssertSqlSafe, any::AnyArguments, query::Query};
 use mindhost_store::{Backend, Store, Tx};
 
 pub use runs::Heartbeat;
-pub use version::CatalogVersion;
+pub use version::{CatalogVersion, TablesVersion};
 pub use write::TableSnapshot;
 
 /// Reads and writes tables, runs and statistics of all datasources.

@@ -290,6 +290,33 @@ on_both_stores! {
         assert!(scope(ScopeStatistics::None).await.statistics.is_empty());
     }
 
+    async fn scope_is_read_again_only_after_the_catalog_has_changed(postgres) {
+        let setup = Setup::new(postgres, &["a", "b"]).await;
+        let selected = [TableRef::new("main", "a")];
+        let columns = async |selection: Option<&[TableRef]>| {
+            let scope = setup.catalog.scope_tables(&setup.datasource, selection, ScopeStatistics::None);
+            let tables = scope.await.unwrap().tables.into_iter();
+            tables.map(|table| table.columns.join(" ")).collect::<Vec<_>>()
+        };
+        assert_eq!(columns(None).await, ["", ""]);
+        setup.refreshed(Mode::All, None).await;
+        assert_eq!(columns(None).await, ["id name", "id name"]);
+        assert_eq!(columns(Some(&selected)).await, ["id name"]);
+        // No load wrote this, so it shows when the columns were read.
+        let renamed = "UPDATE catalog_columns SET name = 'other' WHERE name = 'name'";
+        sqlx::query(renamed).execute(setup.store.pool()).await.unwrap();
+        assert_eq!(columns(None).await, ["id name", "id name"]);
+        assert_eq!(columns(Some(&selected)).await, ["id name"]);
+        setup.catalog.delete_table(setup.source(), "b").await.unwrap();
+        assert_eq!(columns(None).await, ["id other", ""]);
+        assert_eq!(columns(Some(&selected)).await, ["id other"]);
+        setup.refreshed(Mode::All, None).await;
+        assert_eq!(columns(None).await, ["id name", "id name"]);
+        setup.engine.drop_table("b");
+        setup.refreshed(Mode::All, None).await;
+        assert_eq!(columns(None).await, ["id name"]);
+    }
+
     async fn missing_table_stays_until_it_is_deleted(postgres) {
         let setup = Setup::new(postgres, &["a", "b"]).await;
         setup.refreshed(Mode::All, None).await;
