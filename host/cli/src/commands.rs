@@ -16,13 +16,14 @@ mod remote;
 mod say;
 mod secrets;
 mod serve;
+mod settings;
 mod workspaces;
 
 use std::{process::ExitCode, time::Duration};
 
-use crate::commands::say::{aside, say, say_part};
+use crate::commands::say::{aside, say};
 use clap::{Parser, Subcommand};
-use mindhost_base::config::{Config, DEFAULTS};
+use mindhost_base::config::Config;
 use mindhost_sql::guard::STACK_BYTES;
 
 /// Answers questions about databases: connect datasources, make Minds over them, ask in words or in SQL.
@@ -35,7 +36,8 @@ pub(crate) struct Cli {
 
 const HELP: &str = "\
 Settings come from a file named in MINDHOST_CONFIG and from MINDHOST_<NAME> or MINDHOST_<SECTION>__<NAME>; the
-environment takes precedence. `mindhost settings` prints every setting with its default and its reason.
+environment takes precedence. `mindhost settings` prints every setting with its default and its reason;
+`mindhost settings --effective` prints the values in use and where each comes from.
 
 Start here:
   mindhost demo                                    a made-up shop, and the whole API on it, with the curl lines
@@ -82,7 +84,7 @@ enum Command {
     /// Check the installation and suggest fixes. Changes nothing.
     Doctor,
     /// Print every setting with its default and its reason.
-    Settings,
+    Settings(settings::Settings),
 }
 
 /// How long threads that still block may keep the program after a command.
@@ -134,7 +136,7 @@ async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Demo(demo) => demo::run(demo)?,
         Command::Eval(eval) => return eval::run(&eval).await,
         Command::Doctor => return Ok(doctor::run(Config::load()).await),
-        Command::Settings => say_part!("{DEFAULTS}"),
+        Command::Settings(settings) => settings::run(&settings)?,
         Command::Serve => serve::run(Config::load()?).await?,
         Command::Migrate => {
             let opened = open::store(&Config::load()?).await?;

@@ -255,6 +255,62 @@ async fn the_first_start_without_a_key_leaves_one_in_a_private_file() {
 }
 
 #[test]
+fn wrong_settings_stop_a_start_before_it_writes() {
+    for (name, value, message) in [
+        (
+            "MINDHOST_PLUGINS__TRUSTED_KEYS",
+            "no-key",
+            "plugins.trusted_keys",
+        ),
+        (
+            "MINDHOST_PLUGINS__REQUIRE_SIGNATURE",
+            "true",
+            "plugins.trusted_keys is empty",
+        ),
+        (
+            "MINDHOST_EGRESS__ROOT_CERTIFICATES",
+            "/nothing.pem",
+            "egress.root_certificates",
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("data");
+        let mut serve = Command::new(build::host_binary());
+        let serve = serve.arg("serve").env("MINDHOST_DATA_DIR", &data);
+        let refused = serve.env("MINDHOST_LISTEN", "127.0.0.1:0").env(name, value);
+        let refused = refused.output().unwrap();
+        assert!(!refused.status.success(), "{name}");
+        assert!(stderr(&refused).contains(message), "{}", stderr(&refused));
+        assert!(!data.exists(), "{name}");
+    }
+}
+
+#[test]
+fn command_says_what_it_waits_for_while_its_store_is_away() {
+    let dir = tempfile::tempdir().unwrap();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = closed.local_addr().unwrap();
+    drop(closed);
+    for command in ["migrate", "serve"] {
+        let output = Command::new(build::host_binary())
+            .arg(command)
+            .env("MINDHOST_DATA_DIR", dir.path())
+            .env(
+                "MINDHOST_DATABASE_URL",
+                format!("postgres://u:secret@{address}/d"),
+            )
+            .env("MINDHOST_STORE__ACQUIRE_TIMEOUT", "2s")
+            .output()
+            .unwrap();
+        assert!(!output.status.success(), "{command}");
+        let text = stdout(&output) + &stderr(&output);
+        let waits =
+            format!("waiting up to 2 s for the PostgreSQL server at {address} (database_url)");
+        assert!(text.contains(&waits) && !text.contains("secret"), "{text}");
+    }
+}
+
+#[test]
 fn settings_are_printed_with_their_reasons_and_wrong_ones_are_refused() {
     let run = |args: &[&str], var: (&str, &str)| {
         Command::new(build::host_binary())
@@ -265,6 +321,17 @@ fn settings_are_printed_with_their_reasons_and_wrong_ones_are_refused() {
     };
     let printed = stdout(&run(&["settings"], ("MINDHOST_X_UNUSED", "")));
     assert!(printed.contains("\n[server]\n") && printed.contains("\nbody_limit = "));
+    let effective = ["settings", "--effective"];
+    let printed = stdout(&run(&effective, ("MINDHOST_SQL__PAGE_BYTES", "70000")));
+    let line = "\nsql.page_bytes = 70000  # the environment variable MINDHOST_SQL__PAGE_BYTES\n";
+    assert!(printed.contains(line), "{printed}");
+    assert!(
+        printed.contains("\nserver.body_limit = 4194304  # default\n"),
+        "{printed}"
+    );
+    let key = "mh_123456789012345678901234";
+    let printed = stdout(&run(&effective, ("MINDHOST_ADMIN_KEY", key)));
+    assert!(printed.contains("admin_key = \"(set, not shown)\"") && !printed.contains(key));
     let refused = run(&["serve"], ("MINDHOST_SQL__STATEMENT_TIMEOUT", "soon"));
     assert!(!refused.status.success());
     assert!(stderr(&refused).contains("\"30s\""), "{}", stderr(&refused));

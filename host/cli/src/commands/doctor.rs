@@ -18,7 +18,7 @@ use mindhost_telemetry::{self as telemetry, LogError, Traces};
 
 use super::{
     finding::Finding::{self, Bad, Good, Note},
-    load_plugins, plugin,
+    load_plugins, open, plugin,
 };
 use crate::commands::say::say;
 
@@ -198,7 +198,7 @@ fn data_dir(path: &Path) -> Finding {
 }
 
 async fn store(config: &Config, findings: &mut Vec<Finding>) {
-    let store = match Store::open(config).await {
+    let store = match open::reached(config).await {
         Ok(store) => store,
         Err(error) => {
             findings.push(Finding::bad(

@@ -105,6 +105,13 @@ pub(super) fn checked(config: &Config) -> anyhow::Result<RootCertificates> {
     own_authorities(&config.egress.root_certificates)
 }
 
+/// Whose signatures the settings trust.
+pub(super) fn trust(config: &Config) -> anyhow::Result<Trust> {
+    let plugins = &config.plugins;
+    let trust = Trust::new(plugins.require_signature, &plugins.trusted_keys);
+    trust.map_err(anyhow::Error::msg)
+}
+
 /// The entries of `files.roots` that no plugin can read, and why.
 fn unusable_roots<'a>(config: &'a Config, rules: &'a FixedPolicy) -> Vec<(&'a Path, &'static str)> {
     let refused = rules.refused_roots();
@@ -209,7 +216,6 @@ fn sources(
     policy: Arc<dyn Policy>,
 ) -> anyhow::Result<Sources> {
     let plugins = &config.plugins;
-    let trust = Trust::new(plugins.require_signature, &plugins.trusted_keys);
     Ok(Sources {
         plugins_dir: config.plugins_dir.clone(),
         artifacts_dir: config.artifacts_dir(),
@@ -220,7 +226,7 @@ fn sources(
         spill_dir: Some(config.spill_dir()),
         seal_key: seal_key.unwrap_or_default(),
         settings: plugins.limits.clone(),
-        trust: trust.map_err(anyhow::Error::msg)?,
+        trust: trust(config)?,
         policy,
         active: Active::new(),
         incumbents: Incumbents::default(),

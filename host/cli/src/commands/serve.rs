@@ -79,14 +79,16 @@ async fn serve(
     outlive_large_files()?;
     outlive_hang_ups()?;
     let config = Arc::new(config);
+    // Settings that are wrong stop the start before it writes anything.
+    load_plugins::checked(&config)?;
+    load_plugins::trust(&config)?;
+    let source = Source::of(&config)?;
     let alone = match config.database_url.get() {
         None => Some(lock_data_dir(&config.data_dir)?),
         Some(_) => None,
     };
     let opened = open::store(&config).await?;
-    let source = Source::of(&config)?;
     let keys = rekeying::open(&source, &opened.store).await?;
-    first_key(&config, &opened, &keys).await?;
     let listener = TcpListener::bind(config.listen).await.with_context(|| {
         format!(
             "cannot listen on {}; is another server running there?",
@@ -98,6 +100,7 @@ async fn serve(
         Some(address) => Some(listen_for_metrics(address).await?),
         None => None,
     };
+    first_key(&config, &opened, &keys).await?;
     let own = match &metrics {
         Some(metrics) => vec![address, metrics.local_addr()?],
         None => vec![address],
