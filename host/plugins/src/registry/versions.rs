@@ -100,7 +100,7 @@ pub struct FoundFile {
 }
 
 /// The files of the plugins directory by name, then the other installed versions. With `import` the files are
-/// installed.
+/// installed. Without it each gets the answer that a start would give.
 pub fn found(
     plugins_dir: &std::path::Path,
     artifacts: &Artifacts,
@@ -109,7 +109,7 @@ pub fn found(
     import: bool,
 ) -> Vec<FoundFile> {
     let mut all = Vec::new();
-    let mut taken = import.then(|| TakenVersions::by(artifacts));
+    let mut taken = TakenVersions::by(artifacts);
     let installed = artifacts.digests();
     // A damaged file must not claim its version: the good one would be refused. What is installed was checked before.
     let validated = |package: Package| match installed.contains(&package.digest) {
@@ -118,10 +118,8 @@ pub fn found(
     };
     for (file, package) in package::scan(plugins_dir, max_bytes) {
         let package = package.and_then(validated);
-        let repeated = match (&package, &mut taken) {
-            (Ok(package), Some(taken)) => taken.take(package).err(),
-            _ => None,
-        };
+        let repeated = package.as_ref().ok();
+        let repeated = repeated.and_then(|package| taken.take(package).err());
         if let Some(refusal) = repeated {
             all.push(FoundFile {
                 file: Some(file),

@@ -54,6 +54,31 @@ async fn damaged_file_does_not_claim_its_version() {
 }
 
 #[tokio::test]
+async fn second_file_of_a_version_is_refused_by_the_server_and_by_doctor() {
+    let given = TempDir::new().unwrap();
+    let write = |name: &str, version: &Version| {
+        std::fs::write(given.path().join(name), version.bytes()).unwrap();
+    };
+    write("a.wasm", &Version::of("0.1.0"));
+    write("b.wasm", &Version::of("0.1.0").that("slow", 1));
+    let directory = given.path().to_string_lossy();
+    let host = Host::builder().env("MINDHOST_PLUGINS_DIR", &directory);
+    let host = host.start().await;
+    let why = "is another file of guest-memory 0.1.0 than the one that is installed";
+    assert!(host.log().contains(why), "{}", host.log());
+    for command in [&["doctor"][..], &["plugin", "list", "--dir"]] {
+        let output = host.command(command).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let mut lines = text.lines();
+        let line = lines.find(|line| line.contains("b.wasm")).unwrap();
+        assert!(line.contains("refused: ") && line.contains(why), "{text}");
+        let mut lines = text.lines();
+        let line = lines.find(|line| line.contains("a.wasm")).unwrap();
+        assert!(line.ends_with("  active"), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn what_was_only_installed_serves_nothing_after_a_restart_either() {
     let host = Host::builder().env("MINDHOST_ROLLOUTS__PROBATION", "10m");
     let host = host.start().await;
