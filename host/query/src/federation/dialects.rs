@@ -270,6 +270,18 @@ impl Rules {
         text.push(close);
         text
     }
+
+    /// Whether the guard takes this name in quotes: only if the parser prints it as it reads it. It prints quotes that
+    /// are doubled or behind a backslash as they are, and brackets too.
+    pub fn can_quote(&self, name: &str) -> bool {
+        match self.quotes.0 {
+            '[' => !name.contains(['[', ']']),
+            quote => {
+                let doubled = [quote, '\\'].map(|before| format!("{before}{quote}"));
+                !doubled.iter().any(|pair| name.contains(pair.as_str()))
+            }
+        }
+    }
 }
 
 fn around((before, behind): (&str, &str), text: &str) -> String {
@@ -285,6 +297,21 @@ mod tests {
         assert_eq!(rules(Dialect::Postgresql).quoted(r#"a"b"#), r#""a""b""#);
         assert_eq!(rules(Dialect::Mysql).quoted("a`b"), "`a``b`");
         assert_eq!(rules(Dialect::Mssql).quoted("a]b"), "[a]]b]");
+    }
+
+    #[test]
+    fn name_that_the_guard_cannot_print_is_found() {
+        for (dialect, name, can) in [
+            (Dialect::Postgresql, r#"a"b[c]`"#, true),
+            (Dialect::Postgresql, r#"a""b"#, false),
+            (Dialect::Sqlite, r#"a\"b"#, false),
+            (Dialect::Mysql, "a`b\"\"", true),
+            (Dialect::Mysql, "a``b", false),
+            (Dialect::Mssql, r#"a"b"#, true),
+            (Dialect::Mssql, "a]b", false),
+        ] {
+            assert_eq!(rules(dialect).can_quote(name), can, "{dialect:?} {name}");
+        }
     }
 
     #[test]

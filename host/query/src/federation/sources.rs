@@ -219,10 +219,12 @@ pub fn statement_id() -> String {
     Uuid::now_v7().to_string()
 }
 
-/// A statement that has the columns of a table and no rows.
+/// A statement that has the columns of a table and no rows. A column whose name no statement can have is not there: it
+/// would be in the way of all others.
 fn no_rows(source: &dyn SqlSource, table: &TableRef) -> String {
     let rules = rules(source.dialect());
-    let columns = source.columns(table);
+    let mut columns = source.columns(table);
+    columns.retain(|name| rules.can_quote(name));
     let columns = match columns.is_empty() {
         true => String::from("*"),
         false => {

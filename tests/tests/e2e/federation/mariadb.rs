@@ -209,3 +209,26 @@ async fn zero_day_of_mariadb_is_not_null() {
         assert_eq!(mind.query(&sql).await["data"], ids, "{sql}");
     }
 }
+
+#[tokio::test]
+async fn column_with_a_quote_in_its_name_is_in_the_way_of_no_other() {
+    let host = Host::start().await;
+    let maria =
+        "CREATE TABLE odd (id INT, `a``b` INT, `c````d` INT); INSERT INTO odd VALUES (1, 2, 3)";
+    let maria = MariaDb::shared().database(maria).await;
+    let maria = host.datasource("maria", "mysql", maria.connection_data());
+    maria.await.load().await;
+    let own =
+        r#"CREATE TABLE odd (id INT, "a""b" INT, "c""""d" INT); INSERT INTO odd VALUES (1, 4, 5)"#;
+    host.sqlite("own", own).await.load().await;
+    let pg = Postgres::shared().database(own).await;
+    host.postgres("pg", &pg).await.load().await;
+    let mind = host.mind("all").datasource("maria").datasource("own");
+    let mind = mind.datasource("pg").direct_queries().create().await;
+    let sql = r#"SELECT m."a`b", o."a""b" AS o, p."a""b" AS p FROM maria.odd m JOIN own.odd o ON o.id = m.id
+        JOIN pg.odd p ON p.id = m.id"#;
+    assert_eq!(mind.rows(sql).await, [[json!(2), json!(4), json!(4)]]);
+    // Of one datasource, the engine reads it.
+    let sql = "SELECT `a``b` FROM maria.odd WHERE `a``b` = 2";
+    assert_eq!(mind.rows(sql).await, [[json!(2)]]);
+}
