@@ -28,10 +28,13 @@ use utoipa_axum::routes;
 use self::plugins::PluginFigures;
 use super::{AppState, health, http_meter::HttpMeter};
 use mindhost_answers::answering::Answering;
-use mindhost_base::error::{Error, Result};
+use mindhost_base::{
+    config::Config,
+    error::{Error, Result},
+};
 use mindhost_core::auth::{Caller, limits::Limits};
 use mindhost_plugins::registry::Registry;
-use mindhost_store::Store;
+use mindhost_store::{Store, free_bytes};
 
 /// Where Prometheus scrapes; it needs the key of an operator.
 const PATH: &str = "/metrics";
@@ -46,6 +49,7 @@ pub(super) struct MetricSources {
     answering: Answering,
     limits: Arc<Limits>,
     store: Store,
+    config: Arc<Config>,
 }
 
 impl FromRef<AppState> for MetricSources {
@@ -56,6 +60,7 @@ impl FromRef<AppState> for MetricSources {
             answering: state.answering.clone(),
             limits: state.limits.clone(),
             store: state.store.clone(),
+            config: state.config.clone(),
         }
     }
 }
@@ -87,16 +92,18 @@ pub(super) async fn read(
     State(watched): State<MetricSources>,
 ) -> ApiResult<Response> {
     caller.require_host("read the figures of the host")?;
-    Ok(watched.answer()?)
+    Ok(watched.answer().await?)
 }
 
 async fn read_all(State(watched): State<MetricSources>) -> ApiResult<Response> {
-    Ok(watched.answer()?)
+    Ok(watched.answer().await?)
 }
 
 impl MetricSources {
-    fn answer(&self) -> Result<Response> {
-        let text = self.text().map_err(Error::internal)?;
+    async fn answer(self) -> Result<Response> {
+        // A disk of the network that does not answer blocks the look at its free space.
+        let text = tokio::task::spawn_blocking(move || self.text()).await;
+        let text = text.map_err(Error::internal)?.map_err(Error::internal)?;
         Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response())
     }
 
@@ -107,6 +114,7 @@ impl MetricSources {
             metrics.register_collector(Box::new(PluginFigures(meters.versions())));
         }
         metrics.register_collector(Box::new(Gauges(self.gauges())));
+        metrics.register_collector(Box::new(FreeDisk::of(&self.config)));
         let mut written = String::new();
         text::encode(&mut written, &metrics)?;
         Ok(written)
@@ -169,6 +177,42 @@ impl MetricSources {
             ]);
         }
         gauges
+    }
+}
+
+/// Free bytes on the disks of the server's own directories.
+#[derive(Debug)]
+struct FreeDisk(Vec<(&'static str, u64)>);
+
+impl FreeDisk {
+    /// Without a directory that does not exist, or that cannot be asked.
+    fn of(config: &Config) -> Self {
+        let directories = [
+            ("data", config.data_dir.clone()),
+            ("spill", config.spill_dir()),
+            ("cache", config.cache_dir()),
+        ];
+        let free = directories
+            .into_iter()
+            .filter_map(|(name, dir)| Some((name, free_bytes(&dir)?)));
+        Self(free.collect())
+    }
+}
+
+impl Collector for FreeDisk {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut gauges = encoder.encode_descriptor(
+            "disk_free",
+            "Free space on the disk of a directory of the server",
+            Some(&Unit::Bytes),
+            MetricType::Gauge,
+        )?;
+        for (directory, free) in &self.0 {
+            gauges
+                .encode_family(&[("directory", *directory)])?
+                .encode_gauge(free)?;
+        }
+        Ok(())
     }
 }
 

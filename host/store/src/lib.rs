@@ -40,7 +40,7 @@ use mindhost_base::error::{Error, Result};
 
 pub use cache::ReadCache;
 pub use open::{OpenError, SchemaState};
-pub use quotas::{ROW_BYTES, ResourceKind, StoredBytes, count};
+pub use quotas::{ROW_BYTES, ResourceKind, StoredBytes, count, free_bytes};
 pub use sqlx::{Row, any::AnyRow};
 
 /// The workspace that the first start creates.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -87,13 +87,18 @@ impl Quotas {
         };
         let mut measured_at = lock(&self.measured_at);
         if measured_at.is_none_or(|at| at.elapsed() > FREE_SPACE_MAX_AGE) {
-            let free = rustix::fs::statvfs(dir)
-                .map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+            let free = free_bytes(dir).unwrap_or(u64::MAX);
             self.free_bytes.store(free, Ordering::Relaxed);
             *measured_at = Some(Instant::now());
         }
         self.free_bytes.load(Ordering::Relaxed)
     }
+}
+
+/// Free bytes on the disk of a directory; `None` if it does not exist or cannot be asked.
+pub fn free_bytes(dir: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(dir).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 /// Bytes that a transaction stores: by key, its workspace and the bytes.

@@ -73,6 +73,8 @@ async fn an_operator_reads_what_the_host_and_its_plugins_do() {
         host.get("/minds/nobody").await.expect_status(404);
 
         let figures = Figures::read(&host).await;
+        let free = figures.sum("mindhost_disk_free_bytes", &[("directory", "data")]);
+        assert!(free > 0.0, "{free}");
         let plugin = [("plugin", "connector-sqlite")];
         let target = [
             ("plugin", "connector-sqlite"),
