@@ -5,6 +5,7 @@
 
 mod arrow;
 mod convert;
+mod decimal_text;
 mod json;
 mod kind;
 mod output;

@@ -1,9 +1,8 @@
 //! Arrays in the physical types of the contract.
 
-use std::iter;
 use std::sync::Arc;
 
-use arrow_array::builder::{BinaryBuilder, StringBuilder};
+use arrow_array::builder::BinaryBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type,
@@ -17,8 +16,8 @@ use arrow_array::{Array, ArrayRef, PrimitiveArray, new_null_array};
 use arrow_schema::{DataType as Arrow, TimeUnit};
 use mindhost_sdk::{Column, DataType, double_of_single};
 
-use super::json;
 use super::kind::{self, Mark, digits};
+use super::{decimal_text, json};
 
 const DAY_MICROS: i64 = 86_400_000_000;
 const DAY_MILLIS: i64 = 86_400_000;
@@ -93,54 +92,7 @@ pub fn wire(array: ArrayRef) -> Converted {
         Arrow::Decimal128(_, scale) => *scale,
         _ => 0,
     };
-    let mut texts = StringBuilder::with_capacity(decimals.len(), decimals.len() * 12);
-    let mut text = Digits::default();
-    for value in decimals.iter() {
-        texts.append_option(value.map(|value| text.of(value, scale)));
-    }
-    Ok(Arc::new(texts.finish()))
-}
-
-/// Writes decimals without asking for memory each time.
-#[derive(Default)]
-pub struct Digits(String);
-
-impl Digits {
-    /// `-12.50` of -1250 with two digits behind the point; with a negative number of them, zeros follow the digits.
-    pub fn of(&mut self, value: i128, scale: i8) -> &str {
-        let mut buffer = itoa::Buffer::new();
-        let magnitude = value.unsigned_abs();
-        // Small numbers, which nearly all are, do not need the division of 128 bits.
-        let digits = match u64::try_from(magnitude) {
-            Ok(magnitude) => buffer.format(magnitude),
-            Err(_) => buffer.format(magnitude),
-        };
-        self.place(value < 0, digits, scale)
-    }
-
-    /// The same of a number that was written without its sign.
-    pub fn place(&mut self, is_negative: bool, digits: &str, scale: i8) -> &str {
-        self.0.clear();
-        if is_negative {
-            self.0.push('-');
-        }
-        let Ok(scale) = usize::try_from(scale) else {
-            self.0.push_str(digits);
-            if digits != "0" {
-                let zeros = usize::from(scale.unsigned_abs());
-                self.0.extend(iter::repeat_n('0', zeros));
-            }
-            return &self.0;
-        };
-        let (whole, part) = digits.split_at(digits.len().saturating_sub(scale));
-        self.0.push_str(if whole.is_empty() { "0" } else { whole });
-        if scale > 0 {
-            self.0.push('.');
-            self.0.extend(iter::repeat_n('0', scale - part.len()));
-            self.0.push_str(part);
-        }
-        &self.0
-    }
+    Ok(Arc::new(decimal_text::texts(decimals, scale)?))
 }
 
 /// The error of an array that another column has in the sample.

@@ -17,7 +17,8 @@ use arrow_schema::{DataType as Arrow, IntervalUnit};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use mindhost_sdk::{Column, DataType, double_of_single};
 
-use super::convert::{Converted, Digits, normal};
+use super::convert::{Converted, normal};
+use super::decimal_text;
 use super::kind::Mark;
 
 /// The largest integer up to which a double has each one.
@@ -107,7 +108,7 @@ fn put(text: &mut String, what: std::fmt::Arguments<'_>) {
 }
 
 fn put_decimal(text: &mut String, value: impl Into<i128>, scale: i8) {
-    text.push_str(Digits::default().of(value.into(), scale));
+    text.push_str(&decimal_text::text_of(value.into(), scale));
 }
 
 fn put_quoted(text: &mut String, value: &str) {
@@ -323,7 +324,7 @@ fn write_text(array: &ArrayRef, row: usize, text: &mut String) -> Result<(), Str
             let digits = value.strip_prefix('-');
             let is_negative = digits.is_some();
             let digits = digits.unwrap_or(&value);
-            text.push_str(Digits::default().place(is_negative, digits, *scale));
+            text.push_str(&decimal_text::placed(is_negative, digits, *scale));
         }
         Arrow::Interval(unit) => write_interval(array, *unit, row, text),
         Arrow::Date32 | Arrow::Date64 => write_normal(array, DataType::Date, row, text)?,
