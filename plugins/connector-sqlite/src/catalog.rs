@@ -1,9 +1,9 @@
 //! What the database holds: tables and views with columns, keys and comments.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use mindhost_sdk::{ForeignKeyColumn, KeyColumn, Table, TableColumn, TableRef};
-use rusqlite::{Connection, OptionalExtension, Result, Row};
+use rusqlite::{Connection, Result, Row};
 
 use crate::comments::{self, Definition};
 
@@ -27,15 +27,16 @@ pub fn tables(connection: &Connection) -> Result<Vec<TableRef>> {
 /// Some of the tables; one that is gone is left out.
 pub fn describe(connection: &Connection, tables: &[TableRef]) -> Result<Vec<Table>> {
     let row_counts = row_counts(connection)?;
+    let schema = Schema::read(connection, tables)?;
     let mut described = Vec::with_capacity(tables.len());
     for table in tables.iter().filter(|table| table.schema == SCHEMA) {
-        let Some(entry) = Entry::find(connection, &table.name)? else {
+        let Some(entry) = schema.entries.get(&table.name) else {
             continue;
         };
         let mut answer = Table::new(table.clone(), entry.kind());
         answer.row_count = row_counts.get(&table.name).copied();
         // A view whose tables are gone cannot be described; it must not keep the others from being.
-        if let Err(error) = entry.describe(connection, &mut answer) {
+        if let Err(error) = entry.describe(&schema, connection, &mut answer) {
             answer.extra.push(("error".into(), error.to_string()));
         }
         described.push(answer);
@@ -52,26 +53,77 @@ struct Entry {
     definition: Definition,
 }
 
-impl Entry {
-    fn find(connection: &Connection, name: &str) -> Result<Option<Self>> {
+/// What the whole schema says. It is read once for all tables that are described: it has no index, and SQLite lists
+/// every table each time that it is asked for one.
+struct Schema {
+    /// The tables that are described, by name.
+    entries: HashMap<String, Entry>,
+    /// The name of every table, by its lower case: SQLite compares names so, in ASCII.
+    names: HashMap<String, String>,
+}
+
+impl Schema {
+    fn read(connection: &Connection, tables: &[TableRef]) -> Result<Self> {
+        let described: HashSet<&str> = tables.iter().map(|table| table.name.as_str()).collect();
+        let (mut definitions, mut names) = (HashMap::new(), HashMap::new());
+        let mut statement = connection
+            .prepare("SELECT type, name, sql FROM sqlite_schema WHERE type IN ('table', 'view')")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let name: String = row.get(1)?;
+            if row.get_ref(0)?.as_str() == Ok("table") {
+                names.insert(name.to_ascii_lowercase(), name.clone());
+            }
+            if described.contains(name.as_str()) {
+                let sql: Option<String> = row.get(2)?;
+                definitions.insert(name, comments::read(&sql.unwrap_or_default()));
+            }
+        }
+        let mut entries = HashMap::with_capacity(definitions.len());
         let mut statement = connection.prepare(
-            "SELECT listed.name, listed.type, listed.wr, listed.strict, stored.sql
-             FROM pragma_table_list(?1) AS listed JOIN sqlite_schema AS stored ON stored.name = listed.name
-             WHERE listed.schema = 'main' AND listed.name = ?1 AND stored.type IN ('table', 'view')",
+            "SELECT name, type, wr, strict FROM pragma_table_list WHERE schema = 'main'",
         )?;
-        let read = |row: &Row<'_>| {
-            let sql: Option<String> = row.get(4)?;
-            Ok(Self {
-                name: row.get(0)?,
-                kind: row.get(1)?,
-                without_rowid: row.get(2)?,
-                strict: row.get(3)?,
-                definition: comments::read(&sql.unwrap_or_default()),
-            })
-        };
-        statement.query_row([name], read).optional()
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let name: String = row.get(0)?;
+            if let Some(definition) = definitions.remove(&name) {
+                let entry = Entry {
+                    name: name.clone(),
+                    kind: row.get(1)?,
+                    without_rowid: row.get(2)?,
+                    strict: row.get(3)?,
+                    definition,
+                };
+                entries.insert(name, entry);
+            }
+        }
+        Ok(Self { entries, names })
     }
 
+    /// The referenced table and column as they are really named. Without a column the parent's primary key is meant.
+    fn referenced(
+        &self,
+        connection: &Connection,
+        parent: String,
+        column: Option<String>,
+        place: u32,
+    ) -> Result<(String, String)> {
+        let known = self.names.get(&parent.to_ascii_lowercase()).cloned();
+        let parent = known.unwrap_or(parent);
+        let of_parent = columns(connection, &parent)?;
+        let is_meant = |candidate: &&StoredColumn| match &column {
+            Some(column) => candidate.name.eq_ignore_ascii_case(column),
+            None => candidate.key_place == place + 1,
+        };
+        let found = of_parent
+            .iter()
+            .find(is_meant)
+            .map(|column| column.name.clone());
+        Ok((parent, found.or(column).unwrap_or_default()))
+    }
+}
+
+impl Entry {
     fn kind(&self) -> &str {
         match self.kind.as_str() {
             "view" => "VIEW",
@@ -80,11 +132,11 @@ impl Entry {
         }
     }
 
-    fn describe(&self, connection: &Connection, table: &mut Table) -> Result<()> {
+    fn describe(&self, schema: &Schema, connection: &Connection, table: &mut Table) -> Result<()> {
         table.comment.clone_from(&self.definition.comment);
         let columns = columns(connection, &self.name)?;
         table.primary_key = self.primary_key(&columns);
-        table.foreign_keys = self.foreign_keys(connection)?;
+        table.foreign_keys = self.foreign_keys(schema, connection)?;
         let is_alone = table.primary_key.len() == 1;
         table.columns = columns
             .into_iter()
@@ -136,7 +188,11 @@ impl Entry {
         key
     }
 
-    fn foreign_keys(&self, connection: &Connection) -> Result<Vec<ForeignKeyColumn>> {
+    fn foreign_keys(
+        &self,
+        schema: &Schema,
+        connection: &Connection,
+    ) -> Result<Vec<ForeignKeyColumn>> {
         // SQLite lists the key that was declared last first.
         let mut statement = connection.prepare(
             r#"SELECT max(id) OVER () - id, seq, "table", "from", "to" FROM pragma_foreign_key_list(?1, 'main')
@@ -153,7 +209,7 @@ impl Entry {
                 .cloned()
                 .flatten();
             let (parent, column): (String, Option<String>) = (row.get(2)?, row.get(4)?);
-            let (parent, column) = referenced(connection, parent, column, place)?;
+            let (parent, column) = schema.referenced(connection, parent, column, place)?;
             keys.push(ForeignKeyColumn {
                 constraint_name: name.unwrap_or_else(|| format!("{}_fkey{}", self.name, key + 1)),
                 ordinal: place + 1,
@@ -164,32 +220,6 @@ impl Entry {
         }
         Ok(keys)
     }
-}
-
-/// The referenced table and column as they are really named. Without a column the parent's primary key is meant.
-fn referenced(
-    connection: &Connection,
-    parent: String,
-    column: Option<String>,
-    place: u32,
-) -> Result<(String, String)> {
-    let mut statement = connection.prepare(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE",
-    )?;
-    let parent = statement
-        .query_row([&parent], |row| row.get(0))
-        .optional()?
-        .unwrap_or(parent);
-    let of_parent = columns(connection, &parent)?;
-    let is_meant = |candidate: &&StoredColumn| match &column {
-        Some(column) => candidate.name.eq_ignore_ascii_case(column),
-        None => candidate.key_place == place + 1,
-    };
-    let found = of_parent
-        .iter()
-        .find(is_meant)
-        .map(|column| column.name.clone());
-    Ok((parent, found.or(column).unwrap_or_default()))
 }
 
 /// The mark of a virtual table's column that is an argument, not data.
