@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use mindhost_sdk::{Error, ErrorKind, control};
 
-/// Longer texts of the server are cut: an error travels through logs and answers.
-const MAX_TEXT: usize = 4096;
 /// When to ask a server again that runs too many statements.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 /// What precedes each message of ClickHouse.
@@ -32,7 +30,7 @@ impl Exception {
             .filter_map(|mark| message.find(mark))
             .min()
             .unwrap_or(message.len());
-        let message = cut(message.get(..end)?.trim());
+        let message = message.get(..end)?.trim().to_owned();
         Some(Self { code, message })
     }
 
@@ -76,9 +74,7 @@ impl Exception {
             // TOO_MANY_ROWS_OR_BYTES, TOO_MANY_ROWS, TOO_MANY_BYTES
             158 | 307 | 396 => ErrorKind::TooLarge,
             // What storage, network, memory and the server itself do wrong.
-            23 | 32 | 33 | 40 | 49 | 74..=76 | 86 | 173 | 198 | 202 | 209 | 210 | 225 => {
-                ErrorKind::Upstream
-            }
+            23 | 40 | 49 | 74..=76 | 86 | 173 | 198 | 202 | 209 | 210 | 225 => ErrorKind::Upstream,
             241..=246 | 252 | 271 | 279 | 305 | 319 | 425 | 439 | 499 | 519 => ErrorKind::Upstream,
             999..=1002 => ErrorKind::Upstream,
             _ => ErrorKind::InvalidStatement,
@@ -89,20 +85,6 @@ impl Exception {
 /// The server said what ClickHouse's formats do not allow.
 pub(crate) fn malformed(what: &str) -> Error {
     Error::new(ErrorKind::Upstream, format!("the server sent {what}"))
-}
-
-/// A cell above the host's limit.
-pub(crate) fn too_large(column: &str, bytes: usize, most: u64) -> Error {
-    let message =
-        format!("a value of column `{column}` has {bytes} bytes; at most {most} are allowed");
-    Error::new(ErrorKind::TooLarge, message)
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_TEXT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.into(),
-    }
 }
 
 #[cfg(test)]
@@ -138,6 +120,15 @@ mod tests {
              47 abcdefgh\r\n__exception__\r\n",
             ErrorKind::Timeout,
             "Timeout exceeded",
+        );
+    }
+
+    #[test]
+    fn a_text_that_is_no_number_is_a_fault_of_the_statement() {
+        check(
+            "Code: 32. DB::Exception: Attempt to read after eof: while converting '' to Int64 (version 26.9.1)",
+            ErrorKind::InvalidStatement,
+            "Attempt to read after eof: while converting '' to Int64",
         );
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use mindhost_sdk::http::Body;
-use mindhost_sdk::{ErrorKind, Result};
+use mindhost_sdk::{Error, ErrorKind, Result};
 
 use crate::error::{Exception, malformed};
 
@@ -43,8 +43,8 @@ impl Lines {
     /// The next line, as a range of [`Lines::bytes`]; `None` at the end.
     ///
     /// # Errors
-    /// The server's exception in place of a line, `Upstream` for a line that is too long or has no end, and those of
-    /// the body.
+    /// The server's exception in place of a line, `TooLarge` for a line above the limit, `Upstream` for one without an
+    /// end, and those of the body.
     pub(crate) fn next(&mut self) -> Result<Option<Range<usize>>> {
         if self.at > COMPACT {
             self.buffer.drain(..self.at);
@@ -65,7 +65,11 @@ impl Lines {
                 return self.end();
             }
             if self.buffer.len() - self.at > self.limit {
-                return Err(malformed("a row that is too long").connection_usable(true));
+                let message = format!(
+                    "the server sent a row of more than {} bytes; select fewer or shorter columns",
+                    self.limit
+                );
+                return Err(Error::new(ErrorKind::TooLarge, message).connection_usable(true));
             }
             self.fill()?;
         }
@@ -218,6 +222,13 @@ mod tests {
             read(&["a\n"], None, true).unwrap_err().kind(),
             ErrorKind::ConnectionLost
         );
+    }
+
+    #[test]
+    fn a_line_above_the_limit_is_too_large() {
+        let error = read(&[&"x".repeat(1001), "\n"], None, false).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooLarge);
+        assert!(error.is_connection_usable());
     }
 
     #[test]
