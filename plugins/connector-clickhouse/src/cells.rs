@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use mindhost_sdk::{BatchBuilder, Result, double_of_single};
+use mindhost_sdk::{BatchBuilder, Error, Result, double_of_single};
 
 use crate::arrow::{ColumnBuffers, Physical, Rows};
-use crate::error::{malformed, too_large};
+use crate::error::malformed;
 use crate::text::append_bytes;
 use crate::types::{Kind, Type};
 use crate::wide;
@@ -112,7 +112,11 @@ impl ArrowColumn {
             Read::Bytes => {
                 let value = of_any_length(rows, buffers, row);
                 if value.len() as u64 > self.max_cell {
-                    return Err(too_large(&self.name, value.len(), self.max_cell));
+                    return Err(Error::cell_too_large(
+                        &self.name,
+                        value.len() as u64,
+                        self.max_cell,
+                    ));
                 }
                 append_bytes(value, batch);
             }

@@ -5,7 +5,7 @@ use mindhost_sdk::{Batch, BatchBuilder, BatchLimits, Column, Error, Result, Stat
 use crate::arrow::{Messages, Physical, Rows};
 use crate::cells::ArrowColumn;
 use crate::config::ConnectionData;
-use crate::error::{malformed, too_large};
+use crate::error::malformed;
 use crate::http::{self, Sending};
 use crate::server::{Format, Server};
 use crate::text::TextColumn;
@@ -240,9 +240,9 @@ fn append_line(
             .ok_or_else(|| malformed("a row with too few values"))?;
         if cell.len() as u64 > max_cell {
             // Escapes are longer than what they stand for.
-            let bytes = tsv::unescaped(cell).len();
-            if bytes as u64 > max_cell {
-                return Err(too_large(reader.name(), bytes, max_cell));
+            let bytes = tsv::unescaped(cell).len() as u64;
+            if bytes > max_cell {
+                return Err(Error::cell_too_large(reader.name(), bytes, max_cell));
             }
         }
         reader.append(cell, batch)?;

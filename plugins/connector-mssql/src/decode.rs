@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use mindhost_sdk::{BatchBuilder, Error, ErrorKind, Result, Value, double_of_single};
+use mindhost_sdk::{BatchBuilder, Error, Result, Value, double_of_single};
 
 use crate::codepage::CodePage;
 use crate::error::malformed;
@@ -155,7 +155,7 @@ impl Decoder {
             sink.null();
             return Ok(());
         };
-        self.bounded(length as u64, column.kind)?;
+        self.bounded(length as u64, column)?;
         let bytes = wire.take(length)?;
         write(column.kind, bytes, &mut self.text, sink)?;
         self.is_small(column)
@@ -173,7 +173,7 @@ impl Decoder {
             return Ok(());
         }
         if total != UNKNOWN_LENGTH {
-            self.bounded(total, column.kind)?;
+            self.bounded(total, column)?;
         }
         self.chunks.clear();
         loop {
@@ -181,7 +181,7 @@ impl Decoder {
             if length == 0 {
                 break;
             }
-            self.bounded(self.chunks.len() as u64 + u64::from(length), column.kind)?;
+            self.bounded(self.chunks.len() as u64 + u64::from(length), column)?;
             self.chunks.extend_from_slice(wire.take(length as usize)?);
         }
         if total != UNKNOWN_LENGTH && total != self.chunks.len() as u64 {
@@ -195,12 +195,12 @@ impl Decoder {
     }
 
     /// Refuses to read what cannot fit into a cell, before it is in memory.
-    fn bounded(&self, length: u64, kind: Kind) -> Result<()> {
+    fn bounded(&self, length: u64, column: &ColumnMeta) -> Result<()> {
         // A character of one byte in UTF-8 has two in UTF-16.
-        let factor = if kind == Kind::Utf16 { 2 } else { 1 };
+        let factor = if column.kind == Kind::Utf16 { 2 } else { 1 };
         let most = (self.max_cell as u64).saturating_mul(factor).max(64);
         if length > most {
-            return Err(too_large(length, self.max_cell));
+            return Err(self.too_large(length / factor, column));
         }
         Ok(())
     }
@@ -209,15 +209,14 @@ impl Decoder {
     fn is_small(&self, column: &ColumnMeta) -> Result<()> {
         let is_text = matches!(column.kind, Kind::Utf16 | Kind::Text(_));
         if is_text && self.text.len() > self.max_cell {
-            return Err(too_large(self.text.len() as u64, self.max_cell));
+            return Err(self.too_large(self.text.len() as u64, column));
         }
         Ok(())
     }
-}
 
-fn too_large(length: u64, most: usize) -> Error {
-    let message = format!("a cell of {length} bytes is larger than the limit of {most} bytes");
-    Error::new(ErrorKind::TooLarge, message)
+    fn too_large(&self, bytes: u64, column: &ColumnMeta) -> Error {
+        Error::cell_too_large(&column.name, bytes, self.max_cell as u64)
+    }
 }
 
 /// Writes a value, whose bytes are whole.
@@ -425,6 +424,7 @@ pub(crate) fn text_of(value: Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mindhost_sdk::ErrorKind;
 
     fn value(kind: Kind, bytes: &[u8]) -> Result<Value> {
         let mut value = None;

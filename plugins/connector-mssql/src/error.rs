@@ -6,8 +6,6 @@ use mindhost_sdk::{Error, ErrorKind, Result};
 
 use crate::wire::Wire;
 
-/// Longer texts of the server are cut: an error travels through logs and answers.
-const MAX_TEXT: usize = 4096;
 /// When to ask a server again that is busy or about to move.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 /// From this severity on the server closes the connection.
@@ -49,7 +47,7 @@ impl ServerError {
         Some(Self {
             number,
             class,
-            message: cut(&message),
+            message,
             line,
         })
     }
@@ -101,13 +99,6 @@ fn line_start(statement: &str, line: u32) -> Option<u32> {
     let lines = statement.split_inclusive('\n').take(before);
     let characters: usize = lines.map(|line| line.chars().count()).sum();
     u32::try_from(characters + 1).ok()
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_TEXT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.into(),
-    }
 }
 
 /// The server broke the protocol. The connection cannot be used again.

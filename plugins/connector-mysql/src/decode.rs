@@ -1,6 +1,6 @@
 //! Rows, straight from the input buffer into a batch.
 
-use mindhost_sdk::{BatchBuilder, Error, ErrorKind, Result, Value, datetime};
+use mindhost_sdk::{BatchBuilder, Error, Result, Value, datetime};
 
 use crate::bits::{BitType, BitValue};
 use crate::columns::Kind;
@@ -101,12 +101,7 @@ impl RowDecoder {
     #[cold]
     fn too_large(&self, index: usize, cell: &[u8], batch: &BatchBuilder) -> Error {
         let name = batch.columns().get(index).map_or("", |column| &column.name);
-        let message = format!(
-            "a value of column `{name}` has {} bytes, more than the limit of {}; select a part of it, as with left()",
-            cell.len(),
-            self.max_cell
-        );
-        Error::new(ErrorKind::TooLarge, message)
+        Error::cell_too_large(name, cell.len() as u64, self.max_cell as u64)
     }
 }
 
@@ -186,7 +181,7 @@ fn malformed_row() -> Error {
 
 #[cfg(test)]
 mod tests {
-    use mindhost_sdk::{Batch, BatchLimits, Column};
+    use mindhost_sdk::{Batch, BatchLimits, Column, ErrorKind};
     use proptest::prelude::*;
 
     use super::*;

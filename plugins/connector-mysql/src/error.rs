@@ -6,9 +6,6 @@ use mindhost_sdk::{Error, ErrorKind, Result, control};
 
 use crate::packet::Reader;
 
-/// Longer texts of the server are cut: an error travels through logs and answers.
-const MAX_TEXT: usize = 4096;
-
 /// When to ask a server again that has too many clients.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
@@ -39,7 +36,7 @@ impl ServerError {
         Ok(Self {
             number,
             state: String::from_utf8_lossy(state).into_owned(),
-            message: cut(&String::from_utf8_lossy(reader.0)),
+            message: String::from_utf8_lossy(reader.0).into_owned(),
         })
     }
 
@@ -136,13 +133,6 @@ fn why_stopped(statement: Option<(Instant, Duration)>) -> ErrorKind {
         ErrorKind::Timeout
     } else {
         ErrorKind::Cancelled
-    }
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_TEXT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.into(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rows, straight from the input buffer into a batch. Every column may be text, and some may be binary.
 
-use mindhost_sdk::{BatchBuilder, Error, ErrorKind, Result, datetime};
+use mindhost_sdk::{BatchBuilder, Error, Result, datetime};
 
 use crate::error::malformed;
 use crate::text_row::not_utf8;
@@ -130,11 +130,11 @@ impl RowDecoder {
             return Ok(());
         }
         let name = batch.columns().get(index).map_or("", |column| &column.name);
-        let message = format!(
-            "a value of column `{name}` has {size} bytes, more than the limit of {}; select a part of it, as with left()",
-            self.max_cell
-        );
-        Err(Error::new(ErrorKind::TooLarge, message))
+        Err(Error::cell_too_large(
+            name,
+            size as u64,
+            self.max_cell as u64,
+        ))
     }
 }
 
@@ -174,7 +174,7 @@ pub(crate) fn malformed_row() -> Error {
 
 #[cfg(test)]
 mod tests {
-    use mindhost_sdk::{Batch, BatchLimits, Column, DataType, Value};
+    use mindhost_sdk::{Batch, BatchLimits, Column, DataType, ErrorKind, Value};
     use proptest::prelude::*;
 
     use super::*;

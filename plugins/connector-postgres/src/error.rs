@@ -6,9 +6,6 @@ use fallible_iterator::FallibleIterator;
 use mindhost_sdk::{Error, ErrorKind, Result, control};
 use postgres_protocol::message::backend::ErrorResponseBody;
 
-/// Longer texts of the server are cut: an error travels through logs and answers.
-const MAX_TEXT: usize = 4096;
-
 /// When to ask a server again that starts up or has too many clients.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
@@ -32,7 +29,7 @@ impl ServerError {
         let mut error = Self::default();
         let mut fields = body.fields();
         while let Some(field) = fields.next().map_err(|_| malformed("an error message"))? {
-            let text = || cut(&String::from_utf8_lossy(field.value_bytes()));
+            let text = || String::from_utf8_lossy(field.value_bytes()).into_owned();
             match field.type_() {
                 // `V` is never translated; servers before 9.6 send only `S`.
                 b'S' if error.severity.is_empty() => error.severity = text(),
@@ -124,13 +121,6 @@ impl ServerError {
         } else {
             ErrorKind::Cancelled
         }
-    }
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_TEXT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.into(),
     }
 }
 

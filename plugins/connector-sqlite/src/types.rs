@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use mindhost_sdk::{BatchBuilder, Column, DataType, Error, ErrorKind, Result, Value};
+use mindhost_sdk::{BatchBuilder, Column, DataType, Error, Result, Value};
 use rusqlite::Statement;
 use rusqlite::types::ValueRef;
 
@@ -163,11 +163,8 @@ impl Cells {
             .columns()
             .get(column)
             .map_or("", |column| &column.name);
-        let (size, limit) = (bytes.len(), self.max_cell_bytes);
-        let message = format!(
-            "a value of column `{name}` has {size} bytes, and {limit} are allowed; select a part of it"
-        );
-        Err(Error::new(ErrorKind::TooLarge, message))
+        let size = bytes.len() as u64;
+        Err(Error::cell_too_large(name, size, self.max_cell_bytes))
     }
 }
 

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use mindhost_sdk::{BatchBuilder, Error, Result};
 use serde_json::value::RawValue;
 
-use crate::error::{malformed, too_large};
+use crate::error::malformed;
 use crate::nested;
 use crate::time;
 use crate::types::Type;
@@ -88,8 +88,9 @@ impl Reader {
     }
 
     fn fits(&self, bytes: usize) -> Result<()> {
-        match bytes as u64 > self.max_cell {
-            true => Err(too_large(&self.name, bytes, self.max_cell)),
+        let bytes = bytes as u64;
+        match bytes > self.max_cell {
+            true => Err(Error::cell_too_large(&self.name, bytes, self.max_cell)),
             false => Ok(()),
         }
     }

@@ -6,16 +6,14 @@ use mindhost_sdk::{Error, ErrorKind, control};
 
 use crate::wire::{ErrorLocation, Failure};
 
-/// Longer texts of the server are cut: an error travels through logs and answers.
-const MAX_TEXT: usize = 4096;
 /// When to ask a server again whose queue is full.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// The error of a statement, with its place in the caller's text.
 pub(crate) fn failed(failure: &Failure, sql: &str) -> Error {
     let kind = kind(failure);
-    let error = Error::new(kind, cut(&failure.message))
-        .code(cut(&failure.error_name))
+    let error = Error::new(kind, failure.message.as_str())
+        .code(failure.error_name.as_str())
         .connection_usable(kind != ErrorKind::Auth);
     let error = match failure
         .error_location
@@ -64,20 +62,6 @@ fn position(place: ErrorLocation, sql: &str) -> Option<u32> {
 /// The server said what the protocol does not allow.
 pub(crate) fn malformed(what: &str) -> Error {
     Error::new(ErrorKind::Upstream, format!("the server sent {what}"))
-}
-
-/// A cell above the host's limit.
-pub(crate) fn too_large(column: &str, bytes: usize, most: u64) -> Error {
-    let message =
-        format!("a value of column `{column}` has {bytes} bytes; at most {most} are allowed");
-    Error::new(ErrorKind::TooLarge, message)
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_TEXT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.into(),
-    }
 }
 
 #[cfg(test)]

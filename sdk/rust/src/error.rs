@@ -7,6 +7,9 @@ use crate::values::Extra;
 
 pub use wire::ErrorKind;
 
+/// The longest message, in characters. Engines repeat whole statements in theirs.
+const MAX_MESSAGE: usize = 4096;
+
 /// What a plugin's functions return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -36,6 +39,8 @@ impl Error {
     ///
     /// The connection counts as usable afterwards, except for the kinds that say it is not: `Auth`, `Unreachable`,
     /// `Tls`, `ConnectionLost`, `Cancelled` and `Internal`. [`Error::connection_usable`] decides otherwise.
+    ///
+    /// A message of more than 4,096 characters is cut there, and ends with `…`.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let connection_usable = !matches!(
             kind,
@@ -49,7 +54,7 @@ impl Error {
         Self {
             kind,
             code: String::new(),
-            message: message.into(),
+            message: cut(message.into()),
             position: None,
             retry_after_ms: None,
             connection_usable,
@@ -90,6 +95,16 @@ impl Error {
     /// A time limit ran out; say which.
     pub fn timeout(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Timeout, message)
+    }
+
+    /// A value has more than the [`max_cell_bytes`](crate::Statement::max_cell_bytes) of its statement.
+    pub fn cell_too_large(column: &str, bytes: u64, limit: u64) -> Self {
+        Self::new(
+            ErrorKind::TooLarge,
+            format!(
+                "a value of column `{column}` has {bytes} bytes, more than the limit of {limit}; select a part of it"
+            ),
+        )
     }
 
     /// The engine's own code: an SQLSTATE, an HTTP status, an SQLite result code.
@@ -181,6 +196,14 @@ impl Error {
     }
 }
 
+fn cut(mut message: String) -> String {
+    if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE) {
+        message.truncate(end);
+        message.push('…');
+    }
+    message
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
@@ -210,6 +233,18 @@ impl From<Error> for wire::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_message_is_cut_between_characters() {
+        for (length, kept) in [
+            (MAX_MESSAGE, MAX_MESSAGE),
+            (MAX_MESSAGE + 1, MAX_MESSAGE + 1),
+        ] {
+            let error = Error::not_found("é".repeat(length));
+            assert_eq!(error.message().chars().count(), kept);
+            assert_eq!(error.message().ends_with('…'), length > MAX_MESSAGE);
+        }
+    }
 
     #[test]
     fn a_connection_that_is_lost_within_a_statement_is_not_repeated() {

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_ipc::MetadataVersion;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
-use mindhost_sdk::{Batch, BatchLimits, Column, Error, ErrorKind, Result};
+use mindhost_sdk::{Batch, BatchLimits, Column, Error, Result};
 
 use super::convert::physical;
 
@@ -46,9 +46,10 @@ impl Output {
     /// `TooLarge` when a cell is too large.
     pub fn put(&mut self, arrays: Vec<ArrayRef>, rows: usize) -> Result<()> {
         for (array, column) in arrays.iter().zip(&self.columns) {
-            if widest(array) > self.max_cell {
-                let message = format!("a value of `{}` is too large", column.name);
-                return Err(Error::new(ErrorKind::TooLarge, message));
+            let bytes = widest(array);
+            if bytes > self.max_cell {
+                let limit = self.max_cell as u64;
+                return Err(Error::cell_too_large(&column.name, bytes as u64, limit));
             }
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));

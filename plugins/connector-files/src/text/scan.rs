@@ -259,7 +259,12 @@ impl TextScan {
             Some(Field::Text(text) | Field::Scalar(text) | Field::Document(text)) => text,
         };
         if text.len() > self.max_cell {
-            return Err(self.fault(ErrorKind::TooLarge, column, "is too large"));
+            let what = format!(
+                "has {} bytes, more than the limit of {}",
+                text.len(),
+                self.max_cell
+            );
+            return Err(self.fault(ErrorKind::TooLarge, column, &what));
         }
         let value = match is_guessed {
             true => types::guessed_value_of(text, column),

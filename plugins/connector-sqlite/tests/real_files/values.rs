@@ -226,7 +226,7 @@ fn a_cell_above_its_limit_is_too_large() {
     assert_eq!(error.kind(), ErrorKind::TooLarge);
     assert_eq!(
         error.message(),
-        "a value of column `v` has 5000 bytes, and 4999 are allowed; select a part of it"
+        "a value of column `v` has 5000 bytes, more than the limit of 4999; select a part of it"
     );
     // What SQLite would have to hold in memory in the meantime has a limit too.
     assert_eq!(

@@ -134,8 +134,8 @@ impl JsonRows {
                 let column = &self.batch.columns()[index];
                 let value = value_of_json(row.get(&column.name), column)?;
                 if value.size() > self.max_cell_bytes {
-                    let message = format!("a value of `{}` is too large", column.name);
-                    return Err(Error::new(ErrorKind::TooLarge, message));
+                    let (bytes, limit) = (value.size() as u64, self.max_cell_bytes as u64);
+                    return Err(Error::cell_too_large(&column.name, bytes, limit));
                 }
                 self.batch.append(value);
             }
