@@ -13,7 +13,7 @@ use crate::{
 use mindhost_base::error::{Error, Result};
 use mindhost_store::Store;
 
-pub use rotation::rotate;
+pub use rotation::{Progress, rotate};
 
 /// The secret keys of this server, checked against the store, which is upgraded if necessary.
 ///

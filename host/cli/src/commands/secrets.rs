@@ -5,12 +5,13 @@ use std::time::Duration;
 use clap::Subcommand;
 use mindhost_base::config::Config;
 use mindhost_core::{
-    audit, rekeying,
+    audit,
+    rekeying::{self, Progress},
     secrets::{SecretKey, Source},
 };
 
 use super::open;
-use crate::commands::say::say;
+use crate::commands::say::{aside, say};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Secrets {
@@ -45,7 +46,11 @@ pub(super) async fn run(command: Secrets) -> anyhow::Result<()> {
             let config = Config::load()?;
             let opened = open::store(&config).await?;
             let source = Source::of(&config)?;
-            rekeying::rotate(&source, &opened.store, wait, |line| say!("{line}")).await?;
+            let say = |progress| match progress {
+                Progress::Done(what) => say!("{what}"),
+                Progress::Waiting(what) => aside!("{what}"),
+            };
+            rekeying::rotate(&source, &opened.store, wait, say).await?;
             let (action, resource) = ("mindhost secrets rotate", "/secrets".to_owned());
             audit::record(&opened.store, &opened.workspace, action, resource, None).await?;
             opened.store.close().await;

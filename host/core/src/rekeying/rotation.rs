@@ -23,10 +23,22 @@ use mindhost_store::Store;
 /// How often the rotation checks the servers.
 const POLL: Duration = Duration::from_millis(500);
 
+/// How long it waits without a word.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// What a rotation has to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It has done something.
+    Done(String),
+    /// It waits for something.
+    Waiting(String),
+}
+
 /// Switches to the first key of a source, and seals again what other keys sealed. If the first key seals already, a new
 /// one is generated, provided the source is a file. An interrupted rotation is finished first, with its own key. One
 /// rotation runs at a time in the whole store. `wait` bounds each step of the servers, and the wait for another
-/// rotation; `say` gets the progress.
+/// rotation; `say` gets what was done, and what it waits for if that takes longer than a second.
 ///
 /// # Errors
 /// `wrong_state` when a server does not get the new key, another rotation does not end, or the source cannot be written; the
@@ -35,7 +47,7 @@ pub async fn rotate(
     source: &Source,
     store: &Store,
     wait: Duration,
-    say: impl Fn(String),
+    say: impl Fn(Progress),
 ) -> Result<(), KeyError> {
     let mut lease = take_lease(store, wait, &say).await?;
     let rotation = Rotation {
@@ -59,7 +71,11 @@ pub async fn rotate(
 }
 
 /// Waits until no other rotation runs.
-async fn take_lease(store: &Store, wait: Duration, say: &impl Fn(String)) -> Result<RotationLease> {
+async fn take_lease(
+    store: &Store,
+    wait: Duration,
+    say: &impl Fn(Progress),
+) -> Result<RotationLease> {
     let deadline = Instant::now() + wait;
     let mut has_said = false;
     loop {
@@ -73,7 +89,9 @@ async fn take_lease(store: &Store, wait: Duration, say: &impl Fn(String)) -> Res
         }
         if !has_said {
             has_said = true;
-            say("another rotation of the secret key is running, or was killed a moment ago: waiting for its end".to_owned());
+            say(Progress::Waiting(
+                "another rotation of the secret key is running, or was killed a moment ago: waiting for its end".to_owned(),
+            ));
         }
         sleep(POLL).await;
     }
@@ -111,12 +129,20 @@ enum Step {
     Reseal,
 }
 
-impl<S: Fn(String)> Rotation<'_, S> {
+impl<S: Fn(Progress)> Rotation<'_, S> {
+    fn done(&self, what: String) {
+        (self.say)(Progress::Done(what));
+    }
+
+    fn waiting(&self, what: String) {
+        (self.say)(Progress::Waiting(what));
+    }
+
     async fn run(&self) -> Result<(), KeyError> {
         let keys = open(self.source, self.store).await?;
         match self.first_step(&keys).await? {
             Step::Switch(next) => self.switch(&keys, next).await?,
-            Step::Reseal => (self.say)(format!(
+            Step::Reseal => self.done(format!(
                 "going on with the change to the secret key {}, which was broken off; to replace that one too, run this again",
                 keys.sealing()
             )),
@@ -175,7 +201,7 @@ impl<S: Fn(String)> Rotation<'_, S> {
     }
 
     async fn switch(&self, keys: &SecretKeys, next: KeyId) -> Result<(), KeyError> {
-        (self.say)(format!(
+        self.done(format!(
             "the new secret key has the id {next}; the one in use is {}",
             keys.sealing()
         ));
@@ -221,7 +247,14 @@ impl<S: Fn(String)> Rotation<'_, S> {
             if secrets::key_hosts(self.store).await?.is_empty() {
                 break;
             }
-            sleep(self.store.write_timeout()).await;
+            let time = self.store.write_timeout();
+            if time >= QUIET {
+                self.waiting(format!(
+                    "waiting {} s for rows that a server is still writing with the old key",
+                    time.as_secs()
+                ));
+            }
+            sleep(time).await;
             let late = self.reseal(keys).await?;
             renewed.rows += late.rows;
             renewed.keys += late.keys;
@@ -229,7 +262,7 @@ impl<S: Fn(String)> Rotation<'_, S> {
                 break;
             }
         }
-        (self.say)(format!(
+        self.done(format!(
             "sealed {} rows again and renewed the proofs of {} keys",
             renewed.rows, renewed.keys
         ));
@@ -247,7 +280,7 @@ impl<S: Fn(String)> Rotation<'_, S> {
     /// Moves the keys that are no longer in use to a file beside the key file.
     async fn retire(&self, keys: &SecretKeys, in_use: KeyId) -> Result<(), KeyError> {
         let Some(path) = self.source.file() else {
-            (self.say)(format!(
+            self.done(format!(
                 "only {in_use} is in use: take the other keys out of {}, and keep them as long as you keep backups of the \
                  store",
                 self.source.shown()
@@ -257,7 +290,7 @@ impl<S: Fn(String)> Rotation<'_, S> {
         let all = self.source.read().await?;
         if let Some((kept, retired)) = retire(path, all, in_use)? {
             keys.replace(kept);
-            (self.say)(format!(
+            self.done(format!(
                 "{} holds only the new key; the older ones are in {}: older backups of the store need them, nothing else does",
                 path.display(),
                 retired.display()
@@ -272,16 +305,27 @@ impl<S: Fn(String)> Rotation<'_, S> {
         is_ready: impl Fn(&KeyHost) -> bool,
         otherwise: impl FnOnce(String) -> String,
     ) -> Result<(), KeyError> {
-        let deadline = Instant::now() + self.wait;
+        let begun = Instant::now();
+        let deadline = begun + self.wait;
+        let mut told = String::new();
         loop {
             let servers = secrets::key_hosts(self.store).await?;
             let missing: Vec<_> = servers.into_iter().filter(|one| !is_ready(one)).collect();
             if missing.is_empty() {
                 return Ok(());
             }
+            let names: Vec<_> = missing.into_iter().map(|one| one.name).collect();
+            let names = names.join(", ");
             if Instant::now() >= deadline {
-                let names: Vec<_> = missing.into_iter().map(|one| one.name).collect();
-                return Err(Error::new(Code::WrongState, otherwise(names.join(", "))).into());
+                return Err(Error::new(Code::WrongState, otherwise(names)).into());
+            }
+            // Again whenever the list gets shorter.
+            if begun.elapsed() >= QUIET && names != told {
+                self.waiting(format!(
+                    "waiting up to {} s for these servers: {names}",
+                    deadline.duration_since(Instant::now()).as_secs()
+                ));
+                told = names;
             }
             sleep(POLL).await;
         }

@@ -327,6 +327,7 @@ async fn server_that_lacks_the_new_key_holds_a_rotation_up_and_goes_on() {
         !refused.status.success() && told.contains("do not have the secret key"),
         "{told}"
     );
+    assert!(told.contains("s for these servers: "), "{told}");
     for host in [&first, &second] {
         host.get("/minds").key(&user).await.expect_status(200);
     }
