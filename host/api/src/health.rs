@@ -13,7 +13,10 @@ use utoipa_axum::routes;
 
 use super::Shutdown;
 use mindhost_base::error::{Blame, Code, Error};
-use mindhost_plugins::registry::Registry;
+use mindhost_plugins::{
+    active::{ActivePlugins, MissingVersion},
+    registry::Registry,
+};
 use mindhost_store::Store;
 
 /// `/healthz` and `/readyz`
@@ -39,6 +42,8 @@ pub(super) struct Readiness {
     status: &'static str,
     /// Names of the plugins that have no code yet because it is still being compiled. Calls to them wait.
     compiling: Vec<String>,
+    /// Active versions of plugins that this host does not serve, because it lacks the file or cannot use it.
+    missing: Vec<MissingVersion>,
 }
 
 /// Refuses from the moment when the server is asked to end, which is before it refuses connections.
@@ -68,7 +73,9 @@ pub(super) async fn readyz(
     State(registry): State<Arc<Registry>>,
 ) -> ApiResult<Json<Readiness>> {
     staying(&shutdown)?;
-    store.ping().await.map_err(|error| {
+    // The query is the check that the store answers.
+    let missing = ActivePlugins(&store).missing(&registry).await;
+    let missing = missing.map_err(|error| {
         Error::new(
             Code::Overloaded,
             "the store does not answer; see the server's log",
@@ -79,6 +86,7 @@ pub(super) async fn readyz(
     Ok(Json(Readiness {
         status: "ready",
         compiling: registry.compiling(),
+        missing,
     }))
 }
 

@@ -7,7 +7,7 @@ use crate::{
     error::ApiResult,
     routes::{ADMIN, OPERATOR, Routes, Tag},
 };
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use axum::{
     Extension,
@@ -33,7 +33,8 @@ use mindhost_core::{
 };
 use mindhost_plugin_api::PluginKind;
 use mindhost_plugins::{
-    registry::{Inspection, Installed, Registry, Status, VersionFacts},
+    active::{ActivePlugins, MissingVersion},
+    registry::{Inspection, Installed, Registry, Slot, Status, VersionFacts},
     rights::{Incumbents, Right, Rights, listed},
 };
 use mindhost_runtime::{health::HealthReport, meter::VersionMeter};
@@ -93,6 +94,9 @@ pub(super) struct PluginBody {
     /// Digest of the version that serves; null when none does.
     #[schema(required = true)]
     active: Option<String>,
+    /// Active versions for what this plugin serves that this host does not serve, because it lacks the file or cannot
+    /// use it. Another version serves in their place, or none.
+    missing: Vec<MissingVersion>,
     /// JSON schema of the connection data of the version that serves, for forms; null when none does.
     #[schema(required = true, value_type = Option<Object>)]
     connection_data: Option<Value>,
@@ -193,7 +197,7 @@ pub(super) async fn list(
         .filter_map(|one| Some(one.about?.name))
         .collect();
     names.dedup();
-    let reader = Reader::new(&caller, &store, &rollouts).await?;
+    let reader = Reader::new(&caller, &store, &registry, &rollouts).await?;
     let mut all = Vec::with_capacity(names.len());
     for name in names {
         all.push(shown(&reader, &registry, &rollouts, &name).await?);
@@ -211,7 +215,7 @@ pub(super) async fn get(
     State(store): State<Store>,
     Path(name): Path<String>,
 ) -> ApiResult<axum::Json<PluginBody>> {
-    let reader = Reader::new(&caller, &store, &rollouts).await?;
+    let reader = Reader::new(&caller, &store, &registry, &rollouts).await?;
     Ok(axum::Json(
         shown(&reader, &registry, &rollouts, &name).await?,
     ))
@@ -427,6 +431,8 @@ struct Reader {
     incumbents: Incumbents,
     /// Rollouts name datasources of all workspaces, and paths are those of the server's machine.
     sees_host: bool,
+    /// The active versions that this host does not serve.
+    missing: Vec<MissingVersion>,
     health: HealthScope,
 }
 
@@ -439,7 +445,12 @@ enum HealthScope {
 }
 
 impl Reader {
-    async fn new(caller: &Caller, store: &Store, rollouts: &Rollouts) -> Result<Self> {
+    async fn new(
+        caller: &Caller,
+        store: &Store,
+        registry: &Registry,
+        rollouts: &Rollouts,
+    ) -> Result<Self> {
         let sees_host = caller.require_host("see rollouts").is_ok();
         let health = match (sees_host, &caller.minds) {
             (true, _) => HealthScope::All,
@@ -451,8 +462,21 @@ impl Reader {
         Ok(Self {
             incumbents: rollouts.incumbents().await?,
             sees_host,
+            missing: ActivePlugins(store).missing(registry).await?,
             health,
         })
+    }
+
+    /// The active versions that this host does not serve, for what these versions would serve.
+    fn missing(&self, registry: &Registry, versions: &[Installed]) -> Vec<MissingVersion> {
+        let about = versions.iter().filter_map(|one| one.about.as_ref());
+        let manifests = about.filter_map(|about| registry.manifest(&about.digest));
+        let slots: BTreeSet<String> = manifests
+            .flat_map(|manifest| Slot::of(&manifest))
+            .map(|slot| slot.to_string())
+            .collect();
+        let mine = |one: &&MissingVersion| slots.contains(&one.serves);
+        self.missing.iter().filter(mine).cloned().collect()
     }
 
     fn health(&self, of: &VersionMeter) -> Option<HealthReport> {
@@ -498,6 +522,7 @@ async fn shown(
         }
     };
     Ok(PluginBody {
+        missing: reader.missing(registry, &versions),
         name: about.name,
         kind: about.kind,
         connection_data: active

@@ -1,10 +1,12 @@
 //! The store's record of serving versions: which serve, so that a start changes nothing, and which have served, with
 //! their rights.
 
+use serde::Serialize;
 use sqlx::{AnyConnection, query, query_as};
+use utoipa::ToSchema;
 
 use crate::{
-    registry::Active,
+    registry::{Active, Registry},
     rights::{Incumbents, Rights},
 };
 use mindhost_base::error::Result;
@@ -23,6 +25,19 @@ pub struct PluginSwitch<'a> {
     pub rolled_back: Option<&'a str>,
 }
 
+/// An active version that this host does not serve, because it lacks the file or cannot use it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct MissingVersion {
+    /// `connector` and an engine, or `model` and a plugin.
+    #[schema(example = "connector postgres")]
+    pub serves: String,
+    /// Digest of the active version. Install the same file here, or activate another version.
+    pub digest: String,
+    /// Digest of the version that serves here in its place; null if none does.
+    #[schema(required = true)]
+    pub instead: Option<String>,
+}
+
 /// The record of serving versions in the store.
 #[derive(Debug)]
 pub struct ActivePlugins<'a>(pub &'a Store);
@@ -38,6 +53,24 @@ impl ActivePlugins<'_> {
             .await?;
         let known = |(slot, digest): (String, String)| Some((slot.parse().ok()?, digest));
         Ok(rows.into_iter().filter_map(known).collect())
+    }
+
+    /// The active versions that this host does not serve. Empty but for a moment while a version is being activated,
+    /// unless a file is missing here or cannot be used.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn missing(&self, registry: &Registry) -> Result<Vec<MissingVersion>> {
+        let (wanted, here) = (self.all().await?, registry.active());
+        let missing = wanted.into_iter().filter_map(|(slot, digest)| {
+            let instead = here.get(&slot).cloned();
+            (instead.as_ref() != Some(&digest)).then(|| MissingVersion {
+                serves: slot.to_string(),
+                digest,
+                instead,
+            })
+        });
+        Ok(missing.collect())
     }
 
     /// Stores the serving versions.

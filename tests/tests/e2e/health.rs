@@ -17,7 +17,10 @@ async fn live_and_ready_hosts_say_so_without_a_key() {
     let health = ask(&host, "/healthz").await.expect_status(200);
     assert_eq!(health.json(), json!({"status": "ok"}));
     let ready = ask(&host, "/readyz").await.expect_status(200);
-    assert_eq!(ready.json(), json!({"status": "ready", "compiling": []}));
+    assert_eq!(
+        ready.json(),
+        json!({"status": "ready", "compiling": [], "missing": []})
+    );
 }
 
 #[tokio::test]

@@ -1826,6 +1826,11 @@ export interface components {
             allow_direct_queries?: boolean | null;
         };
         MindStatus: components["schemas"]["CatalogStatus"] | components["schemas"]["RunStatus"];
+        MissingVersion: {
+            serves: string;
+            digest: string;
+            instead: string | null;
+        };
         /** @enum {string} */
         Mode: "missing_only" | "all" | "force";
         Model: {
@@ -2125,6 +2130,7 @@ export interface components {
             name: string;
             kind: components["schemas"]["PluginKind"];
             active: string | null;
+            missing: components["schemas"]["MissingVersion"][];
             connection_data: Record<string, never> | null;
             versions: components["schemas"]["PluginVersion"][];
             rollouts: components["schemas"]["Rollout"][];
@@ -2319,6 +2325,7 @@ export interface components {
         Readiness: {
             status: string;
             compiling: string[];
+            missing: components["schemas"]["MissingVersion"][];
         };
         Reasoning: {
             effort: string | null;

@@ -19,6 +19,15 @@ export function Health() {
           <dl class="facts">
             <dt>Server</dt><dd><Badge tone="good">{ready.status}</Badge></dd>
             <dt>Compiling</dt><dd>{ready.compiling.length === 0 ? "nothing" : <Untrusted text={ready.compiling.join(", ")} />}</dd>
+            {ready.missing.length > 0 && (
+              <>
+                <dt>Missing</dt>
+                <dd>
+                  The active version is not on this server, or cannot be used:{" "}
+                  <Untrusted text={ready.missing.map((one) => `${one.serves} (${one.digest.slice(0, 12)})`).join(", ")} />
+                </dd>
+              </>
+            )}
           </dl>
         )}
       </Load>

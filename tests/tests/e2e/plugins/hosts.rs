@@ -1,6 +1,7 @@
 //! Several hosts of one store.
 
 use mindhost_tests::{Host, Mind, Reply, Value, Version, build, eventually, json, served_by};
+use reqwest::Method;
 
 use crate::stores;
 
@@ -56,6 +57,16 @@ async fn a_host_that_joins_without_the_file_changes_nothing() {
         assert!(joined.log().contains(&new.digest()), "{}", joined.log());
     }
     serves(&other, &mind, &Version::of("0.1.0")).await;
+    let old = Version::of("0.1.0").digest();
+    let missing = |instead: Value| json!([{"serves": "connector memory", "digest": new.digest(), "instead": instead}]);
+    for (joined, instead) in [(&other, json!(old)), (&less, Value::Null)] {
+        let ready = joined.request(Method::GET, "/readyz").without_key();
+        let ready = ready.await.expect_status(200).json();
+        assert_eq!(ready["missing"], missing(instead), "{ready}");
+    }
+    let plugin = other.get("/plugins/guest-memory").await.json();
+    assert_eq!(plugin["active"], old, "{plugin}");
+    assert_eq!(plugin["missing"], missing(json!(old)), "{plugin}");
     first.restart().await;
     serves(&first, &mind, &new).await;
     less.install(&new).await;
