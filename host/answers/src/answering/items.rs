@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -71,7 +72,7 @@ pub fn query_result(
     explain: bool,
     chart: Option<&Chart>,
 ) -> Result<Arc<RawValue>> {
-    raw(&QueryResult {
+    let item = QueryResult {
         r#type: "query_result",
         id: message.id,
         status: "success",
@@ -87,7 +88,17 @@ pub fn query_result(
         chart: chart.map(|chart| chart.spec.as_ref()),
         chart_reason: chart.map(|chart| chart.reason.as_str()),
         error: None,
-    })
+    };
+    beside_other_tasks(|| raw(&item))
+}
+
+/// Runs work that takes long for a large page, so that other tasks of this thread go on.
+fn beside_other_tasks<T>(work: impl FnOnce() -> T) -> T {
+    let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
+    match flavor {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
+    }
 }
 
 /// An item of type `query_result` without rows, with the reason.
