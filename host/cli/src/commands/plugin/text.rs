@@ -181,17 +181,37 @@ pub(super) fn listed(plugin: &Value, health: &Health) -> String {
         count => format!("; {count} versions are installed"),
     };
     format!(
-        "{} {}  {serves}  {}  {}{others}",
+        "{} {}  {serves}  {}  {}{others}{}",
         of(plugin, "name"),
         of(shown, "version"),
         short(&shown["digest"]),
-        status(shown, health)
+        status(shown, health),
+        missing(plugin)
     )
+}
+
+/// A line for each active version that the server does not serve.
+fn missing(plugin: &Value) -> String {
+    let line = |one: &Value| {
+        let instead = match one["instead"].as_str() {
+            Some(_) => format!("{} serves instead", short(&one["instead"])),
+            None => "nothing serves instead".to_owned(),
+        };
+        format!(
+            "\n  MISSING: the active version for {}, {}, is not on this server or cannot be used; {instead}. Install \
+             the same file here (`mindhost plugin install`), or activate another version",
+            of(one, "serves"),
+            short(&one["digest"]),
+        )
+    };
+    array(&plugin["missing"]).iter().map(line).collect()
 }
 
 /// A plugin with its versions and newest rollouts.
 pub(super) fn plugin(plugin: &Value, health: &Health) -> String {
-    let mut text = format!("{} ({})\n", of(plugin, "name"), of(plugin, "kind"));
+    let mut text = format!("{} ({})", of(plugin, "name"), of(plugin, "kind"));
+    text.push_str(&missing(plugin));
+    text.push('\n');
     for version in array(&plugin["versions"]) {
         let _ = writeln!(
             text,
