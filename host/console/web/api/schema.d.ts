@@ -2669,6 +2669,13 @@ export interface operations {
                      *       "status": "ready",
                      *       "compiling": [
                      *         "text"
+                     *       ],
+                     *       "missing": [
+                     *         {
+                     *           "serves": "connector postgres",
+                     *           "digest": "1b3d5f60718293a4b5c6d7e8f9010213243546576879808a9bacbdce9f2c4a7b",
+                     *           "instead": null
+                     *         }
                      *       ]
                      *     }
                      */
@@ -6657,6 +6664,13 @@ export interface operations {
                      *       "name": "connector-sqlite",
                      *       "kind": "connector",
                      *       "active": "1b3d5f60718293a4b5c6d7e8f9010213243546576879808a9bacbdce9f2c4a7b",
+                     *       "missing": [
+                     *         {
+                     *           "serves": "connector postgres",
+                     *           "digest": "1b3d5f60718293a4b5c6d7e8f9010213243546576879808a9bacbdce9f2c4a7b",
+                     *           "instead": null
+                     *         }
+                     *       ],
                      *       "connection_data": null,
                      *       "versions": [
                      *         {
