@@ -1,7 +1,7 @@
 //! Forms of ClickHouse that the parser does not know. They become the functions that ClickHouse makes of them.
 
 use sqlparser::{
-    ast::{Expr, Ident, Value},
+    ast::{Array, Expr, Ident, Value},
     keywords::Keyword,
     parser::{Parser, ParserError},
     tokenizer::{Token, TokenWithSpan},
@@ -39,8 +39,73 @@ pub(super) fn infix(parser: &mut Parser, left: &Expr) -> Option<Result<Expr, Par
     if tuple_index(parser).is_some() {
         return Some(tuple_element(parser, left));
     }
+    if let Some(list) = in_array(parser) {
+        return Some(in_list(parser, left, list));
+    }
     let is_negated = global_in(parser)?;
     Some(in_subquery(parser, left, is_negated))
+}
+
+/// `[]`, which the parser reads as an array that begins with a bracket.
+pub(super) fn empty_array(parser: &mut Parser) -> Option<Expr> {
+    let token = |nth| &parser.peek_nth_token_ref(nth).token;
+    if *token(0) != Token::LBracket || *token(1) != Token::RBracket {
+        return None;
+    }
+    parser.advance_token();
+    parser.advance_token();
+    let (elem, named) = (Vec::new(), false);
+    Some(Expr::Array(Array { elem, named }))
+}
+
+/// What a list behind IN ends with, and how many words stand before its first value.
+struct List {
+    is_negated: bool,
+    words: usize,
+    end: Token,
+}
+
+/// Whether `[NOT] IN [1, 2]` or `[NOT] IN tuple(1, 2)` follows.
+fn in_array(parser: &Parser) -> Option<List> {
+    let token = |nth| &parser.peek_nth_token_ref(nth).token;
+    let is_negated = is_keyword(token(0), Keyword::NOT);
+    let at = usize::from(is_negated);
+    if !is_keyword(token(at), Keyword::IN) {
+        return None;
+    }
+    let is_tuple = |token: &Token| matches!(token, Token::Word(word) if word.value == "tuple" && word.quote_style.is_none());
+    let (words, end) = match (token(at + 1), token(at + 2)) {
+        (Token::LBracket, _) => (at + 2, Token::RBracket),
+        (name, Token::LParen) if is_tuple(name) => (at + 3, Token::RParen),
+        _ => return None,
+    };
+    Some(List {
+        is_negated,
+        words,
+        end,
+    })
+}
+
+/// `a IN [1, 2]` as `a IN (1, 2)`.
+fn in_list(parser: &mut Parser, left: &Expr, list: List) -> Result<Expr, ParserError> {
+    (0..list.words).for_each(|_| parser.advance_token());
+    let values = parser.parse_comma_separated(Parser::parse_expr)?;
+    // `IN ([1])` is `IN (1)`.
+    if let [only] = values.as_slice()
+        && !matches!(only, Expr::Value(_))
+    {
+        return parser.expected_ref("a constant, or several values", parser.peek_token_ref());
+    }
+    parser.expect_token(&list.end)?;
+    // What follows would be a part of the array: `IN [[1], [2]][1]`.
+    if matches!(parser.peek_token_ref().token, Token::LBracket) || tuple_index(parser).is_some() {
+        return parser.expected_ref("the end of the list", parser.peek_token_ref());
+    }
+    Ok(Expr::InList {
+        expr: Box::new(left.clone()),
+        list: values,
+        negated: list.is_negated,
+    })
 }
 
 /// `t.1`: directly behind a value stands a number that begins with a point.
@@ -116,8 +181,9 @@ fn in_subquery(parser: &mut Parser, left: &Expr, is_negated: bool) -> Result<Exp
     Ok(Expr::Function(call(Ident::new(name).into(), arguments)))
 }
 
-/// Puts the name in `JOIN … USING id` into brackets.
-pub(super) fn plain(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+/// Puts the name in `JOIN … USING id` into brackets, and how strict a join is where the parser looks for it.
+pub(super) fn plain(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    order_joins(&mut tokens);
     let is_using = |token: &TokenWithSpan| is_keyword(&token.token, Keyword::USING);
     if !tokens.iter().any(is_using) {
         return tokens;
@@ -146,6 +212,34 @@ pub(super) fn plain(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         }
     }
     plain
+}
+
+/// Writes `LEFT ANY JOIN` as `ANY LEFT JOIN`, and `SEMI LEFT JOIN` as `LEFT SEMI JOIN`.
+fn order_joins(tokens: &mut [TokenWithSpan]) {
+    let is_word = |token: &Token| matches!(token, Token::Word(word) if word.quote_style.is_none());
+    let places: Vec<usize> = tokens
+        .iter()
+        .enumerate()
+        .filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)))
+        .map(|(place, _)| place)
+        .collect();
+    for three in places.windows(3) {
+        let [first, second, third] = *three else {
+            continue;
+        };
+        let [a, b, c] = [first, second, third].map(|place| tokens.get(place).map(|one| &one.token));
+        let (Some(a), Some(b), Some(c)) = (a, b, c) else {
+            continue;
+        };
+        let is_side = |token| is_keyword(token, Keyword::LEFT) || is_keyword(token, Keyword::RIGHT);
+        let is_any = |token| is_keyword(token, Keyword::ANY) || is_keyword(token, Keyword::ALL);
+        let is_semi = |token| is_keyword(token, Keyword::SEMI) || is_keyword(token, Keyword::ANTI);
+        let is_behind = (is_side(a) || is_keyword(a, Keyword::INNER)) && is_any(b);
+        let is_before = is_semi(a) && is_side(b);
+        if (is_behind || is_before) && is_keyword(c, Keyword::JOIN) && is_word(a) && is_word(b) {
+            tokens.swap(first, second);
+        }
+    }
 }
 
 /// The place of the name behind a token, if it is one name without a qualifier.
@@ -248,6 +342,122 @@ mod tests {
         assert_eq!(of(" `id`"), of("(`id`)"));
         let several = "SELECT c.id FROM customers c JOIN orders o USING id, name";
         assert_eq!(refused(several).code(), Code::SqlSyntax);
+    }
+
+    #[test]
+    fn strictness_of_a_join_stands_on_either_side() {
+        let of = |join: &str| {
+            text(&format!(
+                "SELECT count() FROM customers {join} orders ON customers.id = orders.customer_id"
+            ))
+        };
+        for (written, sent) in [
+            ("LEFT ANY JOIN", "ANY LEFT JOIN"),
+            ("inner any join", "ANY INNER JOIN"),
+            ("LEFT ALL JOIN", "ALL LEFT JOIN"),
+            ("SEMI LEFT JOIN", "LEFT SEMI JOIN"),
+            ("ANTI LEFT JOIN", "LEFT ANTI JOIN"),
+        ] {
+            assert_eq!(of(written).to_uppercase(), of(sent).to_uppercase());
+            assert!(of(written).to_uppercase().contains(sent), "{}", of(written));
+        }
+        let sent = text("SELECT 1 FROM (SELECT 1 AS k) ALL LEFT JOIN (SELECT 1 AS k) AS r USING k");
+        assert!(sent.contains(") ALL LEFT JOIN ("), "{sent}");
+    }
+
+    #[test]
+    fn list_behind_in_may_be_an_array() {
+        for (written, sent) in [
+            ("1 IN [1, 2]", "1 IN (1, 2)"),
+            ("1 NOT IN tuple(1, 2)", "1 NOT IN (1, 2)"),
+            ("[1] IN [[1], []] AND true", "[1] IN ([1], []) AND true"),
+            (
+                "count(*) FILTER (WHERE 1 IN [1])",
+                "count(*) FILTER (WHERE 1 IN (1))",
+            ),
+            (
+                "CAST((5, 1) AS Tuple(String, a Int8))",
+                "CAST((5, 1) AS Tuple(TEXT, a TINYINT))",
+            ),
+            ("CAST(5 AS IntervalMonth)", "CAST(5 AS IntervalMonth)"),
+        ] {
+            assert_eq!(text(&format!("SELECT {written}")), format!("SELECT {sent}"));
+        }
+        for (sql, code) in [
+            ("SELECT 1 IN [salaries]", Code::SqlSyntax),
+            ("SELECT 1 IN tuple(salaries)", Code::SqlSyntax),
+            ("SELECT [1] IN [[1]]", Code::SqlSyntax),
+            ("SELECT 1 IN [[1], [2]][1]", Code::SqlSyntax),
+            ("SELECT 1 IN tuple(1, 2).1", Code::SqlSyntax),
+            ("SELECT 1 IN []", Code::SqlSyntax),
+            ("SELECT 1 IN [1, sleep(1)]", Code::SqlFunctionNotAllowed),
+            (
+                "SELECT count(*) FILTER (WHERE sleep(1))",
+                Code::SqlFunctionNotAllowed,
+            ),
+            (
+                "SELECT CAST((5, 1) AS Tuple(regclass, Int8))",
+                Code::SqlNotSupported,
+            ),
+        ] {
+            assert_eq!(refused(sql).code(), code, "{sql}");
+        }
+    }
+
+    #[test]
+    fn array_join_takes_several_arrays() {
+        let start = text("SELECT 1 FROM products");
+        for arrays in [
+            r#"tags AS "a", arrayEnumerate(tags) AS "n""#,
+            "nest.x, nest.y",
+            r#"arrayEnumerate(tags) AS "n""#,
+        ] {
+            let sql = format!("SELECT 1 FROM products ARRAY JOIN {arrays}");
+            assert_eq!(text(&sql), format!("{start} ARRAY JOIN {arrays}"));
+        }
+        // The comma behind another join is one between tables again.
+        let joined =
+            "SELECT 1 FROM products ARRAY JOIN tags AS a, tags AS b JOIN orders ON 1 = 1, salaries";
+        for (sql, code) in [
+            (joined, Code::SqlTableNotAllowed),
+            (
+                "SELECT 1 FROM products ARRAY JOIN tags AS a, tags AS b JOIN salaries USING id",
+                Code::SqlTableNotAllowed,
+            ),
+            (
+                "SELECT 1 FROM products ARRAY JOIN tags AS a, (SELECT * FROM salaries) AS b",
+                Code::SqlNotSupported,
+            ),
+            (
+                "SELECT 1 FROM products ARRAY JOIN tags AS a, sleep(1) AS b",
+                Code::SqlFunctionNotAllowed,
+            ),
+            (
+                "SELECT 1 FROM products ARRAY JOIN arrayMap(x -> (SELECT 1 FROM salaries), tags) AS b",
+                Code::SqlTableNotAllowed,
+            ),
+        ] {
+            assert_eq!(refused(sql).code(), code, "{sql}");
+        }
+    }
+
+    #[test]
+    fn name_of_the_session_is_a_column_where_a_table_has_it() {
+        let mut scope = shop(Dialect::Clickhouse);
+        for sql in [
+            "SELECT user",
+            "SELECT \"user\" FROM orders",
+            "SELECT user()",
+        ] {
+            let error = guard(sql, &scope).unwrap_err();
+            assert_eq!(error.code(), Code::SqlFunctionNotAllowed, "{sql}");
+        }
+        guard("SELECT o.user FROM orders AS o", &scope).unwrap();
+        for table in &mut scope.datasources[0].tables {
+            table.columns.push("user".to_owned());
+        }
+        guard("SELECT user FROM orders WHERE \"user\" = 'ada'", &scope).unwrap();
+        guard("SELECT User FROM orders", &scope).unwrap_err();
     }
 
     #[test]

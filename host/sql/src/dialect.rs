@@ -13,7 +13,9 @@ use std::{
 
 use sqlparser::{
     ast::{BinaryOperator, Expr, Ident, ObjectNamePart},
-    dialect::{ClickHouseDialect, Dialect, MySqlDialect, PostgreSqlDialect, Precedence},
+    dialect::{
+        ClickHouseDialect, Dialect, MsSqlDialect, MySqlDialect, PostgreSqlDialect, Precedence,
+    },
     keywords::Keyword,
     parser::{Parser, ParserError},
     tokenizer::{Location, Token},
@@ -295,6 +297,11 @@ impl Dialect for PrefixLimited {
         if self.copies.get().is_none() {
             return Some(Err(too_many_copies(parser.peek_token_ref().span.start)));
         }
+        if self.inner.is::<ClickHouseDialect>()
+            && let Some(array) = clickhouse::empty_array(parser)
+        {
+            return Some(Ok(array));
+        }
         if self.inner.is::<MySqlDialect>()
             && let Some(operation) = mysql::prefix(parser)
         {
@@ -330,9 +337,22 @@ impl Dialect for PrefixLimited {
         self.inner.dialect()
     }
 
-    /// The parser does not know that MySQL has WITH ROLLUP.
+    /// The parser does not know that MySQL and SQL Server have WITH ROLLUP.
     fn supports_group_by_with_modifier(&self) -> bool {
-        self.inner.is::<MySqlDialect>() || self.inner.supports_group_by_with_modifier()
+        self.inner.is::<MySqlDialect>()
+            || self.inner.is::<MsSqlDialect>()
+            || self.inner.supports_group_by_with_modifier()
+    }
+
+    /// `a LEFT JOIN b JOIN c ON … ON …`
+    fn supports_left_associative_joins_without_parens(&self) -> bool {
+        !self.inner.is::<MsSqlDialect>()
+            && self.inner.supports_left_associative_joins_without_parens()
+    }
+
+    /// `count(*) FILTER (WHERE a)`
+    fn supports_filter_during_aggregation(&self) -> bool {
+        self.inner.is::<ClickHouseDialect>() || self.inner.supports_filter_during_aggregation()
     }
 
     /// A text that goes on in the next line.
@@ -462,10 +482,10 @@ impl Dialect for PrefixLimited {
         supports_cross_join_constraint supports_cte_without_as supports_dictionary_syntax
         supports_dollar_as_money_prefix supports_dollar_placeholder supports_double_ampersand_operator
         supports_empty_projections supports_eq_alias_assignment supports_extract_comma_syntax
-        supports_factorial_operator supports_filter_during_aggregation supports_from_first_select
+        supports_factorial_operator supports_from_first_select
         supports_from_trailing_commas supports_geometric_types supports_group_by_expr
         supports_in_empty_list supports_interpolate supports_interval_options supports_lambda_functions
-        supports_left_associative_joins_without_parens supports_limit_by supports_limit_comma
+        supports_limit_by supports_limit_comma
         supports_long_type_as_bigint supports_map_literal_with_angle_brackets supports_match_against
         supports_match_recognize supports_multiline_comment_hints supports_named_fn_args_with_assignment_operator
         supports_named_fn_args_with_colon_operator supports_named_fn_args_with_eq_operator

@@ -20,7 +20,7 @@ use super::{
     dialect::PrefixLimited,
     headings::Headings,
     lexical::{self, Source},
-    mysql,
+    mssql, mysql,
     paging::{Keys, Plan},
     rules::Rules,
     sqlite::without_materialized,
@@ -496,6 +496,7 @@ enum ParseFailure {
 
 fn parse(tokens: Vec<TokenWithSpan>, rules: &Rules) -> Result<Query, ParseFailure> {
     let tokens = match rules.dialect {
+        Dialect::Mssql => mssql::plain(tokens),
         Dialect::Mysql => mysql::plain(tokens),
         Dialect::Clickhouse => clickhouse::plain(tokens),
         _ => tokens,

@@ -16,6 +16,7 @@ mod headings;
 pub mod json;
 mod lexical;
 pub mod metric;
+mod mssql;
 mod mysql;
 mod names;
 pub mod outline;

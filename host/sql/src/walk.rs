@@ -4,6 +4,7 @@
 //! compile error or a refusal. It rewrites tables, functions and literals to forms that mean the same with any session
 //! settings.
 
+mod array_join;
 mod call;
 mod columns;
 mod expr;

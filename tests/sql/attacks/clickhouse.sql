@@ -138,8 +138,6 @@ SELECT 1 GLOBAL NOT IN (SELECT id FROM audit.events)
 ;;
 SELECT * FROM (SELECT * FROM (SELECT * FROM salaries))
 ;;
-SELECT * FROM products ARRAY JOIN tags AS t, salaries AS s
-;;
 WITH c AS (SELECT * FROM salaries) SELECT * FROM c
 ;;
 WITH salaries AS (SELECT * FROM salaries) SELECT * FROM salaries
@@ -436,4 +434,29 @@ SELECT 1 AS x ? 2 : 3
 SELECT # comment
 ;;
 SELECT 1 # comment
+;;
+-- # Behind ARRAY JOIN a comma stands between arrays, of which a table is none
+-- expect: sql_invalid
+SELECT * FROM products ARRAY JOIN tags AS t, salaries AS s
+;;
+SELECT * FROM products ARRAY JOIN tags AS t, shop.salaries AS s
+;;
+-- expect: sql_table_not_allowed
+SELECT * FROM products ARRAY JOIN tags AS t, tags AS u JOIN customers AS c ON 1 = 1, salaries
+;;
+SELECT 1 IN [1, (SELECT id FROM salaries)]
+;;
+SELECT count(*) FILTER (WHERE 1 IN (SELECT id FROM salaries)) FROM customers
+;;
+-- expect: sql_syntax
+SELECT 1 IN [salaries]
+;;
+SELECT 1 IN tuple(salaries)
+;;
+-- expect: sql_function_not_allowed
+SELECT * FROM products ARRAY JOIN tags AS t, sleep(1) AS s
+;;
+SELECT "user"
+;;
+SELECT "current_user" FROM customers
 ;;

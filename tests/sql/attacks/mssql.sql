@@ -207,6 +207,11 @@ SELECT * FROM orders FOR SYSTEM_TIME AS OF '2024-01-01'
 ;;
 SELECT * FROM orders TABLESAMPLE (10 PERCENT)
 ;;
+-- expect: sql_not_supported
+SELECT * FROM orders OPTION (RECOMPILE)
+;;
+SELECT * FROM orders HOLDLOCK
+;;
 -- expect: sql_syntax
 SELECT * FROM orders OPTION (MAXDOP 1)
 ;;
@@ -350,7 +355,9 @@ SELECT [a]]b] FROM orders
 ;;
 SELECT $1
 ;;
-SELECT 0xDEADBEEF
+SELECT X'DEADBEEF'
+;;
+SELECT $1.5
 ;;
 -- expect: sql_syntax
 SELECT NEXT VALUE FOR dbo.numbers

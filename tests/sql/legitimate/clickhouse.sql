@@ -296,3 +296,22 @@ SELECT id, n FROM customers JOIN (SELECT id, 1 AS n FROM customers) AS b USING i
 ;;
 SELECT arrayReduce('sum', [1, 2]), arrayReduce('quantile(0.5)', [1, 2]), arrayReduce('sumIf', [1, 2], [1, 0])
 ;;
+-- # Forms that ClickHouse has in several ways
+SELECT count() FROM customers LEFT ANY JOIN orders ON customers.id = orders.customer_id
+;;
+SELECT count() FROM customers LEFT ALL JOIN orders ON customers.id = orders.customer_id
+;;
+SELECT count() FROM customers SEMI LEFT JOIN orders ON customers.id = orders.customer_id
+;;
+SELECT count() FROM customers ANTI LEFT JOIN orders ON customers.id = orders.customer_id
+;;
+SELECT name FROM customers WHERE id IN [1, 2] ORDER BY name
+;;
+SELECT name FROM customers WHERE id NOT IN tuple(1, 2) ORDER BY name
+;;
+SELECT count(*) FILTER (WHERE vip) AS n, length([]) AS l FROM customers
+;;
+SELECT CAST((5, 1) AS Tuple(String, Int8)) AS t, toDate('2024-01-31') + CAST(1 AS IntervalMonth) AS d
+;;
+SELECT name, t, n FROM products ARRAY JOIN tags AS t, arrayEnumerate(tags) AS n ORDER BY name, t
+;;

@@ -325,3 +325,10 @@ SELECT SUM(CASE WHEN total > 10 THEN 1 ELSE 0 END) * 100.0 / NULLIF(COUNT(*), 0)
 ;;
 SELECT 1e3, .5, 1.5E-3
 ;;
+-- # Binary numbers, joins in joins, the older ROLLUP
+SELECT id, 0xAE AS b FROM customers ORDER BY id
+;;
+SELECT c.id, i.quantity FROM customers AS c LEFT JOIN orders AS o JOIN order_items AS i ON i.order_id = o.id ON o.customer_id = c.id
+;;
+SELECT city, COUNT(*) AS n FROM customers GROUP BY city WITH ROLLUP
+;;

@@ -30,10 +30,10 @@ impl Walk<'_> {
         ];
         self.ident(ident)?;
         let word = ident.value.to_ascii_lowercase();
-        if ident.quote_style.is_none()
-            && !self.is(Dialect::Sqlite)
-            && SESSION.contains(&word.as_str())
-        {
+        let is_session = SESSION.contains(&word.as_str());
+        if is_session && self.is(Dialect::Clickhouse) {
+            self.is_column_of_a_table(ident)?;
+        } else if is_session && ident.quote_style.is_none() && !self.is(Dialect::Sqlite) {
             return Err(self.error(
                 Code::SqlFunctionNotAllowed,
                 format!(
@@ -46,6 +46,25 @@ impl Walk<'_> {
         let name = self.fold(ident);
         self.weights.column(name);
         Ok(())
+    }
+
+    /// ClickHouse asks about the session where nothing is called so, also if the name has quotes.
+    fn is_column_of_a_table(&self, ident: &Ident) -> Result<()> {
+        let is_column = self.tables.iter().any(|found| {
+            let datasource = self.scope.datasources.get(found.datasource);
+            let mut tables = datasource.iter().flat_map(|one| &one.tables);
+            let table = tables.find(|table| &table.table == found.table);
+            table.is_some_and(|table| table.columns.contains(&ident.value))
+        });
+        if is_column {
+            return Ok(());
+        }
+        let message = format!(
+            "`{0}` asks about the session if no column is called so, and is not allowed; write it with the name of its \
+             table, t.{0}, or give it another name",
+            ident.value
+        );
+        Err(self.error(Code::SqlFunctionNotAllowed, message, ident.span.start))
     }
 
     /// In T-SQL a word that begins a statement ends the one before it, wherever an expression may end.

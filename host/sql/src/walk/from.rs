@@ -11,8 +11,8 @@ use sqlparser::{
     tokenizer::Location,
 };
 
-use super::Walk;
-use crate::names;
+use super::{Walk, array_join::is_array_join};
+use crate::{mssql, names};
 use mindhost_base::error::{Code, Result};
 use mindhost_plugin_api::Dialect;
 
@@ -24,6 +24,10 @@ impl Walk<'_> {
     pub(super) fn table_with_joins(&mut self, table: &mut TableWithJoins) -> Result<()> {
         let TableWithJoins { relation, joins } = table;
         self.table_factor(relation)?;
+        self.joins(joins)
+    }
+
+    pub(super) fn joins(&mut self, joins: &mut [Join]) -> Result<()> {
         for Join {
             relation,
             global,
@@ -74,29 +78,6 @@ impl Walk<'_> {
                 self.join_constraint(constraint, at)
             }
             _ => Err(self.unsupported("this kind of join", at)),
-        }
-    }
-
-    /// ClickHouse's ARRAY JOIN: what stands behind it is a column with arrays, which the parser takes for a table.
-    fn array_join(&mut self, factor: &mut TableFactor) -> Result<()> {
-        let at = factor.span().start;
-        match factor {
-            TableFactor::Table {
-                name,
-                alias,
-                args: None,
-                with_hints,
-                version: None,
-                with_ordinality: false,
-                partitions,
-                json_path: None,
-                sample: None,
-                index_hints,
-            } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
-                self.parts(name)?;
-                self.other_alias(alias.as_mut())
-            }
-            _ => Err(self.unsupported("ARRAY JOIN of anything but one column", at)),
         }
     }
 
@@ -258,7 +239,7 @@ impl Walk<'_> {
     }
 
     /// The alias of what is neither a table nor a subquery.
-    fn other_alias(&mut self, alias: Option<&mut TableAlias>) -> Result<()> {
+    pub(super) fn other_alias(&mut self, alias: Option<&mut TableAlias>) -> Result<()> {
         let Some(alias) = alias else {
             return Ok(());
         };
@@ -281,6 +262,10 @@ impl Walk<'_> {
                 return Ok(());
             }
             *explicit = true;
+        }
+        if self.is(Dialect::Mssql) {
+            mssql::is_no_clause(name)
+                .map_err(|message| self.error(Code::SqlNotSupported, message, name.span.start))?;
         }
         self.alias(name)?;
         for TableAliasColumnDef { name, data_type } in columns {
@@ -556,16 +541,9 @@ fn is_bare(name: &ObjectName, word: &str) -> bool {
     only.is_some_and(|name| name.quote_style.is_none() && name.value.eq_ignore_ascii_case(word))
 }
 
-fn is_array_join(operator: &JoinOperator) -> bool {
-    matches!(
-        operator,
-        JoinOperator::ArrayJoin | JoinOperator::LeftArrayJoin | JoinOperator::InnerArrayJoin
-    )
-}
-
-/// Words of ClickHouse behind a table that the parser takes for its alias, as in `customers ANY LEFT JOIN orders` and
-/// `orders FINAL`. They are printed as they were read, so that the engine takes them for what they are.
+/// Words of ClickHouse behind a table that the parser takes for its alias, as in `customers ANY LEFT JOIN orders`,
+/// `customers ALL LEFT JOIN orders` and `orders FINAL`. They are printed as they were read, so that the engine takes them for what they are.
 fn is_modifier(name: &Ident) -> bool {
     let word = name.value.to_ascii_lowercase();
-    name.quote_style.is_none() && matches!(word.as_str(), "any" | "final")
+    name.quote_style.is_none() && matches!(word.as_str(), "all" | "any" | "final")
 }

@@ -70,6 +70,10 @@ impl Walk<'_> {
                         .chars()
                         .all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c))
             }
+            Value::HexStringLiteral(digits) if self.is(Dialect::Mssql) => {
+                let message = format!("SQL Server has no `X'{digits}'`; write 0x{digits}");
+                return Err(self.error(Code::SqlNotSupported, message, at));
+            }
             // 0x1F and X'1F' have the same node, but not in MySQL, see `mysql::plain`.
             Value::HexStringLiteral(digits)
                 if !self.is(Dialect::Mysql) && self.source.at(at).starts_with('0') =>
@@ -89,6 +93,12 @@ impl Walk<'_> {
                 digits.chars().all(|c| matches!(c, '0' | '1'))
             }
             Value::Placeholder(name) => {
+                let amount = name.strip_prefix('$').filter(|_| self.is(Dialect::Mssql));
+                if let Some(amount) = amount.filter(|amount| amount.starts_with(is_digit)) {
+                    let message =
+                        format!("`{name}` is not supported; write CAST({amount} AS money)");
+                    return Err(self.error(Code::SqlNotSupported, message, at));
+                }
                 return Err(self.error(
                     Code::SqlNotSupported,
                     format!("`{name}` is a parameter or variable; write the value itself"),
@@ -167,6 +177,10 @@ fn concatenated(text: &str, dialect: Dialect, national: bool) -> Expr {
     Expr::Nested(Box::new(
         whole.unwrap_or_else(|| Expr::Value(Value::Null.into())),
     ))
+}
+
+fn is_digit(letter: char) -> bool {
+    letter.is_ascii_digit()
 }
 
 /// The text in pieces that each end before two quotes meet.

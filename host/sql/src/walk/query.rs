@@ -192,9 +192,7 @@ impl Walk<'_> {
             return Err(self.unsupported("FROM before SELECT", select_token.0.span.start));
         }
         // FROM comes first, so that the tables are known where columns name them.
-        for table in from.iter_mut() {
-            self.table_with_joins(table)?;
-        }
+        self.from(from)?;
         if let Some(Distinct::On(exprs)) = distinct {
             self.exprs(exprs)?;
         }

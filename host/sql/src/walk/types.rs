@@ -111,6 +111,17 @@ impl Walk<'_> {
             | T::Array(ArrayElemTypeDef::Parenthesis(inner)) => {
                 return Some(self.data_type(inner));
             }
+            T::Tuple(fields) => {
+                let mut fields = fields.iter_mut();
+                return Some(fields.try_for_each(|field| {
+                    self.none(field.options.as_ref(), "OPTIONS of a type")?;
+                    field
+                        .field_name
+                        .as_ref()
+                        .map_or(Ok(()), |name| self.ident(name))?;
+                    self.data_type(&mut field.field_type)
+                }));
+            }
             T::Map(key, value) => {
                 return Some(self.data_type(key).and_then(|()| self.data_type(value)));
             }
