@@ -7,7 +7,7 @@ use sqlparser::{
     tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace},
 };
 
-use super::{mysql::is_hexadecimal_number, rules::Rules};
+use super::{mssql, mysql::is_hexadecimal_number, rules::Rules};
 use mindhost_base::error::{Code, Error, Result};
 use mindhost_plugin_api::Dialect;
 
@@ -158,6 +158,9 @@ pub(super) fn tokens(source: &Source<'_>, rules: &Rules) -> Result<Vec<TokenWith
     // T-SQL reads `1a` as `1 AS a`.
     if rules.dialect != Dialect::Mssql {
         without_words_at_numbers(source, &tokens)?;
+    } else if let Some(word) = mssql::capital_literal(&tokens) {
+        let message = "a binary literal with a capital X is not supported; write 0x";
+        return Err(refused(source, word, Code::SqlNotSupported, message));
     }
     Ok(tokens)
 }

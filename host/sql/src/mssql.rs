@@ -26,6 +26,17 @@ pub(super) fn plain(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens.into_iter().map(plain).collect()
 }
 
+/// The word behind a number that is `0XAE`, which T-SQL reads as `0xAE` and the parser as `0 AS XAE`.
+pub(super) fn capital_literal(tokens: &[TokenWithSpan]) -> Option<&TokenWithSpan> {
+    let mut pairs = tokens.iter().zip(tokens.iter().skip(1));
+    let found = pairs.find(|(number, word)| {
+        let is_zero = matches!(&number.token, Token::Number(digits, _) if digits == "0");
+        let is_word = matches!(&word.token, Token::Word(word) if word.quote_style.is_none() && word.value.starts_with('X'));
+        is_zero && is_word
+    });
+    found.map(|(_, word)| word)
+}
+
 /// Refuses the alias of a table that is a clause or a hint for the engine: `orders OPTION (RECOMPILE)`.
 pub(super) fn is_no_clause(alias: &Ident) -> Result<(), &'static str> {
     let word = alias.value.to_ascii_lowercase();
@@ -55,7 +66,12 @@ mod tests {
     #[test]
     fn binary_literal_stays_as_it_was_written() {
         assert_eq!(text("SELECT 0xAE, 0xdeadBEEF"), "SELECT 0xAE, 0xdeadBEEF");
-        for sql in ["SELECT X'AE'", "SELECT 0x", "SELECT x'AE' FROM customers"] {
+        for sql in [
+            "SELECT X'AE'",
+            "SELECT 0x",
+            "SELECT 0XAE",
+            "SELECT x'AE' FROM customers",
+        ] {
             let error = guard(sql, &shop(Dialect::Mssql)).unwrap_err();
             assert_eq!(error.code(), Code::SqlNotSupported, "{sql}");
         }

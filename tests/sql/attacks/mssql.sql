@@ -357,6 +357,8 @@ SELECT $1
 ;;
 SELECT X'DEADBEEF'
 ;;
+SELECT 0XDEADBEEF
+;;
 SELECT $1.5
 ;;
 -- expect: sql_syntax

@@ -313,5 +313,5 @@ SELECT count(*) FILTER (WHERE vip) AS n, length([]) AS l FROM customers
 ;;
 SELECT CAST((5, 1) AS Tuple(String, Int8)) AS t, toDate('2024-01-31') + CAST(1 AS IntervalMonth) AS d
 ;;
-SELECT name, t, n FROM products ARRAY JOIN tags AS t, arrayEnumerate(tags) AS n ORDER BY name, t
+SELECT name, t, n FROM products ARRAY JOIN tags AS t, arrayEnumerate(tags) AS n ORDER BY name, t, n
 ;;
