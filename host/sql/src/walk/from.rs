@@ -542,7 +542,8 @@ fn is_bare(name: &ObjectName, word: &str) -> bool {
 }
 
 /// Words of ClickHouse behind a table that the parser takes for its alias, as in `customers ANY LEFT JOIN orders`,
-/// `customers ALL LEFT JOIN orders` and `orders FINAL`. They are printed as they were read, so that the engine takes them for what they are.
+/// `customers ALL LEFT JOIN orders` and `orders FINAL`. They are printed as they were read, so that the engine takes
+/// them for what they are.
 fn is_modifier(name: &Ident) -> bool {
     let word = name.value.to_ascii_lowercase();
     name.quote_style.is_none() && matches!(word.as_str(), "all" | "any" | "final")
