@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{RefOr, Schema, schema::AnyOfBuilder},
+};
 
 use crate::error::{Error, Result};
 
@@ -21,7 +24,7 @@ const MAX_BYTES: usize = 64 * 1024;
 pub type Attributes = BTreeMap<String, Attribute>;
 
 /// One value of an attribute.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "a text, a number, true or false")]
 pub enum Scalar {
     /// True or false.
@@ -33,6 +36,24 @@ pub enum Scalar {
     /// A text.
     Text(String),
 }
+
+impl PartialSchema for Scalar {
+    /// Any of these and not one of them: an integer is a number too.
+    fn schema() -> RefOr<Schema> {
+        AnyOfBuilder::new()
+            .description(Some(
+                "One value of an attribute: a text, true or false, an integer of 64 bits, or another number that a \
+                 float of 64 bits has all digits of. Send a number with more digits as a text.",
+            ))
+            .item(bool::schema())
+            .item(i64::schema())
+            .item(f64::schema())
+            .item(String::schema())
+            .into()
+    }
+}
+
+impl ToSchema for Scalar {}
 
 /// The value of an attribute: one value, or a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -125,3 +125,14 @@ async fn a_fuzzer_finds_nothing() {
     assert!(fuzzed.is_clean, "{}", fuzzed.report);
     assert!(fuzzed.cases >= 1000, "{}", fuzzed.report);
 }
+
+#[tokio::test]
+async fn integer_attribute_fits_its_schema() {
+    let host = Host::start().await;
+    let document = document(&host).await;
+    let scalar = &document["components"]["schemas"]["Scalar"];
+    assert!(
+        scalar["anyOf"].is_array() && scalar["oneOf"].is_null(),
+        "{scalar}"
+    );
+}
