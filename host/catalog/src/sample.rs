@@ -1,5 +1,6 @@
 //! Samples a table if the engine has no statistics: a scan with limits on rows, bytes, time and memory.
 
+mod bytes;
 mod cell;
 mod common;
 mod order;
@@ -177,7 +178,7 @@ impl Reading {
             names: columns.iter().map(|column| column.name.clone()).collect(),
             tallies: columns
                 .iter()
-                .map(|column| match holds_bytes(&column.native_type) {
+                .map(|column| match bytes::holds(&column.native_type, dialect) {
                     true => Tally::of_nulls(),
                     false if order::is_of_text(&column.native_type, dialect) => Tally::new(each),
                     false => Tally::new(each).without_order_of_texts(),
@@ -283,7 +284,7 @@ impl Reading {
 fn select(dialect: Dialect, table: &str, columns: &[ColumnInfo], limit: Option<u64>) -> String {
     let column = |column: &ColumnInfo| {
         let name = quote(dialect, &column.name);
-        match holds_bytes(&column.native_type) {
+        match bytes::holds(&column.native_type, dialect) {
             true => format!("CASE WHEN {name} IS NULL THEN NULL ELSE 1 END"),
             false => name,
         }
@@ -294,13 +295,6 @@ fn select(dialect: Dialect, table: &str, columns: &[ColumnInfo], limit: Option<u
         (_, Some(limit)) => format!("SELECT {columns} FROM {table} LIMIT {limit}"),
         (_, None) => format!("SELECT {columns} FROM {table}"),
     }
-}
-
-fn holds_bytes(native_type: &str) -> bool {
-    let name = native_type.to_ascii_lowercase();
-    ["blob", "bytea", "binary", "image"]
-        .iter()
-        .any(|bytes| name.contains(bytes))
 }
 
 fn qualified(dialect: Dialect, table: &TableRef) -> String {
