@@ -78,7 +78,7 @@ impl<'a> Cell<'a> {
             Cell::Integer(value) => value.to_string().into(),
             Cell::Float(value) => match text::special(value) {
                 Some(name) => Cow::Borrowed(name),
-                None => value.to_string().into(),
+                None => float(value).into(),
             },
             Cell::Date(days) => text::date(days).to_string().into(),
             Cell::Time(micros) => text::time(micros).to_string().into(),
@@ -201,6 +201,15 @@ impl OwnedCell {
     }
 }
 
+/// A number as in results, where one that is very large or small has an exponent: its digits alone could be hundreds.
+fn float(value: f64) -> String {
+    let mut text = serde_json::Value::from(value).to_string();
+    if text.ends_with(".0") {
+        text.truncate(text.len() - 2);
+    }
+    text
+}
+
 /// Truncates text at a character boundary.
 pub fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
@@ -278,6 +287,13 @@ mod tests {
     fn value_has_the_text_of_results() {
         check_text(Cell::Boolean(true), "true");
         check_text(Cell::Float(1.5), "1.5");
+        check_text(Cell::Float(20.0), "20");
+        for value in [1e300, 1e-300, -2.5e-9, f64::MAX] {
+            let written = serde_json::Value::from(value).to_string();
+            check_text(Cell::Float(value), &written);
+            assert_eq!(written.parse(), Ok(value));
+            assert!(written.len() < 25, "{written}");
+        }
         check_text(Cell::Float(f64::NEG_INFINITY), "-Infinity");
         check_text(Cell::Date(-1), "1969-12-31");
         check_text(Cell::Time(3_723_050_000), "01:02:03.050000");
