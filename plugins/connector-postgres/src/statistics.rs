@@ -143,9 +143,48 @@ fn common_values(found: &Found) -> Option<Vec<(String, f64)>> {
     let pairs = texts.into_iter().zip(shares).take(MAX_COMMON);
     Some(
         pairs
-            .filter_map(|(text, share)| Some((text?, share?.parse().ok()?)))
+            .filter_map(|(text, share)| {
+                let text = as_in_results(&text?, &found.native_type);
+                Some((text, share?.parse().ok()?))
+            })
             .collect(),
     )
+}
+
+/// A value as a result has it. The server writes `t` for true within arrays, fills `char(n)` with spaces, and puts one
+/// between date and time.
+fn as_in_results(text: &str, native_type: &str) -> String {
+    let name = native_type.split(['(', ' ']).next().unwrap_or_default();
+    if native_type.ends_with("[]") {
+        return text.to_owned();
+    }
+    match (name, text) {
+        ("boolean", "t") => "true".to_owned(),
+        ("boolean", "f") => "false".to_owned(),
+        // Not `character varying`.
+        ("character", _) if !native_type.contains("varying") => {
+            text.trim_end_matches(' ').to_owned()
+        }
+        ("real" | "double", _) => text.replace("e+", "e"),
+        ("time", _) if native_type.ends_with("without time zone") => with_micros(text),
+        // Neither `infinity` nor a year before Christ.
+        ("timestamp", _) if text.matches(' ').count() == 1 => {
+            let (local, zone) = match text.strip_suffix("+00") {
+                Some(local) => (local, "Z"),
+                None => (text, ""),
+            };
+            format!("{}{zone}", with_micros(&local.replace(' ', "T")))
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// Results have six digits of a second or none.
+fn with_micros(text: &str) -> String {
+    match text.split_once('.') {
+        Some((seconds, fraction)) => format!("{seconds}.{fraction:0<6}"),
+        None => text.to_owned(),
+    }
 }
 
 /// The smallest and the largest of the common values and the histogram's bounds together: the histogram leaves the
@@ -183,12 +222,13 @@ fn add_extremes(
         return Ok(());
     }
     session.rows(&sql, &parameters, |row| {
-        if let Some(statistics) = row
-            .number::<usize>(0)
-            .and_then(|index| statistics.get_mut(index))
-        {
-            statistics.min_value = row.optional(1).map(str::to_owned);
-            statistics.max_value = row.optional(2).map(str::to_owned);
+        let index = row.number::<usize>(0);
+        let found = index.and_then(|index| found.get(index));
+        let statistics = index.and_then(|index| statistics.get_mut(index));
+        if let (Some(found), Some(statistics)) = (found, statistics) {
+            let value = |at| Some(as_in_results(row.optional(at)?, &found.native_type));
+            statistics.min_value = value(1);
+            statistics.max_value = value(2);
         }
         Ok(())
     })
@@ -197,6 +237,39 @@ fn add_extremes(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_are_as_in_results() {
+        for (native, text, expected) in [
+            ("boolean", "t", "true"),
+            ("boolean", "false", "false"),
+            ("character(5)", "ab   ", "ab"),
+            ("character varying(5)", "ab  ", "ab  "),
+            ("text", "t", "t"),
+            ("double precision", "1e+300", "1e300"),
+            ("double precision", "1.5", "1.5"),
+            ("time without time zone", "01:02:03.05", "01:02:03.050000"),
+            (
+                "timestamp without time zone",
+                "2024-01-02 03:04:05",
+                "2024-01-02T03:04:05",
+            ),
+            (
+                "timestamp(3) with time zone",
+                "2024-01-02 03:04:05.25+00",
+                "2024-01-02T03:04:05.250000Z",
+            ),
+            ("timestamp without time zone", "infinity", "infinity"),
+            (
+                "timestamp without time zone",
+                "0044-03-15 00:00:00 BC",
+                "0044-03-15 00:00:00 BC",
+            ),
+            ("boolean[]", "{t,f}", "{t,f}"),
+        ] {
+            assert_eq!(as_in_results(text, native), expected, "{native}");
+        }
+    }
 
     #[test]
     fn a_negative_distinct_is_a_share_of_the_rows() {
