@@ -20,7 +20,7 @@ use tower_http::{
     compression::CompressionLayer,
     cors::{AllowHeaders, AllowOrigin, CorsLayer},
 };
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 use super::{AppState, head, http_meter::HttpMeter};
 use mindhost_base::{config::Server, error::Error};
@@ -137,8 +137,14 @@ async fn trace(
     request.extensions_mut().insert(ClientAddress(client));
     let span = tracing::info_span!("request", request_id = %id, %method, route, %client);
     traces::continue_trace(&span, request.headers());
-    let noted = span.clone();
-    let started = Instant::now();
+    let mut noting = Noting {
+        meter: observer.meter,
+        method,
+        route: matched,
+        span: span.clone(),
+        started: Instant::now(),
+        is_noted: false,
+    };
     async move {
         let mut response = match head::check(&mut request) {
             Ok(()) => next.run(request).await,
@@ -152,16 +158,49 @@ async fn trace(
         response
             .headers_mut()
             .insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
-        let (time, status) = (started.elapsed(), response.status().as_u16());
-        let route = matched.as_ref().map(MatchedPath::as_str);
-        observer.meter.answered(&method, route, status, time);
-        traces::record_status(&noted, status);
-        let ms = time.as_secs_f64() * 1e3;
-        tracing::info!(status, ms = (ms * 10.0).round() / 10.0, "answered");
+        noting.note(response.status().as_u16());
         response
     }
     .instrument(span)
     .await
+}
+
+/// The status of a request whose client went away before the answer began.
+const GONE_AWAY: u16 = 499;
+
+/// Notes a request in the metrics, the trace and the log, when its answer begins or its client goes away before that.
+struct Noting {
+    meter: HttpMeter,
+    method: Method,
+    route: Option<MatchedPath>,
+    span: Span,
+    started: Instant,
+    is_noted: bool,
+}
+
+impl Noting {
+    fn note(&mut self, status: u16) {
+        self.is_noted = true;
+        let time = self.started.elapsed();
+        let route = self.route.as_ref().map(MatchedPath::as_str);
+        self.meter.answered(&self.method, route, status, time);
+        traces::record_status(&self.span, status);
+        let ms = (time.as_secs_f64() * 1e4).round() / 10.0;
+        match status {
+            GONE_AWAY => tracing::info!(status, ms, "the client went away"),
+            _ => tracing::info!(status, ms, "answered"),
+        }
+    }
+}
+
+/// The server drops what it does for a client that is gone.
+impl Drop for Noting {
+    fn drop(&mut self) {
+        if !self.is_noted {
+            let span = self.span.clone();
+            span.in_scope(|| self.note(GONE_AWAY));
+        }
+    }
 }
 
 /// What comes behind an ambiguous head is not read.
@@ -227,6 +266,36 @@ mod tests {
         let proxies = ["10.0.0.0/8".parse().unwrap()];
         let found = client(&request, peer.parse().unwrap(), &proxies);
         assert_eq!(found.to_string(), expected, "{peer} {forwarded:?}");
+    }
+
+    #[tokio::test]
+    async fn request_of_a_client_that_goes_away_is_counted() {
+        let meter = HttpMeter::default();
+        let observer = Observer {
+            proxies: Arc::default(),
+            meter: meter.clone(),
+        };
+        let never = axum::routing::get(|| std::future::pending::<()>());
+        let router = Router::new()
+            .route("/never", never)
+            .layer(from_fn_with_state(observer, trace));
+        let mut request = axum::http::Request::get("/never")
+            .body(axum::body::Body::empty())
+            .unwrap();
+        let client = SocketAddr::from(([127, 0, 0, 1], 1));
+        request.extensions_mut().insert(ConnectInfo(client));
+        let answer = tower::ServiceExt::oneshot(router, request);
+        let until = std::time::Duration::from_millis(50);
+        assert!(tokio::time::timeout(until, answer).await.is_err());
+
+        let (mut metrics, mut text) = (
+            prometheus_client::registry::Registry::default(),
+            String::new(),
+        );
+        meter.register(&mut metrics);
+        prometheus_client::encoding::text::encode(&mut text, &metrics).unwrap();
+        let counted = r#"method="GET",route="/never",status="499"} 1"#;
+        assert!(text.contains(counted), "{text}");
     }
 
     #[test]
