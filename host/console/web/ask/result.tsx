@@ -234,9 +234,9 @@ function columnWidths(rows: Rows, from: number): Widths {
 function Foot({ conversation, message, total, stable }: { conversation: string; message: string; total: number; stable: boolean }) {
   const job = useExport(conversation, message, total);
   return (
-    <div class="row">
+    <div class="row foot">
       <span class="muted grow">
-        {plural(total, "row")}{!stable && total > 200 && " · the SQL has no ORDER BY, so pages may repeat or miss rows"}
+        <span class="count">{plural(total, "row")}</span>{!stable && total > 200 && " · the SQL has no ORDER BY, so pages may repeat or miss rows"}
       </span>
       {job.error && <Failure error={job.error} />}
       {job.received !== null && (
