@@ -2,8 +2,8 @@
 
 use mindhost_plugin_api::Dialect;
 
-/// Whether a type is one of bytes. A word within the name says nothing: `enum('image', 'video')` is a text. Where this is
-/// not certain, the values are read and tell.
+/// Whether a type is one of bytes. A word within the name says nothing: `enum('image', 'video')` is a text. Where this
+/// is not certain, the values are read and tell.
 pub fn holds(native_type: &str, dialect: Dialect) -> bool {
     let name = native_type.to_ascii_lowercase();
     // `varbinary(20)`
