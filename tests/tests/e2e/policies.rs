@@ -1,5 +1,6 @@
 //! `/minds/{name}/policies`, and the attributes and policies of keys.
 
+mod comparisons;
 mod keys;
 mod prompt;
 mod same_as_views;

@@ -1,11 +1,14 @@
 //! The grammar of the SQL in rules: conditions and values over the columns of one table, without subqueries, and with
 //! functions that give the same for the same arguments.
 
+mod comparison;
+
 use sqlparser::ast::{
-    BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArguments, Ident, SelectItem, SetExpr, UnaryOperator, Value,
 };
 
+use self::comparison::{COMPARING, Given};
 use super::{
     RuleRefusal,
     masks::{last4, replaced, typed_null},
@@ -146,6 +149,7 @@ impl Columns<'_> {
                 missing: false,
             },
             nodes: 0,
+            size: 0,
         };
         checked.expr(&mut expr)?;
         checked.placeholders.all_replaced()?;
@@ -207,6 +211,8 @@ struct RuleWalk<'a> {
     columns: &'a Columns<'a>,
     placeholders: Placeholders<'a>,
     nodes: usize,
+    /// The nodes with those that are written for comparisons.
+    size: usize,
 }
 
 impl RuleWalk<'_> {
@@ -219,6 +225,7 @@ impl RuleWalk<'_> {
 
     fn expr(&mut self, expr: &mut Expr) -> Result<(), RuleRefusal> {
         self.nodes += 1;
+        self.size += 1;
         if self.nodes > MAX_NODES {
             let reason = format!("the SQL of a policy has at most {MAX_NODES} parts");
             return Err(RuleRefusal::of("", reason));
@@ -236,10 +243,7 @@ impl RuleWalk<'_> {
                 | Value::Null => Ok(()),
                 other => Err(refused(other)),
             },
-            Expr::InList { expr, list, .. } => {
-                self.expr(expr)?;
-                self.list(list)
-            }
+            Expr::InList { .. } => self.in_list(expr),
             Expr::Nested(inner)
             | Expr::IsNull(inner)
             | Expr::IsNotNull(inner)
@@ -274,15 +278,14 @@ impl RuleWalk<'_> {
             Expr::BinaryOp { left, op, right } if is_arithmetic(op) => {
                 self.sum([left.as_mut(), right.as_mut()])
             }
+            Expr::BinaryOp { op, .. } if is_comparison(op) => self.comparison(expr),
             Expr::BinaryOp { left, op, right } if is_plain(op) => {
                 self.exprs([left.as_mut(), right.as_mut()])
             }
             Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
                 self.exprs([left.as_mut(), right.as_mut()])
             }
-            Expr::Between {
-                expr, low, high, ..
-            } => self.exprs([expr.as_mut(), low.as_mut(), high.as_mut()]),
+            Expr::Between { .. } => self.between(expr),
             Expr::Like {
                 any: false,
                 expr,
@@ -303,19 +306,17 @@ impl RuleWalk<'_> {
                 else_result,
                 ..
             } => {
-                self.exprs(operand.iter_mut().map(AsMut::as_mut))?;
-                for CaseWhen { condition, result } in conditions {
-                    self.exprs([condition, result])?;
-                }
+                self.choice(operand, conditions)?;
+                self.exprs(conditions.iter_mut().map(|one| &mut one.result))?;
                 self.exprs(else_result.iter_mut().map(AsMut::as_mut))
             }
             Expr::Cast {
                 kind: CastKind::Cast | CastKind::DoubleColon,
                 expr,
+                data_type,
                 array: false,
                 format: None,
-                ..
-            } => self.expr(expr),
+            } => self.cast(expr, data_type),
             Expr::Substring {
                 expr,
                 substring_from,
@@ -376,26 +377,19 @@ impl RuleWalk<'_> {
         }
     }
 
-    /// The list behind IN, where a placeholder may stand for several values.
-    fn list(&mut self, list: &mut Vec<Expr>) -> Result<(), RuleRefusal> {
-        let mut all = Vec::with_capacity(list.len());
-        for mut one in list.drain(..) {
-            let found = match &one {
-                Expr::Identifier(ident) => self.placeholders.find(ident)?,
-                _ => None,
-            };
-            match found {
-                Some(PlaceholderValue::One(value)) => all.push(*value),
-                Some(PlaceholderValue::List(values)) => all.extend(values),
-                Some(PlaceholderValue::Missing) => self.placeholders.missing = true,
-                None => {
-                    self.expr(&mut one)?;
-                    all.push(one);
-                }
-            }
+    /// MySQL and SQLite take a text that is no number for the number at its beginning, or for 0.
+    fn cast(&mut self, expr: &mut Expr, to: &DataType) -> Result<(), RuleRefusal> {
+        let is_attribute = values::is_placeholder(expr);
+        self.expr(expr)?;
+        let is_known = matches!(self.placeholders.callers, Callers::Known(_));
+        let is_mistaken = is_attribute && is_known && Given::of(expr) == Given::Word;
+        match is_mistaken && self.is_confusing() && is_number(to) {
+            true => Err(RuleRefusal::of(
+                "",
+                format!("an attribute that is no number cannot be cast to {to}"),
+            )),
+            false => Ok(()),
         }
-        *list = all;
-        Ok(())
     }
 
     fn function(&mut self, function: &mut Function) -> Result<(), RuleRefusal> {
@@ -419,29 +413,64 @@ impl RuleWalk<'_> {
                 ),
             ));
         }
+        let replaced = self.placeholders.replaced;
         for arg in &mut list.args {
             match arg {
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => self.expr(expr)?,
                 other => return Err(refused(other)),
             }
         }
-        Ok(())
+        let has_attribute = self.placeholders.replaced > replaced;
+        match has_attribute && self.is_confusing() && COMPARING.contains(&name.as_str()) {
+            true => Err(RuleRefusal::of(
+                "",
+                format!(
+                    "`{name}` cannot compare an attribute in this engine; write CASE WHEN with = or < instead"
+                ),
+            )),
+            false => Ok(()),
+        }
     }
 }
 
 fn is_plain(op: &BinaryOperator) -> bool {
     matches!(
         op,
-        BinaryOperator::And
-            | BinaryOperator::Or
-            | BinaryOperator::Eq
+        BinaryOperator::And | BinaryOperator::Or | BinaryOperator::StringConcat
+    )
+}
+
+fn is_comparison(op: &BinaryOperator) -> bool {
+    matches!(
+        op,
+        BinaryOperator::Eq
             | BinaryOperator::NotEq
             | BinaryOperator::Lt
             | BinaryOperator::LtEq
             | BinaryOperator::Gt
             | BinaryOperator::GtEq
-            | BinaryOperator::StringConcat
     )
+}
+
+/// Whether a type is one of numbers, by the beginning of its name.
+fn is_number(data_type: &DataType) -> bool {
+    const NAMES: [&str; 13] = [
+        "BIGINT",
+        "BOOL",
+        "DEC",
+        "DOUBLE",
+        "FLOAT",
+        "INT",
+        "MEDIUMINT",
+        "NUMERIC",
+        "REAL",
+        "SIGNED",
+        "SMALLINT",
+        "TINYINT",
+        "UNSIGNED",
+    ];
+    let name = data_type.to_string().to_ascii_uppercase();
+    NAMES.iter().any(|number| name.starts_with(number))
 }
 
 fn is_arithmetic(op: &BinaryOperator) -> bool {

@@ -154,6 +154,15 @@ fn adjoining() -> RuleRefusal {
     RuleRefusal::of("", reason)
 }
 
+/// Whether an expression is a placeholder and nothing else.
+pub(super) fn is_placeholder(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_placeholder(inner),
+        Expr::Identifier(ident) => ident.value.starts_with(MARK),
+        _ => false,
+    }
+}
+
 /// A value as a literal of the tree.
 fn literal(value: &Scalar, dialect: Dialect) -> Expr {
     match value {
