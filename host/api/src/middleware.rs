@@ -280,6 +280,7 @@ mod tests {
             .route("/never", never)
             .layer(from_fn_with_state(observer, trace));
         let mut request = axum::http::Request::get("/never")
+            .header(header::HOST, "localhost")
             .body(axum::body::Body::empty())
             .unwrap();
         let client = SocketAddr::from(([127, 0, 0, 1], 1));

@@ -1,5 +1,7 @@
 //! Files that are hostile before anything of them runs.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use mindhost_plugins::registry::Status;
 use mindhost_runtime::package::pack;
 use serde_json::{Value, json};
@@ -94,7 +96,7 @@ pub const ROWS: &[Package] = &[
         make: || {
             let (mut wasm, manifest) = guest("hostile");
             replace(&mut wasm, b"describe:quietly", b"describe:forever");
-            pack(&wasm, &manifest).map_err(|why| why.to_string())
+            with(&wasm, &manifest, |_| {})
         },
     },
     Package {
@@ -163,8 +165,11 @@ fn component(parts: &str) -> Result<Vec<u8>, String> {
     with(&wasm, &guest("memory").1, |_| {})
 }
 
+/// A version of its own: a second file of one version would be refused for that.
 fn with(wasm: &[u8], manifest: &str, change: impl FnOnce(&mut Value)) -> Result<Vec<u8>, String> {
+    static FILES: AtomicU32 = AtomicU32::new(0);
     let mut manifest: Value = serde_json::from_str(manifest).unwrap();
+    manifest["version"] = json!(format!("1.0.{}", FILES.fetch_add(1, Ordering::Relaxed)));
     change(&mut manifest);
     pack(wasm, &manifest.to_string()).map_err(|why| why.to_string())
 }
