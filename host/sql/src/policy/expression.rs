@@ -94,7 +94,7 @@ impl Columns<'_> {
     /// The condition of a rule. Where the caller has no value for it, no row fits.
     pub fn filter(&self, text: &str, callers: &Callers<'_>) -> Result<Expr, RuleRefusal> {
         let within = |refused: RuleRefusal| RuleRefusal::of("filter", refused.reason);
-        match self.expression(text, callers).map_err(within)? {
+        match self.expression(text, callers, true).map_err(within)? {
             Some(filter) => Ok(filter),
             None => self.parsed("1 = 0").map_err(within),
         }
@@ -122,7 +122,7 @@ impl Columns<'_> {
                 Err(RuleRefusal::of("", reason))
             }
             Mask::Text(text) => Ok(values::text(text, self.rules.dialect)),
-            Mask::Sql(text) => match self.expression(text, callers) {
+            Mask::Sql(text) => match self.expression(text, callers, false) {
                 Ok(Some(expr)) => Ok(expr),
                 Ok(None) => of_column(typed_null(self.rules.dialect)),
                 Err(refused) => Err(refused),
@@ -132,7 +132,12 @@ impl Columns<'_> {
     }
 
     /// An expression of a rule, with the values of the caller; `None` if one is missing.
-    fn expression(&self, text: &str, callers: &Callers<'_>) -> Result<Option<Expr>, RuleRefusal> {
+    fn expression(
+        &self,
+        text: &str,
+        callers: &Callers<'_>,
+        is_condition: bool,
+    ) -> Result<Option<Expr>, RuleRefusal> {
         if text.chars().count() > MAX_TEXT {
             let reason = format!("the SQL of a policy has at most {MAX_TEXT} characters");
             return Err(RuleRefusal::of("", reason));
@@ -151,7 +156,10 @@ impl Columns<'_> {
             nodes: 0,
             size: 0,
         };
-        checked.expr(&mut expr)?;
+        match is_condition {
+            true => checked.truth(&mut expr)?,
+            false => checked.expr(&mut expr)?,
+        }
         checked.placeholders.all_replaced()?;
         Ok((!checked.placeholders.missing).then_some(expr))
     }
@@ -244,19 +252,17 @@ impl RuleWalk<'_> {
                 other => Err(refused(other)),
             },
             Expr::InList { .. } => self.in_list(expr),
-            Expr::Nested(inner)
-            | Expr::IsNull(inner)
-            | Expr::IsNotNull(inner)
-            | Expr::IsTrue(inner)
+            Expr::Nested(inner) | Expr::IsNull(inner) | Expr::IsNotNull(inner) => self.expr(inner),
+            Expr::IsTrue(inner)
             | Expr::IsNotTrue(inner)
             | Expr::IsFalse(inner)
             | Expr::IsNotFalse(inner)
             | Expr::UnaryOp {
-                op: UnaryOperator::Not | UnaryOperator::Plus,
+                op: UnaryOperator::Not,
                 expr: inner,
-            } => self.expr(inner),
+            } => self.truth(inner),
             Expr::UnaryOp {
-                op: UnaryOperator::Minus,
+                op: UnaryOperator::Minus | UnaryOperator::Plus,
                 expr: inner,
             } => self.sum([inner.as_mut()]),
             _ => self.operation(expr),
@@ -279,9 +285,19 @@ impl RuleWalk<'_> {
                 self.sum([left.as_mut(), right.as_mut()])
             }
             Expr::BinaryOp { op, .. } if is_comparison(op) => self.comparison(expr),
-            Expr::BinaryOp { left, op, right } if is_plain(op) => {
-                self.exprs([left.as_mut(), right.as_mut()])
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::And | BinaryOperator::Or,
+                right,
+            } => {
+                self.truth(left)?;
+                self.truth(right)
             }
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::StringConcat,
+                right,
+            } => self.exprs([left.as_mut(), right.as_mut()]),
             Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
                 self.exprs([left.as_mut(), right.as_mut()])
             }
@@ -379,16 +395,28 @@ impl RuleWalk<'_> {
 
     /// MySQL and SQLite take a text that is no number for the number at its beginning, or for 0.
     fn cast(&mut self, expr: &mut Expr, to: &DataType) -> Result<(), RuleRefusal> {
-        let is_attribute = values::is_placeholder(expr);
+        let replaced = self.placeholders.replaced;
         self.expr(expr)?;
+        let has_attribute = self.placeholders.replaced > replaced;
         let is_known = matches!(self.placeholders.callers, Callers::Known(_));
-        let is_mistaken = is_attribute && is_known && Given::of(expr) == Given::Word;
-        match is_mistaken && self.is_confusing() && is_number(to) {
+        let is_word = matches!(Given::of(expr), Given::Word { .. })
+            || (is_text(expr) && !matches!(Given::of(expr), Given::NumberText(_)));
+        let is_mistaken = has_attribute && is_known && is_word;
+        match is_mistaken && self.may_be_number(to) {
             true => Err(RuleRefusal::of(
                 "",
                 format!("an attribute that is no number cannot be cast to {to}"),
             )),
             false => Ok(()),
+        }
+    }
+
+    /// Whether a cast to the type may make a number of a text. In SQLite each type does that is not one of texts.
+    fn may_be_number(&self, to: &DataType) -> bool {
+        match self.placeholders.dialect {
+            Dialect::Mysql => is_number(to),
+            Dialect::Sqlite => !is_text_type(to),
+            _ => false,
         }
     }
 
@@ -433,13 +461,6 @@ impl RuleWalk<'_> {
     }
 }
 
-fn is_plain(op: &BinaryOperator) -> bool {
-    matches!(
-        op,
-        BinaryOperator::And | BinaryOperator::Or | BinaryOperator::StringConcat
-    )
-}
-
 fn is_comparison(op: &BinaryOperator) -> bool {
     matches!(
         op,
@@ -480,6 +501,19 @@ fn is_arithmetic(op: &BinaryOperator) -> bool {
     )
 }
 
+fn is_text_type(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::Binary(_)
+            | DataType::Char(_)
+            | DataType::Character(_)
+            | DataType::CharacterVarying(_)
+            | DataType::Nvarchar(_)
+            | DataType::Text
+            | DataType::Varchar(_)
+    )
+}
+
 /// Whether an expression gives a text in every row. Of columns only the names are known.
 fn is_text(expr: &Expr) -> bool {
     match expr {
@@ -488,15 +522,7 @@ fn is_text(expr: &Expr) -> bool {
         // A text of a caller that has a backslash in it is written as one.
         Expr::Convert { .. } | Expr::Substring { .. } | Expr::Trim { .. } => true,
         Expr::BinaryOp { op, .. } => *op == BinaryOperator::StringConcat,
-        Expr::Cast { data_type, .. } => matches!(
-            data_type,
-            DataType::Char(_)
-                | DataType::Character(_)
-                | DataType::CharacterVarying(_)
-                | DataType::Nvarchar(_)
-                | DataType::Text
-                | DataType::Varchar(_)
-        ),
+        Expr::Cast { data_type, .. } => is_text_type(data_type),
         Expr::Case {
             conditions,
             else_result,

@@ -73,6 +73,40 @@ fn common() -> Vec<(&'static str, Value, &'static [i64])> {
         ("{{caller.it}} = 'all' OR tenant = 'acme'", json!(0), &[1]),
         ("{{caller.it}} IN ('all', tenant)", json!("acme"), &[1]),
         ("lower(tenant) = {{caller.it}}", json!(0), &[3]),
+        ("lower(tenant) <> {{caller.it}}", json!(0), &[1, 2, 4, 5]),
+        ("opened >= {{caller.it}}", json!("never"), &[]),
+        // An attribute as a condition.
+        ("{{caller.it}}", json!("1st"), &[]),
+        ("{{caller.it}}", json!(true), &[1, 2, 3, 4, 5]),
+        ("NOT {{caller.it}}", json!("yes"), &[]),
+        ("({{caller.it}}) OR tenant = 'acme'", json!("1st"), &[]),
+        (
+            "CASE WHEN {{caller.it}} THEN 0 ELSE 1 END = 1",
+            json!("yes"),
+            &[],
+        ),
+        ("NOT lower({{caller.it}})", json!("yes"), &[]),
+        // Within a function.
+        ("tenant = lower({{caller.it}})", json!("ACME"), &[1]),
+        ("tenant = trim({{caller.it}})", json!("0"), &[3]),
+        ("number = lower({{caller.it}})", json!("acme"), &[]),
+        ("number = trim({{caller.it}})", json!("7up"), &[]),
+        ("number IN (trim({{caller.it}}))", json!("acme"), &[]),
+        (
+            "number = coalesce({{caller.it}}, 'none')",
+            json!("acme"),
+            &[],
+        ),
+        ("number >= lower({{caller.it}})", json!("acme"), &[]),
+        ("number <= lower({{caller.it}})", json!("acme"), &[]),
+        // A text that is a number, beside what is no column.
+        ("{{caller.it}} >= 3", json!("1"), &[]),
+        ("{{caller.it}} >= 3", json!("3"), &[1, 2, 3, 4, 5]),
+        ("{{caller.it}} <> 0", json!("0"), &[]),
+        ("{{caller.it}} NOT IN (0, 1)", json!("0"), &[]),
+        ("length(tenant) < {{caller.it}}", json!("4"), &[3, 4, 5]),
+        ("abs(number) <> {{caller.it}}", json!("7"), &[1, 3, 4, 5]),
+        ("abs(number) <= {{caller.it}}", json!("1"), &[1, 3]),
     ]
 }
 
@@ -107,6 +141,12 @@ async fn mariadb_compares_attributes_with_texts_as_texts() {
             json!("acme"),
             &[],
         ),
+        (
+            "number = CAST(trim({{caller.it}}) AS SIGNED)",
+            json!("7up"),
+            &[],
+        ),
+        ("number = CAST({{caller.it}} AS CHAR)", json!("acme"), &[]),
     ]);
     opens_no_table(&host, &cases).await;
 }
@@ -115,10 +155,18 @@ async fn mariadb_compares_attributes_with_texts_as_texts() {
 async fn sqlite_compares_attributes_with_texts_as_texts() {
     let host = Host::start().await;
     host.sqlite("shop", ACCOUNTS).await.load().await;
-    // It keeps the text beside a number in an expression.
-    let cases: Vec<_> = common()
-        .into_iter()
-        .filter(|(filter, _, _)| !filter.starts_with("lower"))
-        .collect();
+    let mut cases = common();
+    cases.extend([
+        (
+            "number = CAST({{caller.it}} AS DATE)",
+            json!("acme"),
+            &[][..],
+        ),
+        (
+            "number = CAST(trim({{caller.it}}) AS INTEGER)",
+            json!("7up"),
+            &[],
+        ),
+    ]);
     opens_no_table(&host, &cases).await;
 }

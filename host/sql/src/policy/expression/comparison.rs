@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{BinaryOperator, CaseWhen, Expr, UnaryOperator, Value, visit_expressions_mut};
 
-use super::{RuleRefusal, RuleWalk, is_text, values};
+use super::{Callers, RuleRefusal, RuleWalk, is_text, values};
 use crate::policy::values::PlaceholderValue;
 use mindhost_plugin_api::Dialect;
 
@@ -20,8 +20,9 @@ const MAX_LOOKED_FOR: usize = 50;
 /// Whether MySQL writes `x` as a number, or as the bytes of a BIT.
 const IS_NUMBER: &str =
     "CAST(x AS CHAR) REGEXP '^[[:cntrl:]]|^-?[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?$'";
-const IS_NO_NUMBER: &str =
-    "CAST(x AS CHAR) NOT REGEXP '^[[:cntrl:]]|^-?[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?$'";
+/// The same, or a date or time.
+const IS_NUMBER_OR_TIME: &str = "CAST(x AS CHAR) \
+     REGEXP '^[[:cntrl:]]|^-?[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?$|^-?[0-9]+[-:][0-9]'";
 
 /// Functions that compare their arguments.
 pub(super) const COMPARING: &[&str] = &["greatest", "least", "nullif"];
@@ -33,8 +34,12 @@ pub(super) enum Given {
     Nothing,
     /// A number or a truth value, with its text.
     Number(String),
+    /// A text that is a number.
+    NumberText(String),
     /// A text that is no number.
-    Word,
+    Word { is_time: bool },
+    /// An attribute within an expression that is a text.
+    Text,
     /// An attribute within an expression that may be a number.
     Within,
 }
@@ -54,18 +59,38 @@ impl Given {
             Expr::Value(value) => match &value.value {
                 Value::Number(digits, _) => Self::number(digits),
                 Value::Boolean(value) => Self::number(&u8::from(*value).to_string()),
-                Value::SingleQuotedString(text) if !is_number(text) => Self::Word,
+                Value::SingleQuotedString(text) if is_number(text) => {
+                    Self::NumberText(text.clone())
+                }
+                Value::SingleQuotedString(text) => Self::Word {
+                    is_time: begins_as_time(text),
+                },
                 _ => Self::Nothing,
             },
             // A text with a backslash.
-            Expr::Convert { .. } => Self::Word,
+            Expr::Convert { .. } => Self::Word { is_time: false },
             _ => Self::Nothing,
+        }
+    }
+
+    /// The digits of a number, or of a text that is one.
+    fn digits(&self) -> Option<&str> {
+        match self {
+            Self::Number(digits) | Self::NumberText(digits) => Some(digits),
+            _ => None,
         }
     }
 
     fn number(digits: &str) -> Self {
         Self::Number(digits.strip_suffix(".0").unwrap_or(digits).to_owned())
     }
+}
+
+/// Whether a text begins as dates and times do.
+fn begins_as_time(text: &str) -> bool {
+    let parts: Vec<&str> = text.splitn(3, ['-', ':']).collect();
+    let are_digits = |text: &&str| text.starts_with(|first: char| first.is_ascii_digit());
+    parts.len() > 1 && parts.iter().take(2).all(are_digits)
 }
 
 /// Whether all of a text is one number, in the form of [`IS_NUMBER`].
@@ -98,8 +123,9 @@ impl RuleWalk<'_> {
         let has_attribute = self.placeholders.replaced > replaced;
         let given = match (is_attribute, has_attribute) {
             (true, _) => Given::of(expr),
-            (false, true) if !is_text(expr) => Given::Within,
-            (false, _) => Given::Nothing,
+            (false, true) if is_text(expr) => Given::Text,
+            (false, true) => Given::Within,
+            (false, false) => Given::Nothing,
         };
         Ok(Side {
             given,
@@ -130,18 +156,25 @@ impl RuleWalk<'_> {
         let given = self.list(list)?;
         let is_plain =
             side.given == Given::Nothing && given.iter().all(|one| *one == Given::Nothing);
-        if is_plain || !self.is(Dialect::Mysql) {
+        // SQLite brings each value into the type of a column before IN.
+        let is_right =
+            self.is(Dialect::Sqlite) && side.given == Given::Nothing && is_column(tested);
+        if is_plain || is_right || !self.is_confusing() {
             return Ok(());
         }
+        let is_mysql = self.is(Dialect::Mysql);
         let mut each = Vec::new();
         let (mut plain, mut words) = (Vec::new(), Vec::new());
         let (mut numbers, mut texts) = (Vec::new(), Vec::new());
         for (one, given) in list.drain(..).zip(given) {
             match given {
                 _ if side.given != Given::Nothing => each.push((one, given)),
-                Given::Within => each.push((one, given)),
-                Given::Word if !is_text(tested) => words.push(one),
-                Given::Word | Given::Nothing => plain.push(one),
+                Given::Nothing => plain.push(one),
+                _ if !is_mysql => each.push((one, given)),
+                Given::Word { .. } if is_text(tested) => plain.push(one),
+                Given::Word { is_time: false } => words.push(one),
+                Given::Word { .. } | Given::Text | Given::Within => each.push((one, given)),
+                Given::NumberText(_) => plain.push(one),
                 Given::Number(digits) => {
                     texts.push(values::text(&digits, self.placeholders.dialect));
                     numbers.push(one);
@@ -170,7 +203,7 @@ impl RuleWalk<'_> {
             ));
         }
         if !words.is_empty() {
-            let is_no_number = self.filled(IS_NO_NUMBER, &[("x", &**tested)])?;
+            let is_no_number = self.filled(&not(IS_NUMBER_OR_TIME), &[("x", &**tested)])?;
             found.push(joined([one_of(words), is_no_number], BinaryOperator::And));
         }
         for (one, given) in each {
@@ -216,7 +249,8 @@ impl RuleWalk<'_> {
         conditions: &mut [CaseWhen],
     ) -> Result<(), RuleRefusal> {
         let Some(tested) = operand else {
-            return self.exprs(conditions.iter_mut().map(|one| &mut one.condition));
+            let mut conditions = conditions.iter_mut();
+            return conditions.try_for_each(|one| self.truth(&mut one.condition));
         };
         let side = self.side(tested)?;
         let mut sides = Vec::with_capacity(conditions.len());
@@ -224,7 +258,7 @@ impl RuleWalk<'_> {
             sides.push(self.side(&mut one.condition)?);
         }
         let all = sides.iter().chain([&side]);
-        if !self.is(Dialect::Mysql) || all.clone().all(|side| side.given == Given::Nothing) {
+        if !self.is_confusing() || all.clone().all(|side| side.given == Given::Nothing) {
             return Ok(());
         }
         for (one, other) in conditions.iter_mut().zip(&sides) {
@@ -262,37 +296,88 @@ impl RuleWalk<'_> {
         };
         all.extend(text(of_left, left)?.map(|text| binary(&text, op, right)));
         all.extend(text(of_right, right)?.map(|text| binary(left, op, &text)));
+        let is_order = !matches!(op, BinaryOperator::Eq | BinaryOperator::NotEq);
         let mut numbers = Vec::new();
         for (side, other) in [(of_left, right), (of_right, left)] {
-            if side.given == Given::Word && self.is_confusing() && !is_text(other) {
-                numbers.push(other.clone());
-            }
-        }
-        let is_order = !matches!(op, BinaryOperator::Eq | BinaryOperator::NotEq);
-        for other in numbers.iter().filter(|_| is_mysql && !is_order) {
-            let template = match op {
-                BinaryOperator::NotEq => IS_NUMBER,
-                _ => IS_NO_NUMBER,
+            // Of SQLite's `coalesce(number, '')` only the value tells whether it is a text.
+            let may_be_number = self.is(Dialect::Sqlite) || (is_mysql && !is_text(other));
+            let is_number = match side.given {
+                Given::Word { is_time: false } => IS_NUMBER_OR_TIME,
+                Given::Word { is_time: true } | Given::Text => IS_NUMBER,
+                _ => continue,
             };
-            all.push(self.filled(template, &[("x", other)])?);
+            if !may_be_number {
+                continue;
+            }
+            if is_mysql && !is_order {
+                all.push(match (&side.given, op) {
+                    (Given::Text, _) => {
+                        let other = self.filled("CAST(x AS CHAR)", &[("x", other)])?;
+                        match std::ptr::eq(side, of_left) {
+                            true => binary(left, op, &other),
+                            false => binary(&other, op, right),
+                        }
+                    }
+                    (_, BinaryOperator::NotEq) => self.filled(is_number, &[("x", other)])?,
+                    _ => self.filled(&not(is_number), &[("x", other)])?,
+                });
+            }
+            numbers.push((other.clone(), is_number));
         }
         let glue = match op {
             BinaryOperator::NotEq => BinaryOperator::Or,
             _ => BinaryOperator::And,
         };
         let mut whole = joined(all, glue);
-        for other in numbers.iter().filter(|_| is_order) {
+        for (other, is_number) in numbers.iter().filter(|_| is_order) {
             // NULL, because a text is neither above a number nor below it.
             let template = match is_mysql {
-                true => format!("CASE WHEN {IS_NUMBER} THEN NULL ELSE whole END"),
+                true => format!("CASE WHEN {is_number} THEN NULL ELSE whole END"),
                 false => "CASE WHEN typeof(x) = 'text' THEN whole END".to_owned(),
             };
             whole = self.filled(&template, &[("x", other), ("whole", &whole)])?;
+        }
+        for (side, other) in [(of_left, right), (of_right, left)] {
+            let is_right = *op == BinaryOperator::Eq && is_column(other);
+            if let Some(digits) = side.given.digits()
+                && self.is(Dialect::Sqlite)
+                && !is_right
+            {
+                // SQLite orders each number before each text, and finds none equal to one.
+                let (text, number) = (
+                    values::text(digits, self.placeholders.dialect),
+                    self.columns.parsed(digits)?,
+                );
+                let with = |value: &Expr| match std::ptr::eq(side, of_left) {
+                    true => binary(value, op, right),
+                    false => binary(left, op, value),
+                };
+                let template = "CASE WHEN typeof(x) = 'text' THEN a \
+                     WHEN typeof(x) IN ('integer', 'real') THEN b END";
+                let parts = [("x", other), ("a", &with(&text)), ("b", &with(&number))];
+                whole = self.filled(template, &parts)?;
+                break;
+            }
         }
         if !matches!(whole, Expr::BinaryOp { .. }) {
             self.grow(2 * (of_left.size + of_right.size))?;
         }
         Ok(whole)
+    }
+
+    /// A condition. A text of a caller is none: these engines take it for the number at its beginning, or for 0.
+    pub(super) fn truth(&mut self, condition: &mut Expr) -> Result<(), RuleRefusal> {
+        let replaced = self.placeholders.replaced;
+        self.expr(condition)?;
+        let has_attribute = self.placeholders.replaced > replaced;
+        let is_known = matches!(self.placeholders.callers, Callers::Known(_));
+        match has_attribute && is_known && self.is_confusing() && is_text(condition) {
+            true => Err(RuleRefusal::of(
+                "",
+                "an attribute that is a text is no condition; give the key true or false, or compare it".to_owned(),
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Counts what is written more than once: a comparison may stand within another.
@@ -348,6 +433,20 @@ impl RuleWalk<'_> {
         }
         *list = all;
         Ok(given)
+    }
+}
+
+/// The opposite of one of the patterns.
+fn not(is_number: &str) -> String {
+    is_number.replacen(" REGEXP ", " NOT REGEXP ", 1)
+}
+
+/// Whether it is a column, whose type SQLite gives to what it is compared with.
+fn is_column(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_column(inner),
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => true,
+        _ => false,
     }
 }
 

@@ -13,10 +13,13 @@ fn condition(dialect: Dialect, filter: &str, attribute: Attribute) -> String {
         .replace("\"mindhost_policy\".", "");
     let (_, behind) = text.split_once(" WHERE ").unwrap();
     let (condition, _) = behind.split_once(" LIMIT ").unwrap();
-    condition.replace(['`', '"'], "").replace(PATTERN, "NUMBER")
+    let condition = condition.replace(['`', '"'], "");
+    condition
+        .replace(&format!("{PATTERN}|^-?[0-9]+[-:][0-9]'"), "NUMBER_OR_TIME")
+        .replace(&format!("{PATTERN}'"), "NUMBER")
 }
 
-const PATTERN: &str = "'^[[:cntrl:]]|^-?[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?$'";
+const PATTERN: &str = "'^[[:cntrl:]]|^-?[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?$";
 
 fn integer(value: i64) -> Attribute {
     Attribute::One(Scalar::Integer(value))
@@ -101,22 +104,33 @@ fn text_that_is_no_number_equals_no_number_in_mysql() {
     check(
         "id = {{caller.it}}",
         "7up",
-        "(id = '7up' AND CAST(id AS CHAR) NOT REGEXP NUMBER)",
+        "(id = '7up' AND CAST(id AS CHAR) NOT REGEXP NUMBER_OR_TIME)",
     );
     check(
         "id <> {{caller.it}}",
         "acme",
-        "(id <> 'acme' OR CAST(id AS CHAR) REGEXP NUMBER)",
+        "(id <> 'acme' OR CAST(id AS CHAR) REGEXP NUMBER_OR_TIME)",
     );
     check(
         "id < {{caller.it}}",
         "acme",
-        "CASE WHEN CAST(id AS CHAR) REGEXP NUMBER THEN NULL ELSE id < 'acme' END",
+        "CASE WHEN CAST(id AS CHAR) REGEXP NUMBER_OR_TIME THEN NULL ELSE id < 'acme' END",
     );
     check(
         "id IN ({{caller.it}}, 5)",
         "acme",
-        "(id IN (5) OR (id IN ('acme') AND CAST(id AS CHAR) NOT REGEXP NUMBER))",
+        "(id IN (5) OR (id IN ('acme') AND CAST(id AS CHAR) NOT REGEXP NUMBER_OR_TIME))",
+    );
+    // A date is compared with dates.
+    check(
+        "id >= {{caller.it}}",
+        "2024-01-01",
+        "CASE WHEN CAST(id AS CHAR) REGEXP NUMBER THEN NULL ELSE id >= '2024-01-01' END",
+    );
+    check(
+        "id = lower({{caller.it}})",
+        "acme",
+        "(id = lower('acme') AND CAST(id AS CHAR) = lower('acme'))",
     );
     // Both are texts.
     check(
@@ -174,4 +188,16 @@ fn comparisons_within_comparisons_do_not_grow_without_end() {
         &rule(Some(&filter), &[], &[]),
     );
     assert!(refused.unwrap_err().message().contains("within others"));
+}
+
+#[test]
+fn number_is_no_text_in_sqlite() {
+    let sent = |filter: &str, attribute| condition(Dialect::Sqlite, filter, attribute);
+    assert_eq!(
+        sent("lower(tenant) = {{caller.it}}", integer(0)),
+        "CASE WHEN typeof(lower(tenant)) = 'text' THEN lower(tenant) = '0' \
+         WHEN typeof(lower(tenant)) IN ('integer', 'real') THEN lower(tenant) = 0 END"
+    );
+    // A column gives its type to the value.
+    assert_eq!(sent("tenant = {{caller.it}}", text("7")), "tenant = '7'");
 }
