@@ -214,7 +214,8 @@ pub(super) fn plain(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     plain
 }
 
-/// Writes `LEFT ANY JOIN` as `ANY LEFT JOIN`, and `SEMI LEFT JOIN` as `LEFT SEMI JOIN`.
+/// Writes `LEFT ANY JOIN` as `ANY LEFT JOIN`, and `SEMI LEFT JOIN` as `LEFT SEMI JOIN`. Behind AS the first is an
+/// alias.
 fn order_joins(tokens: &mut [TokenWithSpan]) {
     let is_word = |token: &Token| matches!(token, Token::Word(word) if word.quote_style.is_none());
     let places: Vec<usize> = tokens
@@ -223,10 +224,16 @@ fn order_joins(tokens: &mut [TokenWithSpan]) {
         .filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)))
         .map(|(place, _)| place)
         .collect();
-    for three in places.windows(3) {
-        let [first, second, third] = *three else {
+    for four in places.windows(4) {
+        let [before, first, second, third] = *four else {
             continue;
         };
+        if tokens
+            .get(before)
+            .is_some_and(|one| is_keyword(&one.token, Keyword::AS))
+        {
+            continue;
+        }
         let [a, b, c] = [first, second, third].map(|place| tokens.get(place).map(|one| &one.token));
         let (Some(a), Some(b), Some(c)) = (a, b, c) else {
             continue;

@@ -30,8 +30,11 @@ impl Walk<'_> {
         ];
         self.ident(ident)?;
         let word = ident.value.to_ascii_lowercase();
-        let is_session = SESSION.contains(&word.as_str());
-        if is_session && self.is(Dialect::Clickhouse) {
+        const OF_CLICKHOUSE: [&str; 3] = ["current_database", "currentdatabase", "currentuser"];
+        let is_clickhouse = self.is(Dialect::Clickhouse);
+        let is_session = SESSION.contains(&word.as_str())
+            || (is_clickhouse && OF_CLICKHOUSE.contains(&word.as_str()));
+        if is_session && is_clickhouse {
             self.is_column_of_a_table(ident)?;
         } else if is_session && ident.quote_style.is_none() && !self.is(Dialect::Sqlite) {
             return Err(self.error(
