@@ -275,7 +275,7 @@ mod tests {
             proxies: Arc::default(),
             meter: meter.clone(),
         };
-        let never = axum::routing::get(|| std::future::pending::<()>());
+        let never = axum::routing::get(std::future::pending::<()>);
         let router = Router::new()
             .route("/never", never)
             .layer(from_fn_with_state(observer, trace));
